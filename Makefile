@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Two commands: `make demo` and `make test`. Everything else is cargo's business.
+
+# newest, newest-rt, or a name from `artis lab kernels`
+KERNEL ?= newest
+# Where rustup puts cargo, for shells that have not read its profile yet.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+
+help:
+	@echo 'make demo   install what is needed, build, and see artis beside the stock scheduler'
+	@echo '            on a stock kernel in a virtual machine (KERNEL=newest-rt: another kernel)'
+	@echo 'make test   install what is needed, then every check and every test'
+	@echo 'make setup  only install what is needed (apt, through sudo when not root)'
+
+setup:
+	@scripts/setup
+
+demo: setup
+	cargo build --release
+	@mkdir -p target
+	cargo run --release --quiet -- lab demo --kernel $(KERNEL) --json target/demo.json
+
+test: setup
+	@scripts/test
+
+.PHONY: help setup demo test

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel types that artis' BPF programs touch, and no others.
+ *
+ * Every struct here holds only the members we read; CO-RE finds their real
+ * offsets in the running kernel's BTF when the program is loaded. That is why
+ * there is no vmlinux.h: 140,000 generated lines of which we would use these.
+ * A member that only some kernels have is asked for with
+ * bpf_core_field_exists() before it is read.
+ */
+#ifndef ARTIS_KERNEL_H
+#define ARTIS_KERNEL_H
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef signed char s8;
+typedef short s16;
+typedef int s32;
+typedef long long s64;
+typedef u8 __u8;
+typedef u16 __u16;
+typedef u32 __u32;
+typedef u64 __u64;
+typedef s8 __s8;
+typedef s16 __s16;
+typedef s32 __s32;
+typedef s64 __s64;
+typedef u16 __be16;
+typedef u32 __be32;
+typedef u64 __be64;
+typedef u16 __le16;
+typedef u32 __le32;
+typedef u64 __le64;
+typedef u32 __wsum;
+typedef _Bool bool;
+enum { false = 0, true = 1 };
+
+/* bpf_helper_defs.h names these map types and attribute enums by value only. */
+enum bpf_map_type {
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+
+enum {
+	BPF_F_NO_PREALLOC = 1U << 0,
+};
+
+enum {
+	BPF_LOCAL_STORAGE_GET_F_CREATE = 1ULL << 0,
+};
+
+/* include/uapi/linux/sched.h */
+enum {
+	SCHED_FIFO = 1,
+	SCHED_RR = 2,
+	SCHED_DEADLINE = 6,
+};
+
+/* include/linux/sched.h */
+enum {
+	PF_KTHREAD = 0x00200000,
+};
+
+/* include/linux/mm_types.h */
+enum {
+	FAULT_FLAG_TRIED = 1 << 5,
+	FAULT_FLAG_USER = 1 << 6,
+};
+
+/* state of bpf_for(); opaque to the program */
+struct bpf_iter_num {
+	u64 state;
+} __attribute__((aligned(8)));
+
+struct vm_area_struct;
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct cpumask {
+	unsigned long bits[1];
+};
+
+/* what bpf_cpumask_create() gives; its first member is the mask */
+struct bpf_cpumask {
+	struct cpumask cpumask;
+};
+
+struct pt_regs {
+	unsigned long orig_ax;
+	unsigned long cs;
+};
+
+struct sched_ext_entity {
+	u32 flags;
+	u32 weight;
+	u64 slice;
+};
+
+struct task_struct {
+	int pid;
+	int tgid;
+	unsigned int flags;
+	unsigned int policy;
+	unsigned int __state;
+	int prio;
+	int static_prio;
+	int nr_cpus_allowed;
+	unsigned short migration_disabled;
+	const struct cpumask *cpus_ptr;
+	struct sched_ext_entity scx;
+};
+
+struct sched_avg {
+	unsigned long util_avg;
+};
+
+struct rt_rq {
+	unsigned int rt_nr_running;
+};
+
+struct dl_rq {
+	unsigned int dl_nr_running;
+};
+
+struct rq {
+	struct rt_rq rt;
+	struct dl_rq dl;
+	struct sched_avg avg_rt;
+	struct sched_avg avg_dl;
+};
+
+#pragma clang attribute pop
+
+#endif /* ARTIS_KERNEL_H */

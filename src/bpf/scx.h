@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * sched_ext as the kernel offers it: its constants, the operations and the
+ * kernel functions artis calls. Needs Linux 7.1: scx_bpf_dsq_reenq() and
+ * scx_bpf_dsq_peek() without spurious NULL. The loader asks the kernel's BTF
+ * for each of them before it loads anything, so none is weak here.
+ */
+#ifndef ARTIS_SCX_H
+#define ARTIS_SCX_H
+
+/* include/linux/sched/ext.h, kernel/sched/ext/ */
+#define SCX_DSQ_FLAG_BUILTIN (1ULL << 63)
+#define SCX_DSQ_FLAG_LOCAL_ON (1ULL << 62)
+#define SCX_DSQ_LOCAL (SCX_DSQ_FLAG_BUILTIN | 2)
+#define SCX_DSQ_LOCAL_ON (SCX_DSQ_FLAG_BUILTIN | SCX_DSQ_FLAG_LOCAL_ON)
+
+enum {
+	SCX_OPS_ENQ_LAST = 1ULL << 1,
+	SCX_OPS_ENQ_EXITING = 1ULL << 2,
+	SCX_OPS_ENQ_MIGRATION_DISABLED = 1ULL << 4,
+	SCX_OPS_ALLOW_QUEUED_WAKEUP = 1ULL << 5,
+};
+
+enum {
+	SCX_ENQ_WAKEUP = 1ULL << 0,
+	SCX_ENQ_IMMED = 1ULL << 33,
+	SCX_ENQ_REENQ = 1ULL << 40,
+};
+
+enum {
+	SCX_KICK_IDLE = 1ULL << 0,
+	SCX_KICK_PREEMPT = 1ULL << 1,
+};
+
+enum {
+	SCX_TASK_QUEUED = 1 << 0,
+};
+
+enum scx_exit_kind {
+	SCX_EXIT_NONE,
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct scx_exit_info {
+	enum scx_exit_kind kind;
+	s64 exit_code;
+	const char *reason;
+	char *msg;
+};
+
+struct scx_init_task_args {
+	bool fork;
+};
+
+struct scx_bpf_select_cpu_and_args {
+	s32 prev_cpu;
+	u64 wake_flags;
+	u64 flags;
+};
+
+struct scx_bpf_dsq_insert_vtime_args {
+	u64 dsq_id;
+	u64 slice;
+	u64 vtime;
+	u64 enq_flags;
+};
+
+struct sched_ext_ops {
+	s32 (*select_cpu)(struct task_struct *p, s32 prev_cpu, u64 wake_flags);
+	void (*enqueue)(struct task_struct *p, u64 enq_flags);
+	void (*dispatch)(s32 cpu, struct task_struct *prev);
+	void (*tick)(struct task_struct *p);
+	void (*running)(struct task_struct *p);
+	void (*stopping)(struct task_struct *p, bool runnable);
+	void (*set_cpumask)(struct task_struct *p, const struct cpumask *cpumask);
+	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
+	void (*cpu_online)(s32 cpu);
+	void (*cpu_offline)(s32 cpu);
+	s32 (*init)(void);
+	void (*exit)(struct scx_exit_info *info);
+	u64 flags;
+	u32 timeout_ms;
+	u64 hotplug_seq;
+	char name[128];
+};
+
+#pragma clang attribute pop
+
+s32 scx_bpf_create_dsq(u64 dsq_id, s32 node) __ksym;
+void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_flags) __ksym;
+bool __scx_bpf_dsq_insert_vtime(struct task_struct *p,
+				struct scx_bpf_dsq_insert_vtime_args *args) __ksym;
+/* libbpf cuts a name at its last "___" when it looks for it in the kernel */
+bool scx_bpf_dsq_move_to_local___v2___artis(u64 dsq_id, u64 enq_flags) __ksym;
+#define scx_bpf_dsq_move_to_local scx_bpf_dsq_move_to_local___v2___artis
+struct task_struct *scx_bpf_dsq_peek(u64 dsq_id) __ksym;
+void scx_bpf_dsq_reenq(u64 dsq_id, u64 reenq_flags) __ksym;
+s32 scx_bpf_dsq_nr_queued(u64 dsq_id) __ksym;
+bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym;
+void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;
+s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
+bool scx_bpf_task_running(const struct task_struct *p) __ksym;
+s32 __scx_bpf_select_cpu_and(struct task_struct *p, const struct cpumask *cpus_allowed,
+			     struct scx_bpf_select_cpu_and_args *args) __ksym;
+s32 scx_bpf_pick_idle_cpu(const struct cpumask *cpus_allowed, u64 flags) __ksym;
+u64 scx_bpf_now(void) __ksym;
+void scx_bpf_exit_bstr(s64 exit_code, char *fmt, unsigned long long *data, u32 data__sz) __ksym;
+
+/* kernel/bpf/cpumask.c */
+struct bpf_cpumask *bpf_cpumask_create(void) __ksym;
+void bpf_cpumask_release(struct bpf_cpumask *cpumask) __ksym;
+void bpf_cpumask_set_cpu(u32 cpu, struct bpf_cpumask *cpumask) __ksym;
+bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *cpumask) __ksym;
+bool bpf_cpumask_intersects(const struct cpumask *a, const struct cpumask *b) __ksym;
+u32 bpf_cpumask_any_and_distribute(const struct cpumask *a, const struct cpumask *b) __ksym;
+void bpf_rcu_read_lock(void) __ksym;
+void bpf_rcu_read_unlock(void) __ksym;
+
+#endif /* ARTIS_SCX_H */

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Exit status of every command: 0 fine, 1 error, 2 a bound was missed, 64 usage.
+
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
+/// Wrong words on the command line (`EX_USAGE` of sysexits.h).
+pub const USAGE: u8 = 64;
+
+/// An argument that parsed, but makes no sense on this machine. Ends with [`USAGE`].
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct UsageError(pub String);
+
+/// Prints what clap has to say and gives the exit status: help and version are success.
+pub fn parse_error(error: &clap::Error) -> ExitCode {
+    // A closed pipe (`artis --help | head -1`) is no reason to complain.
+    let _ = error.print();
+    if error.use_stderr() {
+        ExitCode::from(USAGE)
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+/// Prints an error as its chain of causes, one line, and gives the exit status.
+pub fn failure(error: &anyhow::Error) -> ExitCode {
+    let broken_pipe = error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|io| io.kind() == ErrorKind::BrokenPipe)
+    });
+    if broken_pipe {
+        return ExitCode::SUCCESS;
+    }
+    eprintln!("artis: {error:#}");
+    if error.chain().any(|cause| cause.is::<UsageError>()) {
+        ExitCode::from(USAGE)
+    } else {
+        ExitCode::FAILURE
+    }
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `artis lab`: list and fetch stock kernels, boot one and run a command in it.
+
+use super::exit::UsageError;
+use super::lab_demo;
+use super::progress::Stderr;
+use crate::lab::cache::Cache;
+use crate::lab::image::GuestFile;
+use crate::lab::kernel::{Kernel, Kernels, Listed};
+use crate::lab::progress::Progress;
+use crate::lab::qemu::{self, Machine};
+use crate::lab::record::Ended;
+use anyhow::Context;
+use std::ffi::OsString;
+use std::io::{Write, stderr, stdout};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+/// Exit status after a time-out, as of coreutils' timeout.
+const TIMED_OUT: u8 = 124;
+
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  artis lab run --kernel newest -- uname -a")]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+    /// Debian mirror to take kernels from, instead of the one apt is configured with
+    #[arg(long, global = true, value_name = "URL")]
+    mirror: Option<String>,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// List the kernels that Debian's suites offer and that are cached
+    #[command(after_help = "Example:\n  artis lab kernels")]
+    Kernels {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Download kernels into the user's cache
+    #[command(after_help = "Example:\n  artis lab fetch newest newest-rt")]
+    Fetch {
+        /// Kernel release, package name, newest or newest-rt
+        #[arg(default_value = "newest", value_name = "NAME")]
+        names: Vec<String>,
+    },
+    /// Boot a kernel in QEMU and run a command there
+    Run(Run),
+    /// Show what artis does: the same work on the stock scheduler, shielded, and with artis
+    Demo(lab_demo::Demo),
+    #[command(hide = true)]
+    DemoGuest(lab_demo::Guest),
+}
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "The command runs in the guest's folder $ARTIS_OUTPUT; files it writes there come back with \
+--output.\nExit status: the command's own, 128 + signal when it was killed, 124 after a time-out.\n\n\
+Example:\n  artis lab run --kernel newest-rt --cpus 4 -- cyclictest -q -D 5"
+)]
+struct Run {
+    /// Kernel release, package name, newest or newest-rt
+    #[arg(long, value_name = "NAME", default_value = "newest")]
+    kernel: String,
+    /// Virtual CPUs
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    cpus: u32,
+    /// Memory of the guest in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(256..))]
+    memory: u32,
+    /// More kernel arguments
+    #[arg(
+        long,
+        value_name = "ARGS",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
+    append: String,
+    /// End the command after so many seconds; 0 is never
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    timeout: u64,
+    /// Folder for the files the command writes, console.log and run.json
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Put a file into the guest, by default into /files, which is in PATH; repeatable
+    #[arg(long = "file", value_name = "HOSTPATH[:GUESTPATH]")]
+    files: Vec<OsString>,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<OsString>,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    // In the guest there is no cache, and no need of one.
+    if let Command::DemoGuest(args) = &args.command {
+        return lab_demo::run_guest(args);
+    }
+    let kernels = Kernels::new(Cache::per_user()?, args.mirror);
+    match args.command {
+        Command::Kernels { json } => list(&kernels, json),
+        Command::Fetch { names } => fetch(&kernels, &names),
+        Command::Run(args) => run_command(&kernels, args),
+        Command::Demo(args) => lab_demo::run(&kernels, &args),
+        Command::DemoGuest(args) => lab_demo::run_guest(&args),
+    }
+}
+
+fn list(kernels: &Kernels, json: bool) -> anyhow::Result<ExitCode> {
+    let listed = kernels.list(&mut Stderr::default())?;
+    let mut out = stdout().lock();
+    if json {
+        serde_json::to_writer_pretty(&mut out, &listed).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    writeln!(
+        out,
+        "{:<28} {:<7} {:<17} {:<21} {:<9} CACHED",
+        "RELEASE", "FLAVOUR", "SUITE", "VERSION", "SCHED_EXT"
+    )?;
+    for kernel in &listed {
+        let cached = if kernel.cached { "yes" } else { "no" };
+        let newest = match kernel.newest {
+            true => format!(" ({})", kernel.flavour.newest_name()),
+            false => String::new(),
+        };
+        writeln!(
+            out,
+            "{:<28} {:<7} {:<17} {:<21} {:<9} {cached}{newest}",
+            kernel.release,
+            kernel.flavour,
+            kernel.suite,
+            kernel.version,
+            sched_ext(kernel)
+        )?;
+    }
+    let unknown = listed.iter().any(|kernel| kernel.sched_ext.is_none());
+    if unknown {
+        writeln!(
+            stderr(),
+            "sched_ext \"?\": unknown until fetched (artis lab fetch RELEASE)"
+        )?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn sched_ext(kernel: &Listed) -> &'static str {
+    match kernel.sched_ext {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "?",
+    }
+}
+
+fn fetch(kernels: &Kernels, names: &[String]) -> anyhow::Result<ExitCode> {
+    for name in names {
+        let kernel = resolve(kernels, name, &mut Stderr::default())?;
+        let facts = kernel.facts;
+        writeln!(stdout(), "{} {}", facts.release, facts.version)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The kernel called `name`; a name that means none is wrong usage.
+pub(super) fn resolve(
+    kernels: &Kernels,
+    name: &str,
+    progress: &mut Stderr,
+) -> anyhow::Result<Kernel> {
+    match kernels.resolve(name, progress) {
+        Err(error @ crate::lab::Error::UnknownKernel { .. }) => {
+            Err(UsageError(error.to_string()).into())
+        }
+        other => Ok(other?),
+    }
+}
+
+fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
+    let files = args.files.iter().map(|words| GuestFile::parse(words));
+    let files = files
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| UsageError(error.to_string()))?;
+    let mut progress = Stderr::default();
+    let kernel = resolve(kernels, &args.kernel, &mut progress)?;
+
+    // Without --output only the exit status and the streams are wanted.
+    let passing = tempfile::Builder::new()
+        .prefix("artis-lab-")
+        .tempdir()
+        .context("cannot create a temporary folder")?;
+    let output = args.output.clone();
+    let output = output.unwrap_or_else(|| passing.path().to_owned());
+    let mut machine = Machine::new(kernel, output)?;
+    machine.cpus = args.cpus;
+    machine.memory_mib = args.memory;
+    machine.append = args.append;
+    machine.timeout = (args.timeout > 0).then(|| Duration::from_secs(args.timeout));
+    machine.files = files;
+    machine.stop = stop_on_signals()?;
+
+    let facts = &machine.kernel.facts;
+    progress.note(&format!(
+        "{} {} in QEMU, {} CPUs; {}",
+        facts.package,
+        facts.version,
+        machine.cpus,
+        qemu::TIMING_WARNING
+    ));
+    let ran = machine.run(&args.command, &mut stdout(), &mut stderr(), &mut progress);
+    let outcome = match ran {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            // The console is the only trace of what went wrong.
+            if matches!(error, crate::lab::Error::GuestLost { .. }) {
+                let _kept = passing.keep();
+            }
+            return Err(error.into());
+        }
+    };
+    for refused in &outcome.unpacked.refused {
+        progress.note(&format!("not brought back: {refused}"));
+    }
+    if !outcome.files_whole {
+        progress.note("the guest did not send its files to the end; some may be missing");
+    }
+    if args.output.is_none() && !outcome.unpacked.files.is_empty() {
+        progress.note("the command wrote files; --output DIR would have kept them");
+    }
+    Ok(match outcome.ended {
+        Ended::Exit(status) => ExitCode::from(status),
+        Ended::TimedOut => {
+            progress.note(&format!(
+                "the command ran longer than {} s and was ended (--timeout SECONDS)",
+                args.timeout
+            ));
+            ExitCode::from(TIMED_OUT)
+        }
+        Ended::Interrupted(signal) => {
+            progress.note("interrupted; the virtual machine was ended");
+            ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
+        }
+    })
+}
+
+/// A flag that SIGINT, SIGTERM and SIGHUP set to their number.
+pub(super) fn stop_on_signals() -> anyhow::Result<Arc<AtomicUsize>> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    let stop = Arc::new(AtomicUsize::new(0));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let number = usize::try_from(signal)?;
+        signal_hook::flag::register_usize(signal, Arc::clone(&stop), number)
+            .context("cannot catch signals")?;
+    }
+    Ok(stop)
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The command line: one file a subcommand, its flags and what it prints.
+
+pub mod exit;
+mod lab;
+mod lab_demo;
+mod output;
+mod progress;
+mod run;
+mod sched;
+
+use std::process::ExitCode;
+
+/// Real-time and high-performance work on the same multi-core Linux machine.
+#[derive(clap::Parser)]
+#[command(name = "artis", version, propagate_version = true)]
+#[command(
+    after_help = "Example:\n  artis sched run --rt 1 &\n  artis run rt0 --cpu 1 -- ./controller"
+)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    /// Load, look at and stop the asymmetric real-time scheduler
+    Sched(sched::Args),
+    /// Start a command, or change a running task, as RT0, RT1+ or Linux task
+    Run(run::Args),
+    /// Boot a stock kernel in a virtual machine and run a command there
+    Lab(lab::Args),
+}
+
+/// Runs the parsed command.
+///
+/// Returns the exit status of the process; an `Err` is for [`exit::failure`] to print.
+pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
+    match cli.command {
+        Command::Sched(args) => sched::run(args),
+        Command::Run(args) => run::run(args),
+        Command::Lab(args) => lab::run(args),
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Long steps on stderr: a live line on a terminal, short plain lines elsewhere.
+
+use crate::lab::progress::Progress;
+use indicatif::{ProgressBar, ProgressStyle};
+use std::io::IsTerminal;
+use std::time::Duration;
+
+/// How often the live line moves by itself.
+const BEAT: Duration = Duration::from_millis(100);
+
+/// Shows the lab's progress.
+#[derive(Default)]
+pub struct Stderr {
+    bar: Option<ProgressBar>,
+    /// The step whose beginning was printed already.
+    begun: Option<String>,
+}
+
+impl Progress for Stderr {
+    fn step(&mut self, what: &str, percent: Option<f32>) {
+        if std::io::stderr().is_terminal() {
+            let bar = self.bar.get_or_insert_with(live_line);
+            let percent = percent.map_or_else(String::new, |percent| format!(", {percent:.0} %"));
+            bar.set_message(format!("{what}{percent}"));
+            return;
+        }
+        // "booting, 3 s" is the step that began as "booting".
+        let name = what.split(',').next().unwrap_or(what);
+        if self.begun.as_deref() != Some(name) {
+            eprintln!("artis: {name} …");
+            self.begun = Some(name.to_owned());
+        }
+    }
+
+    fn done(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+        self.begun = None;
+    }
+
+    fn note(&mut self, sentence: &str) {
+        self.done();
+        eprintln!("artis: {sentence}");
+    }
+}
+
+fn live_line() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} artis: {msg}")
+        .expect("the template is constant and a test renders it");
+    let bar = ProgressBar::new_spinner().with_style(style);
+    bar.enable_steady_tick(BEAT);
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_live_line_can_be_made() {
+        live_line().finish_and_clear();
+    }
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `artis run`: start a command, or change a running task, as RT0, RT1+ or Linux task.
+//!
+//! The command replaces this process, so its exit status and signals are its own.
+
+use super::exit::UsageError;
+use crate::machine::{CpuList, Root, cpus::Cpus};
+use crate::task::scheduler::{self, Scheduler};
+use crate::task::{Class, threads};
+use anyhow::Context;
+use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+/// Exit status of a shell and of env(1) when a command exists and cannot be run.
+const NOT_EXECUTABLE: u8 = 126;
+/// Exit status of a shell and of env(1) when there is no such command.
+const NOT_FOUND: u8 = 127;
+
+#[derive(clap::Args)]
+#[command(
+    after_help = "A command's exit status is its own; 126: it cannot be run, 127: it was not found.\n\n\
+                  Example:\n  artis run rt0 --cpu 1 -- ./controller"
+)]
+pub struct Args {
+    #[command(subcommand)]
+    class: ClassArgs,
+}
+
+#[derive(clap::Subcommand)]
+enum ClassArgs {
+    /// Hard real time: SCHED_FIFO, bound to one RT CPU
+    #[command(after_help = "Example:\n  artis run rt0 --cpu 1 --priority 80 -- ./controller")]
+    Rt0 {
+        /// RT CPU to bind the task to
+        #[arg(long, value_name = "N")]
+        cpu: u32,
+        /// SCHED_FIFO priority, 1 to 99; 99 is the highest
+        #[arg(long, default_value_t = 99, value_name = "P",
+              value_parser = clap::value_parser!(u8).range(1..=99))]
+        priority: u8,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Soft real time: first on RT CPUs among the tasks that leave them for kernel work
+    #[command(after_help = "Example:\n  artis run rt1 --level 5 -- ./vision")]
+    Rt1 {
+        /// Level, 1 to 40; 1 is the highest (nice -20), 40 the lowest (nice 19)
+        #[arg(long, value_name = "L", value_parser = clap::value_parser!(u8).range(1..=40))]
+        level: u8,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// No real-time constraint: SCHED_NORMAL with nice value 0
+    ///
+    /// A task that was RT0 may use every CPU of its cpuset again; an affinity that was set for
+    /// another reason stays.
+    #[command(after_help = "Example:\n  artis run linux --pid 4711")]
+    Linux {
+        #[command(flatten)]
+        target: Target,
+    },
+}
+
+/// Whom to change: a command that is about to start, or a running process.
+#[derive(clap::Args)]
+#[group(skip)]
+struct Target {
+    /// Change a running process, all its threads
+    #[arg(long, conflicts_with = "command", value_parser = clap::value_parser!(i32).range(1..))]
+    pid: Option<i32>,
+    /// Change only the thread whose number --pid is
+    #[arg(long, requires = "pid", conflicts_with = "command")]
+    thread: bool,
+    /// Command to start, with its arguments
+    #[arg(
+        value_name = "CMD",
+        trailing_var_arg = true,
+        required_unless_present = "pid"
+    )]
+    command: Vec<OsString>,
+}
+
+/// Runs the command: only returns when it changed a running task, or failed.
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let (class, target) = match args.class {
+        ClassArgs::Rt0 {
+            cpu,
+            priority,
+            target,
+        } => (Class::Rt0 { cpu, priority }, target),
+        ClassArgs::Rt1 { level, target } => (Class::Rt1 { level }, target),
+        ClassArgs::Linux { target } => (Class::Linux, target),
+    };
+    let root = Root::default();
+    if let Some(warning) = check(&root, class)? {
+        eprintln!("artis: warning: {warning}");
+    }
+    match target.pid {
+        None => start(&root, class, &target.command),
+        Some(tid) if target.thread => {
+            class.apply(&root, tid)?;
+            println!("task {tid} is now {class}");
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(pid) => {
+            let count = threads::apply_to_all(&root, pid, class)
+                .with_context(|| format!("process {pid}"))?;
+            let plural = if count == 1 { "" } else { "s" };
+            println!("process {pid}, {count} thread{plural}, is now {class}");
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Whether the class makes sense on this machine: a warning, or a [`UsageError`].
+fn check(root: &Root, class: Class) -> anyhow::Result<Option<String>> {
+    match class {
+        Class::Linux => Ok(None),
+        Class::Rt0 { cpu, .. } => {
+            let online = Cpus::read(root)?.online;
+            if !online.contains(cpu) {
+                return Err(not_that_cpu(cpu, "is not online; online", &online));
+            }
+            match scheduler::running(root)? {
+                Some(Scheduler { rt_cpus, .. }) if rt_cpus.contains(cpu) => Ok(None),
+                Some(Scheduler { rt_cpus, .. }) => Err(not_that_cpu(
+                    cpu,
+                    "is not an RT CPU of the running scheduler; RT CPUs",
+                    &rt_cpus,
+                )),
+                None => Ok(Some(format!(
+                    "the artis scheduler is not on, so other tasks' kernel work may delay this one \
+                     on CPU {cpu}; start it with `artis sched run --rt {cpu}`"
+                ))),
+            }
+        }
+        // Without sched_ext the kernel refuses, and that error says more.
+        Class::Rt1 { .. } if !root.exists(scheduler::SCHED_EXT) => Ok(None),
+        Class::Rt1 { .. } => Ok(scheduler::running(root)?.is_none().then(|| {
+            "the artis scheduler is not on, so this is a normal task with a nice value until \
+             `artis sched run --rt LIST` starts it"
+                .to_owned()
+        })),
+    }
+}
+
+fn not_that_cpu(cpu: u32, why: &str, instead: &CpuList) -> anyhow::Error {
+    UsageError(format!(
+        "CPU {cpu} {why}: {instead}; choose one of those with --cpu"
+    ))
+    .into()
+}
+
+/// Changes this thread, and becomes the command.
+fn start(root: &Root, class: Class, command: &[OsString]) -> anyhow::Result<ExitCode> {
+    let (program, arguments) = command.split_first().context("there is no command")?;
+    class.apply(root, nix::unistd::gettid().as_raw())?;
+    let error = Command::new(program).args(arguments).exec();
+    let (code, reason) = not_started(program, &error);
+    eprintln!("artis: could not run {}: {reason}", program.display());
+    Ok(ExitCode::from(code))
+}
+
+/// Exit status and reason of a command that could not be run.
+fn not_started(program: &OsStr, error: &std::io::Error) -> (u8, String) {
+    let is_path = program.as_encoded_bytes().contains(&b'/');
+    match error.kind() {
+        ErrorKind::NotFound if is_path && Path::new(program).exists() => (
+            NOT_FOUND,
+            format!(
+                "{error}; the file is there, but not the interpreter it names; see `file {}`",
+                program.display()
+            ),
+        ),
+        ErrorKind::NotFound if is_path => (NOT_FOUND, format!("{error}; check the path")),
+        ErrorKind::NotFound | ErrorKind::PermissionDenied if !is_path && !in_path(program) => (
+            NOT_FOUND,
+            "there is no such command; it is in no folder of PATH, so give its path or install it"
+                .to_owned(),
+        ),
+        ErrorKind::PermissionDenied => (
+            NOT_EXECUTABLE,
+            format!("{error}; is it a program? `chmod +x` makes a file executable"),
+        ),
+        _ => (NOT_EXECUTABLE, error.to_string()),
+    }
+}
+
+/// Whether a folder of `PATH` holds the command. `execvp` cannot tell: it answers EACCES, too, when
+/// one of the folders may not be searched.
+fn in_path(program: &OsStr) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).exists())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::root::canned;
+
+    const CPUS: [(&str, &str); 2] = [
+        ("sys/devices/system/cpu/online", "0-3\n"),
+        ("sys/devices/system/cpu/possible", "0-3\n"),
+    ];
+    const SCHEDULER: [(&str, &str); 2] = [
+        ("sys/kernel/sched_ext/root/ops", "artis\n"),
+        (
+            "run/artis/sched.json",
+            r#"{"rt_cpus": "1,3", "nrt_cpus": "0,2", "pid": 7}"#,
+        ),
+    ];
+
+    fn rt0(cpu: u32) -> Class {
+        Class::Rt0 { cpu, priority: 99 }
+    }
+
+    #[test]
+    fn rt0_goes_to_rt_cpus_of_the_running_scheduler_only() {
+        let (_folder, root) = canned(&[CPUS, SCHEDULER].concat());
+        assert_eq!(check(&root, rt0(3)).unwrap(), None);
+        let error = check(&root, rt0(2)).unwrap_err();
+        assert!(error.is::<UsageError>());
+        let text = error.to_string();
+        assert!(text.contains("CPU 2 is not an RT CPU"), "{text}");
+        assert!(text.contains("RT CPUs: 1,3"), "{text}");
+        assert_eq!(check(&root, Class::Rt1 { level: 1 }).unwrap(), None);
+    }
+
+    #[test]
+    fn without_a_scheduler_real_time_classes_warn() {
+        let off = ("sys/kernel/sched_ext/state", "disabled\n");
+        let (_folder, root) = canned(&[&CPUS[..], &[off]].concat());
+        let warning = check(&root, rt0(1)).unwrap().unwrap();
+        assert!(warning.contains("artis sched run --rt 1"), "{warning}");
+        assert!(check(&root, Class::Rt1 { level: 1 }).unwrap().is_some());
+        assert_eq!(check(&root, Class::Linux).unwrap(), None);
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_online_is_a_usage_error() {
+        let (_folder, root) = canned(&CPUS);
+        let error = check(&root, rt0(9)).unwrap_err();
+        assert!(error.is::<UsageError>());
+        assert!(error.to_string().contains("online: 0-3"), "{error}");
+    }
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The lab's folder: one per user, safe against a kill in the middle and against other runs.
+//!
+//! Whatever has its final name is complete: files and folders are made under a temporary
+//! name, written to disk, and renamed. Writers hold one lock; readers need none.
+
+use super::Error;
+use nix::fcntl::{Flock, FlockArg};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use tempfile::{Builder, NamedTempFile, TempDir};
+
+/// Temporary names start so; the holder of the lock may remove what an earlier kill left behind.
+const UNFINISHED: &str = ".unfinished-";
+
+/// The cache folder.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    root: PathBuf,
+}
+
+/// The right to change the cache; ends when dropped, also when the process is killed.
+pub struct Lock(#[allow(dead_code, reason = "held for its Drop")] Flock<File>);
+
+impl Cache {
+    /// The user's own cache, `$XDG_CACHE_HOME/artis` or `~/.cache/artis`, made when missing.
+    pub fn per_user() -> Result<Self, Error> {
+        // The base directory specification: a relative XDG_CACHE_HOME is to be ignored.
+        let named = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+        let base = match named.filter(|path| path.is_absolute()) {
+            Some(path) => path,
+            None => std::env::home_dir()
+                .unwrap_or_else(|| PathBuf::from("/root"))
+                .join(".cache"),
+        };
+        Self::at(base.join("artis"))
+    }
+
+    /// A cache in `root`, made when missing.
+    pub fn at(root: PathBuf) -> Result<Self, Error> {
+        fs::create_dir_all(&root).map_err(Error::io("create", &root))?;
+        Ok(Self { root })
+    }
+
+    /// The folder `name` in the cache, made when missing.
+    pub fn folder(&self, name: &str) -> Result<PathBuf, Error> {
+        let path = self.root.join(name);
+        fs::create_dir_all(&path).map_err(Error::io("create", &path))?;
+        Ok(path)
+    }
+
+    /// Path of `name` in the cache; the folder it lies in exists afterwards.
+    pub fn path(&self, name: &str) -> Result<PathBuf, Error> {
+        let path = self.root.join(name);
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        }
+        Ok(path)
+    }
+
+    /// Waits until no other run changes the cache; calls `waiting` first if one does.
+    pub fn lock(&self, waiting: impl FnOnce()) -> Result<Lock, Error> {
+        let path = self.path("lock")?;
+        let file = File::create(&path).map_err(Error::io("create", &path))?;
+        let lock = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(lock) => lock,
+            Err((file, nix::errno::Errno::EWOULDBLOCK)) => {
+                waiting();
+                Flock::lock(file, FlockArg::LockExclusive)
+                    .map_err(|(_, errno)| Error::io("lock", &path)(errno.into()))?
+            }
+            Err((_, errno)) => return Err(Error::io("lock", &path)(errno.into())),
+        };
+        self.remove_unfinished();
+        Ok(Lock(lock))
+    }
+
+    /// A new empty folder with a temporary name beside `path`, removed when dropped.
+    pub fn unfinished_folder(&self, path: &Path) -> Result<TempDir, Error> {
+        let parent = path.parent().unwrap_or(&self.root);
+        Builder::new()
+            .prefix(UNFINISHED)
+            .tempdir_in(parent)
+            .map_err(Error::io("create a folder in", parent))
+    }
+
+    /// Gives a complete folder its final name.
+    pub fn finish_folder(&self, folder: TempDir, path: &Path) -> Result<(), Error> {
+        for entry in fs::read_dir(folder.path()).map_err(Error::io("read", folder.path()))? {
+            let file = entry.map_err(Error::io("read", folder.path()))?.path();
+            File::open(&file)
+                .and_then(|open| open.sync_all())
+                .map_err(Error::io("write", &file))?;
+        }
+        fs::rename(folder.path(), path).map_err(Error::io("create", path))
+    }
+
+    /// Replaces the file at `path` by `content`, all or nothing.
+    pub fn write_file(&self, path: &Path, content: &[u8]) -> Result<(), Error> {
+        let parent = path.parent().unwrap_or(&self.root);
+        let mut file = NamedTempFile::with_prefix_in(UNFINISHED, parent)
+            .map_err(Error::io("create a file in", parent))?;
+        file.write_all(content)
+            .and_then(|()| file.as_file().sync_all())
+            .map_err(Error::io("write", path))?;
+        file.persist(path)
+            .map_err(|error| Error::io("write", path)(error.error))?;
+        Ok(())
+    }
+
+    /// A nameless file for one run: gone when the last process that has it open ends.
+    pub fn nameless_file(&self) -> Result<File, Error> {
+        tempfile::tempfile_in(&self.root).map_err(Error::io("create a file in", &self.root))
+    }
+
+    fn remove_unfinished(&self) {
+        for folder in [self.root.clone(), self.root.join("kernels")] {
+            // A folder that cannot be read holds nothing of ours to tidy up.
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+                    let path = entry.path();
+                    // Left-overs cost space, nothing else: not worth failing for.
+                    let _ = fs::remove_dir_all(&path).or_else(|_| fs::remove_file(&path));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache() -> (TempDir, Cache) {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().join("artis")).unwrap();
+        (folder, cache)
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_removed_by_the_next_lock() {
+        let (_folder, cache) = cache();
+        let done = cache.path("kernels/done").unwrap();
+        let left = cache.unfinished_folder(&done).unwrap().keep();
+        fs::write(left.join("part"), "x").unwrap();
+        fs::create_dir(&done).unwrap();
+        let _lock = cache.lock(|| ()).unwrap();
+        assert!(!left.exists());
+        assert!(done.exists());
+    }
+
+    #[test]
+    fn a_folder_appears_whole_or_not_at_all() {
+        let (_folder, cache) = cache();
+        let path = cache.path("kernels/k").unwrap();
+        let folder = cache.unfinished_folder(&path).unwrap();
+        fs::write(folder.path().join("vmlinuz"), "image").unwrap();
+        assert!(!path.exists());
+        cache.finish_folder(folder, &path).unwrap();
+        assert_eq!(fs::read(path.join("vmlinuz")).unwrap(), b"image");
+    }
+
+    #[test]
+    fn a_second_writer_waits_and_says_so() {
+        let (_folder, cache) = cache();
+        let first = cache.lock(|| panic!("nobody to wait for")).unwrap();
+        let other = cache.clone();
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let second = std::thread::spawn(move || {
+            let _lock = other.lock(|| sender.send(()).unwrap()).unwrap();
+        });
+        receiver.recv().unwrap();
+        drop(first);
+        second.join().unwrap();
+    }
+
+    #[test]
+    fn a_file_is_replaced() {
+        let (_folder, cache) = cache();
+        let path = cache.path("index.json").unwrap();
+        cache.write_file(&path, b"old").unwrap();
+        cache.write_file(&path, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+    }
+}

@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The half of the demo that runs in the virtual machine: starts the work, lets it run for a
+//! while in each configuration, and counts.
+//!
+//! Nothing in a window differs between two configurations but who decides about the RT CPU: the
+//! same processes, started in the same order, the same units of work for RT0, the same observer,
+//! loaded before the first window and never touched in between. Counting begins after a warm-up.
+//! The configurations take turns, a few times, because the host of an emulated machine gets
+//! busier and idler by itself: a slow minute then hits all of them.
+
+use super::{Configuration, Measured, Work};
+use crate::load::periodic::{Periodic, units_per_second};
+use crate::load::process::Process;
+use crate::load::{self, Load};
+use crate::machine::kernel::Kernel;
+use crate::machine::{CpuList, Root, Unreadable};
+use crate::trace::occupancy::{self, Occupancy, Snapshot};
+use nix::errno::Errno;
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
+use std::io;
+use std::mem::MaybeUninit;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The work beside RT0. Three tasks that only compute, so that there is always one to fill the
+/// RT CPU; one that also enters the kernel now and then, so that there is something to evict; and
+/// those that live in the kernel. hackbench three times, because one alone mostly waits for its
+/// turn behind the others.
+const LOADS: [(Load, usize); 6] = [
+    (Load::Compute, 3),
+    (Load::Mixed, 1),
+    (Load::Faults, 1),
+    (Load::Forks, 1),
+    (Load::Signals, 1),
+    (Load::Hackbench, 3),
+];
+
+/// Period of RT0. Two runs of 10 s under the stock scheduler of 7.3.4 on a host with two CPUs:
+/// of 1 ms periods 47 % were served, of 4 ms 97 %. An emulated CPU stands still whenever its host
+/// has other things to do, so no rate is always served; on a busy host fewer are, in every
+/// configuration alike.
+const PERIOD: Duration = Duration::from_millis(4);
+
+/// Share of the RT CPU that RT0's work takes on an otherwise idle machine.
+const RT0_SHARE: f64 = 0.2;
+
+/// The highest priority there is below the kernel's own stop tasks.
+const RT0_PRIORITY: u32 = 99;
+
+/// Turns each configuration gets; its time is split evenly among them.
+const TURNS: u32 = 3;
+
+/// From the start of the work to the start of counting: programs are loaded, memory is touched,
+/// and a scheduler has seen what each task does.
+const WARM_UP: Duration = Duration::from_secs(2);
+
+/// How often the progress is told, and the load looked at.
+const BEAT: Duration = Duration::from_secs(5);
+
+/// How long the scheduler may take to come or go. An emulated machine is slow.
+const SCHEDULER_LIMIT: Duration = Duration::from_secs(60);
+
+/// What can go wrong in the guest.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The load.
+    #[error(transparent)]
+    Load(#[from] load::Error),
+    /// The observer.
+    #[error(transparent)]
+    Observer(#[from] occupancy::Error),
+    /// A CPU list that leaves nothing to do.
+    #[error(
+        "the demo needs at least one RT CPU and one other, both online; RT CPUs {rt}, online {online}"
+    )]
+    Cpus {
+        /// RT CPUs asked for.
+        rt: String,
+        /// CPUs there are.
+        online: String,
+    },
+    /// The kernel's state cannot be read.
+    #[error(transparent)]
+    Machine(#[from] Unreadable),
+    /// An affinity was refused.
+    #[error("cannot bind the work to CPUs {cpus}: {errno}")]
+    Affinity {
+        /// The CPUs.
+        cpus: String,
+        /// The system's reason.
+        errno: Errno,
+    },
+    /// Our own program could not be run.
+    #[error("cannot run {command}: {source}")]
+    Run {
+        /// The command.
+        command: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The scheduler did not do what was asked.
+    #[error("{0}; what the scheduler said itself stands above")]
+    Scheduler(String),
+}
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The configurations, in this order.
+    pub configurations: Vec<Configuration>,
+    /// The RT CPUs; RT0 runs on the first.
+    pub rt: CpuList,
+    /// All CPUs there are.
+    pub online: CpuList,
+    /// Time counted in each configuration, all its turns together.
+    pub time: Duration,
+}
+
+impl Plan {
+    /// Runs each configuration and gives what was measured; `tell` gets a line now and then.
+    ///
+    /// # Errors
+    /// When the observer, a load or the scheduler cannot be started, or does not last.
+    pub fn run(&self, tell: &mut dyn FnMut(&str)) -> Result<Vec<Measured>, Error> {
+        let others = &self.online - &self.rt;
+        let Some(rt0_cpu) = self
+            .rt
+            .first()
+            .filter(|_| !others.is_empty() && self.rt.is_subset(&self.online))
+        else {
+            return Err(Error::Cpus {
+                rt: self.rt.to_string(),
+                online: self.online.to_string(),
+            });
+        };
+        tell("loading the observer");
+        let mut storage = MaybeUninit::uninit();
+        let observer = Occupancy::load(&mut storage)?;
+        if !observer.absent().is_empty() {
+            tell(&format!(
+                "the observer cannot see the work of {}",
+                observer.absent().join(", ")
+            ));
+        }
+        let rt0_cpu = rt0_cpu as usize;
+        let busy: Vec<usize> = self.online.iter().map(|cpu| cpu as usize).collect();
+        let per_period = units_per_second(rt0_cpu, &busy)? * PERIOD.as_secs_f64() * RT0_SHARE;
+        let rt0 = Periodic {
+            period: PERIOD,
+            work_units: per_period.round().max(1.0) as u64,
+            cpu: rt0_cpu,
+            priority: RT0_PRIORITY,
+        };
+        tell(&format!(
+            "RT0: every {} us, {} units of work, SCHED_FIFO {} on CPU {}",
+            rt0.period.as_micros(),
+            rt0.work_units,
+            rt0.priority,
+            rt0.cpu
+        ));
+        let mut measured: Vec<Measured> = Vec::new();
+        let mut windows_left = TURNS * self.configurations.len() as u32;
+        for _ in 0..TURNS {
+            for &configuration in &self.configurations {
+                windows_left -= 1;
+                let after = (WARM_UP + self.time / TURNS) * windows_left;
+                let one = self.run_one(configuration, &observer, rt0, after, tell)?;
+                match measured.iter_mut().find(|sum| sum.name == one.name) {
+                    Some(sum) => sum.add(one),
+                    None => measured.push(one),
+                }
+            }
+        }
+        Ok(measured)
+    }
+
+    fn run_one(
+        &self,
+        configuration: Configuration,
+        observer: &Occupancy<'_>,
+        rt0: Periodic,
+        after: Duration,
+        tell: &mut dyn FnMut(&str),
+    ) -> Result<Measured, Error> {
+        let mut scheduler = match configuration {
+            Configuration::Artis => Some(Scheduler::start(&self.rt)?),
+            Configuration::Stock | Configuration::Shield => None,
+        };
+        // What the shield holds back includes this very process, and all it starts.
+        if configuration == Configuration::Shield {
+            bind_self(&(&self.online - &self.rt))?;
+        }
+        let mut load = Running::start(rt0)?;
+        let mut pass = |what: &str, length: Duration, rest: Duration, load: &mut Running| {
+            let end = Instant::now() + length;
+            loop {
+                load.check()?;
+                let left = end.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    return Ok::<(), Error>(());
+                }
+                let whole = (left + rest).as_secs();
+                let name = configuration.name();
+                tell(&format!(
+                    "{name}: {what}, {} s left, {whole} s in all",
+                    left.as_secs()
+                ));
+                std::thread::sleep(left.min(BEAT));
+            }
+        };
+        pass("warming up", WARM_UP, after + self.time / TURNS, &mut load)?;
+        let begin = Moment::take(observer, &load);
+        pass("counting", self.time / TURNS, after, &mut load)?;
+        let end = Moment::take(observer, &load);
+        load.stop()?;
+        let status = scheduler.as_mut().map(Scheduler::status).transpose()?;
+        if let Some(scheduler) = scheduler {
+            scheduler.stop()?;
+        }
+        if configuration == Configuration::Shield {
+            bind_self(&self.online)?;
+        }
+        Ok(self.difference(configuration, &begin, &end, status))
+    }
+
+    fn difference(
+        &self,
+        name: Configuration,
+        begin: &Moment,
+        end: &Moment,
+        scheduler: Option<serde_json::Value>,
+    ) -> Measured {
+        let is_rt = |cpu: usize| u32::try_from(cpu).is_ok_and(|cpu| self.rt.contains(cpu));
+        let work = |load| end.done(load) - begin.done(load);
+        Measured {
+            name,
+            window_ns: u64::try_from((end.at - begin.at).as_nanos()).unwrap_or(u64::MAX),
+            rt: end.seen.since(&begin.seen, is_rt),
+            all: end.seen.since(&begin.seen, |_| true),
+            work: Work {
+                batch_units: work(Load::Compute),
+                mixed_units: work(Load::Mixed),
+                hackbench_rounds: work(Load::Hackbench),
+                pages: work(Load::Faults),
+                forks: work(Load::Forks),
+                signals: work(Load::Signals),
+            },
+            rt0_periods: end.rt0_begun - begin.rt0_begun,
+            rt0_periods_served: end.rt0_done - begin.rt0_done,
+            scheduler: scheduler.into_iter().collect(),
+        }
+    }
+}
+
+/// All the processes of one window.
+struct Running {
+    rt0: Process,
+    others: Vec<(Load, Process)>,
+}
+
+impl Running {
+    fn start(rt0: Periodic) -> Result<Self, Error> {
+        let rt0 = rt0.start()?;
+        let mut others = Vec::new();
+        for (load, count) in LOADS {
+            for _ in 0..count {
+                others.push((load, load.start(None)?));
+            }
+        }
+        Ok(Self { rt0, others })
+    }
+
+    fn check(&mut self) -> Result<(), Error> {
+        self.rt0.check()?;
+        for (_, process) in &mut self.others {
+            process.check()?;
+        }
+        Ok(())
+    }
+
+    /// RT0 last: it was there for the whole window.
+    fn stop(self) -> Result<(), Error> {
+        for (_, process) in self.others {
+            process.stop()?;
+        }
+        Ok(self.rt0.stop()?)
+    }
+}
+
+/// All counts at one moment.
+struct Moment {
+    at: Instant,
+    seen: Snapshot,
+    done: Vec<(Load, u64)>,
+    rt0_begun: u64,
+    rt0_done: u64,
+}
+
+impl Moment {
+    fn take(observer: &Occupancy<'_>, load: &Running) -> Self {
+        Self {
+            at: Instant::now(),
+            seen: observer.snapshot(),
+            done: load
+                .others
+                .iter()
+                .map(|(load, process)| (*load, process.counters().done()))
+                .collect(),
+            rt0_begun: load.rt0.counters().begun(),
+            rt0_done: load.rt0.counters().done(),
+        }
+    }
+
+    /// The work of all processes of this kind.
+    fn done(&self, load: Load) -> u64 {
+        let of_kind = self.done.iter().filter(|(kind, _)| *kind == load);
+        of_kind.map(|(_, done)| done).sum()
+    }
+}
+
+fn bind_self(cpus: &CpuList) -> Result<(), Error> {
+    let failed = |errno| Error::Affinity {
+        cpus: cpus.to_string(),
+        errno,
+    };
+    let mut set = CpuSet::new();
+    for cpu in cpus.iter() {
+        set.set(cpu as usize).map_err(failed)?;
+    }
+    sched_setaffinity(Pid::from_raw(0), &set).map_err(failed)
+}
+
+/// `artis sched run` in the background, as a user would have it.
+struct Scheduler {
+    child: Child,
+}
+
+impl Scheduler {
+    /// Starts it and waits until it says that it is on.
+    fn start(rt: &CpuList) -> Result<Self, Error> {
+        let rt = rt.to_string();
+        let child = artis(&["sched", "run", "--rt", &rt])?
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(failed_to_run("artis sched run"))?;
+        let mut scheduler = Self { child };
+        let limit = Instant::now() + SCHEDULER_LIMIT;
+        // The kernel is asked first, and `artis sched status` only when it says yes: that command
+        // takes the lock of a scheduler that is not there, and the one that starts would find it
+        // taken.
+        while sched_ext_state()? != "enabled" || scheduler.status().is_err() {
+            if let Ok(Some(status)) = scheduler.child.try_wait() {
+                return Err(Error::Scheduler(format!(
+                    "`artis sched run --rt {rt}` ended: {status}"
+                )));
+            }
+            if Instant::now() > limit {
+                return Err(Error::Scheduler(format!(
+                    "the scheduler was not on {} s after `artis sched run --rt {rt}`",
+                    SCHEDULER_LIMIT.as_secs()
+                )));
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        Ok(scheduler)
+    }
+
+    /// Its status, if it is on: a scheduler that the kernel threw out in the middle of a window
+    /// must not be taken for one that did well.
+    fn status(&mut self) -> Result<serde_json::Value, Error> {
+        let output = artis(&["sched", "status", "--json"])?
+            .output()
+            .map_err(failed_to_run("artis sched status"))?;
+        let status: serde_json::Value =
+            serde_json::from_slice(&output.stdout).map_err(|error| {
+                Error::Scheduler(format!(
+                    "`artis sched status --json` gave no status: {error}"
+                ))
+            })?;
+        if status.get("enabled").and_then(serde_json::Value::as_bool) == Some(true) {
+            return Ok(status);
+        }
+        Err(Error::Scheduler(format!(
+            "the scheduler is not on: {status}"
+        )))
+    }
+
+    fn stop(mut self) -> Result<(), Error> {
+        let command = "artis sched stop";
+        let stopped = artis(&["sched", "stop"])?
+            .stdout(Stdio::null())
+            .status()
+            .map_err(failed_to_run(command))?;
+        if !stopped.success() {
+            return Err(Error::Scheduler(format!("`{command}` failed: {stopped}")));
+        }
+        let status = self
+            .child
+            .wait()
+            .map_err(failed_to_run("artis sched run"))?;
+        if !status.success() {
+            return Err(Error::Scheduler(format!(
+                "`artis sched run` ended: {status}"
+            )));
+        }
+        wait_for_stock_scheduler()
+    }
+}
+
+/// Waits until the kernel has taken the last task back; it does so after the scheduler's process
+/// has gone, and the next window must not begin with two schedulers at work.
+fn wait_for_stock_scheduler() -> Result<(), Error> {
+    let limit = Instant::now() + SCHEDULER_LIMIT;
+    while sched_ext_state()? != DISABLED {
+        if Instant::now() > limit {
+            return Err(Error::Scheduler(format!(
+                "sched_ext was still on {} s after `artis sched stop`",
+                SCHEDULER_LIMIT.as_secs()
+            )));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    Ok(())
+}
+
+/// What the kernel says about BPF schedulers when there is none.
+const DISABLED: &str = "disabled";
+
+/// What the kernel says about BPF schedulers.
+fn sched_ext_state() -> Result<String, Error> {
+    let sched_ext = Kernel::read(&Root::default())?.sched_ext;
+    Ok(sched_ext.map_or_else(|| DISABLED.to_owned(), |sched_ext| sched_ext.state))
+}
+
+impl Drop for Scheduler {
+    fn drop(&mut self) {
+        // Only when something else failed: the kernel unloads the scheduler with its process.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// This very program with `arguments`.
+fn artis(arguments: &[&str]) -> Result<Command, Error> {
+    let program: PathBuf = std::env::current_exe().map_err(failed_to_run("artis"))?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    Ok(command)
+}
+
+fn failed_to_run(command: &str) -> impl FnOnce(io::Error) -> Error {
+    let command = command.to_owned();
+    move |source| Error::Run { command, source }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What can go wrong in the lab, each with what to do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An error of the lab; its text names what failed, on what, and what to do next. The system's
+/// reason is its source.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file or folder could not be used.
+    #[error("cannot {what} {}", path.display())]
+    Io {
+        /// The verb: "read", "write", "create" …
+        what: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A host program is not installed.
+    #[error("{tool} is not installed; install it: apt install {package}")]
+    MissingTool {
+        /// Name of the program or file.
+        tool: String,
+        /// Debian package that holds it.
+        package: &'static str,
+    },
+    /// A host program ended badly.
+    #[error("{program} failed: {reason}")]
+    Program {
+        /// The program and what it was to do.
+        program: String,
+        /// What it said.
+        reason: String,
+    },
+    /// The lab's kernels and tools exist for x86-64 only.
+    #[error("the lab boots x86-64 kernels with this machine's own programs; this machine is {0}")]
+    Architecture(&'static str),
+    /// The user's apt has no Debian mirror to take kernels from.
+    #[error(
+        "apt on this machine has no Debian mirror to take kernels from; \
+         name one with --mirror URL (or run apt-get update first, if it has one)"
+    )]
+    NoMirror,
+    /// A path or address that cannot be written into apt's configuration.
+    #[error("{0:?} cannot be used in apt's configuration: it holds a quote, space or line break")]
+    NotForApt(String),
+    /// No kernel of that name.
+    #[error("no kernel is called {name:?}; choose one of: newest, newest-rt, {}", known.join(", "))]
+    UnknownKernel {
+        /// What was asked for.
+        name: String,
+        /// Releases that exist, newest first.
+        known: Vec<String>,
+    },
+    /// A Debian package without the file a kernel package should have.
+    #[error("{package} holds no kernel image; choose another kernel (artis lab kernels)")]
+    NoImage {
+        /// Package name.
+        package: String,
+    },
+    /// The kernel lacks a driver the guest cannot do without.
+    #[error("kernel {release} cannot run in the lab: it has no built-in {option}")]
+    KernelLacks {
+        /// Kernel release.
+        release: String,
+        /// Configuration option.
+        option: &'static str,
+    },
+    /// A file cannot be put into the guest.
+    #[error("cannot put {} into the guest: {reason}", path.display())]
+    Guest {
+        /// File on the host.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+    /// The guest ended, or hung, without telling the command's exit status.
+    #[error(
+        "{what}{} (whole console: {})\n{tail}",
+        if is_stale_instruction(tail) { STALE_INSTRUCTION } else { "" },
+        console.display()
+    )]
+    GuestLost {
+        /// What happened.
+        what: String,
+        /// Last lines of the console.
+        tail: String,
+        /// The whole console.
+        console: PathBuf,
+    },
+    /// The guest sent something that is not in the protocol.
+    #[error(
+        "the guest sent {0:?}, which the lab does not understand; is its init older than this artis?"
+    )]
+    Protocol(String),
+    /// The reader of the command's output went away, or a disk is full.
+    #[error("cannot pass on the command's {stream}")]
+    Sink {
+        /// "stdout", "stderr" or "files".
+        stream: &'static str,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+/// What to make of a kernel that died of its own breakpoint.
+///
+/// The kernel patches its code with a breakpoint in place of the instruction until all CPUs
+/// know. Some QEMU versions (7.2 is one), when one virtual CPU translates that code while
+/// another writes it, keep the breakpoint after the kernel has taken it away.
+const STALE_INSTRUCTION: &str = "; the emulator ran a stale instruction, which says nothing \
+     about the command: run it again, or install a newer QEMU";
+
+fn is_stale_instruction(console: &str) -> bool {
+    console.contains("Oops: int3")
+}
+
+impl Error {
+    /// Whether the emulator and not the guest is to blame, so that another try makes sense.
+    pub fn is_emulators_fault(&self) -> bool {
+        matches!(self, Self::GuestLost { tail, .. } if is_stale_instruction(tail))
+    }
+
+    /// For `map_err`: an [`Error::Io`] that says what was done to which path.
+    pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+        let path = path.to_owned();
+        move |source| Error::Io { what, path, source }
+    }
+}

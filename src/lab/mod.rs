@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The lab: boots a stock Debian kernel in a virtual machine and runs one command there.
+//!
+//! Owns: which kernels exist and where they are kept ([`kernel`]), the guest's initramfs
+//! ([`image`]), what guest and host say to each other ([`protocol`]), and the engines that
+//! run it ([`qemu`]). Never changes the machine it runs on: the user's own package set-up is
+//! only read, and all that is written lies in one cache folder and in the output folder.
+//!
+//! An engine is a struct that describes one machine and has one method, `run`. QEMU emulates
+//! the CPU, so its times mean nothing: it answers "does it work", never "how fast".
+
+pub mod apt;
+pub mod cache;
+pub mod closure;
+pub mod config;
+pub mod demo;
+pub mod error;
+pub mod image;
+pub mod index;
+pub mod kernel;
+pub mod output;
+pub mod package;
+pub mod progress;
+pub mod protocol;
+pub mod qemu;
+pub mod record;
+pub mod session;
+pub mod tool;
+pub mod version;
+
+pub use error::Error;

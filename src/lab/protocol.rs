@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What guest and host say to each other. The other side is `lab/init`.
+//!
+//! Four byte streams besides the kernel's console:
+//!
+//! | name     | guest to host                                  | host to guest    |
+//! |----------|------------------------------------------------|------------------|
+//! | control  | lines: `ready`, perhaps `cut`, then `exit N`   | lines: `stop`, `bye` |
+//! | stdout   | what the command writes, then the end mark     |                  |
+//! | stderr   | the same                                       |                  |
+//! | files    | a tar archive, then the end mark               |                  |
+//!
+//! The guest cannot close a virtual serial port so that the host sees it, hence the end mark:
+//! a line with 128 random bits, new in every run. `stop` asks for the command's end; `bye`
+//! says that all three streams arrived whole, and only then does the guest power off: data
+//! still on its way would be lost otherwise.
+
+use super::Error;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// Bytes the host sends.
+pub const STOP: &[u8] = b"stop\n";
+/// See [`STOP`].
+pub const BYE: &[u8] = b"bye\n";
+
+/// Names of the guest's ports, as `lab/init` looks them up.
+pub const CONTROL: &str = "artis.control";
+/// The command's standard output.
+pub const STDOUT: &str = "artis.stdout";
+/// The command's standard error.
+pub const STDERR: &str = "artis.stderr";
+/// The archive of files the command wrote.
+pub const FILES: &str = "artis.files";
+
+/// A fresh end mark: printable, so that it can stand in a shell script.
+pub fn end_mark() -> Result<String, Error> {
+    let source = Path::new("/dev/urandom");
+    let mut random = [0u8; 16];
+    std::fs::File::open(source)
+        .and_then(|mut file| file.read_exact(&mut random))
+        .map_err(Error::io("read", source))?;
+    let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("[artis end {hex}]"))
+}
+
+/// A line the guest sent on its control port.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Message {
+    /// The guest is up, the command starts now.
+    Ready,
+    /// Not all files could be packed: the guest's memory is full, for instance.
+    Cut,
+    /// The command ended with this status, 128 + signal when killed.
+    Exit(u8),
+}
+
+impl Message {
+    /// Reads one line without its end.
+    pub fn parse(line: &str) -> Result<Self, Error> {
+        let status = line.strip_prefix("exit ").map(str::parse);
+        match (line, status) {
+            ("ready", _) => Ok(Message::Ready),
+            ("cut", _) => Ok(Message::Cut),
+            (_, Some(Ok(status))) => Ok(Message::Exit(status)),
+            _ => Err(Error::Protocol(line.to_owned())),
+        }
+    }
+}
+
+/// Passes a stream on, byte for byte, up to its end mark.
+pub struct Stream {
+    end: Vec<u8>,
+    /// Bytes that may be the beginning of the end mark.
+    held: Vec<u8>,
+    ended: bool,
+}
+
+impl Stream {
+    /// A stream that `end` will end.
+    pub fn new(end: &str) -> Self {
+        Self {
+            end: end.as_bytes().to_vec(),
+            held: Vec::new(),
+            ended: false,
+        }
+    }
+
+    /// Has the end mark arrived?
+    pub fn ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Takes what arrived and writes what is certainly not the end mark.
+    pub fn feed(&mut self, bytes: &[u8], sink: &mut dyn Write) -> io::Result<()> {
+        if self.ended {
+            return Ok(());
+        }
+        self.held.extend_from_slice(bytes);
+        let whole = memchr::memmem::find(&self.held, &self.end);
+        let passed = whole.unwrap_or_else(|| self.held.len() - self.undecided());
+        sink.write_all(&self.held[..passed])?;
+        sink.flush()?;
+        self.held.drain(..passed);
+        self.ended = whole.is_some();
+        Ok(())
+    }
+
+    /// Writes what was held back: the guest died, and no end mark will come.
+    pub fn give_up(&mut self, sink: &mut dyn Write) -> io::Result<()> {
+        if !self.ended {
+            sink.write_all(&self.held)?;
+            self.held.clear();
+        }
+        sink.flush()
+    }
+
+    /// Length of the longest tail that the end mark starts with.
+    fn undecided(&self) -> usize {
+        let longest = self.held.len().min(self.end.len() - 1);
+        (1..=longest)
+            .rev()
+            .find(|length| self.held.ends_with(&self.end[..*length]))
+            .unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// However the bytes are cut into pieces, and however much they look like the mark.
+        #[test]
+        fn streams_are_byte_exact(
+            content in proptest::collection::vec(prop_oneof![Just(b'['), Just(b'a'), any::<u8>()], 0..200),
+            cuts in proptest::collection::vec(1usize..40, 1..20),
+        ) {
+            let end = "[ab[ab]";
+            prop_assume!(memchr::memmem::find(&content, end.as_bytes()).is_none());
+            let mut sent = content.clone();
+            sent.extend_from_slice(end.as_bytes());
+            let (mut stream, mut got) = (Stream::new(end), Vec::new());
+            let mut cuts = cuts.iter().cycle();
+            let mut rest = sent.as_slice();
+            while !rest.is_empty() {
+                let (piece, later) = rest.split_at(rest.len().min(*cuts.next().unwrap()));
+                prop_assert!(!stream.ended());
+                stream.feed(piece, &mut got).unwrap();
+                rest = later;
+            }
+            prop_assert!(stream.ended());
+            prop_assert_eq!(got, content);
+        }
+    }
+
+    #[test]
+    fn nothing_is_held_back_needlessly_and_nothing_lost() {
+        let (mut stream, mut got) = (Stream::new("[end]"), Vec::new());
+        stream.feed(b"progress: 1", &mut got).unwrap();
+        assert_eq!(got, b"progress: 1");
+        stream.feed(b"[en", &mut got).unwrap();
+        assert_eq!(got, b"progress: 1");
+        stream.give_up(&mut got).unwrap();
+        assert_eq!(got, b"progress: 1[en");
+    }
+
+    #[test]
+    fn messages_are_understood_or_refused() {
+        assert_eq!(Message::parse("ready").unwrap(), Message::Ready);
+        assert_eq!(Message::parse("cut").unwrap(), Message::Cut);
+        assert_eq!(Message::parse("exit 139").unwrap(), Message::Exit(139));
+        for bad in ["", "exit", "exit 256", "exit -1", "hello"] {
+            assert!(Message::parse(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn no_two_end_marks_are_alike() {
+        assert_ne!(end_mark().unwrap(), end_mark().unwrap());
+    }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Host programs the lab calls: finding them, and running them to their end.
+
+use super::Error;
+use nix::sys::prctl::set_pdeathsig;
+use nix::sys::signal::Signal;
+use nix::unistd::{getpid, getppid};
+use std::ffi::OsStr;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// Where system programs live that an ordinary user's `PATH` may lack.
+const SYSTEM_FOLDERS: &str = "/usr/local/sbin:/usr/sbin:/sbin";
+
+/// Full path of program `name`, or an error that names the Debian `package` to install.
+pub fn find(name: &str, package: &'static str) -> Result<PathBuf, Error> {
+    let mut folders = std::env::var_os("PATH").unwrap_or_default();
+    folders.push(":");
+    folders.push(SYSTEM_FOLDERS);
+    which::which_in(name, Some(folders), "/").map_err(|_| Error::MissingTool {
+        tool: name.to_owned(),
+        package,
+    })
+}
+
+/// Runs `command` and gives its standard output; a bad end becomes an error with its last words.
+pub fn output(command: &mut Command) -> Result<Vec<u8>, Error> {
+    let program = describe(command);
+    let out = command.output().map_err(|error| Error::Program {
+        program: program.clone(),
+        reason: error.to_string(),
+    })?;
+    if out.status.success() {
+        Ok(out.stdout)
+    } else {
+        Err(failed(program, &out))
+    }
+}
+
+/// Makes the program end when this process ends, also when it is killed with SIGKILL and can
+/// do nothing itself. The thread that spawns the program must live as long as it runs.
+pub fn ends_with_us(command: &mut Command) {
+    let parent = getpid();
+    let prepare = move || {
+        set_pdeathsig(Signal::SIGKILL)?;
+        // We may have ended before the line above.
+        if getppid() != parent {
+            return Err(std::io::ErrorKind::NotConnected.into());
+        }
+        Ok(())
+    };
+    // SAFETY: between fork and exec only prctl and getppid are called, which are
+    // async-signal-safe, and nothing is allocated.
+    unsafe { command.pre_exec(prepare) };
+}
+
+/// "apt-get update": the program and the words that are not options, for messages.
+pub fn describe(command: &Command) -> String {
+    let name = PathBuf::from(command.get_program());
+    let name = name.file_name().unwrap_or(name.as_os_str());
+    let verb = command
+        .get_args()
+        .map(OsStr::to_string_lossy)
+        .find(|word| word.chars().all(|letter| letter.is_ascii_lowercase()));
+    let name = name.to_string_lossy();
+    verb.map_or_else(|| name.to_string(), |verb| format!("{name} {verb}"))
+}
+
+fn failed(program: String, out: &Output) -> Error {
+    let said = String::from_utf8_lossy(&out.stderr);
+    let words: Vec<&str> = said.lines().map(str::trim).collect();
+    let reason = if said.trim().is_empty() {
+        out.status.to_string()
+    } else {
+        words.join(" ")
+    };
+    Error::Program { program, reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_program_names_its_package() {
+        let error = find("no-such-program", "some-package").unwrap_err();
+        assert!(error.to_string().contains("apt install some-package"));
+    }
+
+    #[test]
+    fn a_bad_end_carries_the_last_words() {
+        let error = output(Command::new("sh").args(["-c", "echo why >&2; exit 3"])).unwrap_err();
+        assert_eq!(error.to_string(), "sh failed: why");
+        let error = output(Command::new("sh").args(["-c", "exit 3"])).unwrap_err();
+        assert!(error.to_string().contains("exit status: 3"));
+    }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Integer work that enters the kernel now and then: one system call and one page fault after a
+//! stretch of computing, as most programs do that are neither pure computing nor pure input and
+//! output.
+
+use super::counters::Counters;
+use super::faults::Region;
+use super::{Error, compute};
+use std::convert::Infallible;
+
+/// Units of work between two visits to the kernel. In an emulator some ten milliseconds: long
+/// enough that a scheduler may think of moving the task, short enough for some ten visits a second.
+const UNITS_BETWEEN: u32 = 1000;
+
+pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {
+    let region = Region::map(1)?;
+    let mut state = compute::START;
+    loop {
+        for _ in 0..UNITS_BETWEEN {
+            state = compute::unit(state);
+            counters.add_done(1);
+        }
+        region.give_back()?; // the system call
+        region.touch(); // the page fault
+    }
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The process that a load runs in: forked, in a process group of its own, killed with its
+//! starter.
+//!
+//! Forked and not executed anew, so that the loads work in every program that links this
+//! library. Call [`Process::start`] while no other thread of the program holds a lock that a
+//! load could want (standard output's, for instance): only the calling thread lives on in the
+//! child.
+
+use super::Error;
+use super::counters::{Counters, SharedCounters};
+use nix::errno::Errno;
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sys::signal::{Signal, killpg};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{ForkResult, Pid, fork, getpid, getppid, setpgid};
+use std::convert::Infallible;
+use std::ffi::CString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A running load. Dropping it kills it and everything it started.
+pub struct Process {
+    name: &'static str,
+    pid: Pid,
+    counters: SharedCounters,
+    reaped: bool,
+}
+
+impl Process {
+    /// Forks a child that runs `body` for ever, on `cpus` only when they are given.
+    ///
+    /// `body` returns only when it fails; the child then prints why and exits with 1, which
+    /// [`check`](Self::check) reports.
+    ///
+    /// # Errors
+    /// When the system refuses the memory or the process.
+    pub fn start(
+        name: &'static str,
+        cpus: Option<&CpuSet>,
+        body: impl FnOnce(&Counters) -> Result<Infallible, Error>,
+    ) -> Result<Self, Error> {
+        let counters = SharedCounters::new()?;
+        let starter = getpid();
+        // SAFETY: the child runs `body` and ends in `_exit`; what it may not do is said above.
+        match unsafe { fork() }.map_err(Error::system(format!("fork the load `{name}`")))? {
+            ForkResult::Child => {
+                let outcome = catch_unwind(AssertUnwindSafe(|| {
+                    settle(name, starter, cpus)?;
+                    body(&counters)
+                }));
+                if let Ok(Err(error)) = outcome {
+                    eprintln!("artis: load `{name}`: {error}");
+                }
+                // SAFETY: ends this process without the starter's destructors and buffers.
+                unsafe { libc::_exit(1) }
+            }
+            ForkResult::Parent { child: pid } => {
+                // The child does the same; whoever is first, the group exists from here on. An
+                // error can only mean that the child was first.
+                let _ = setpgid(pid, pid);
+                Ok(Self {
+                    name,
+                    pid,
+                    counters,
+                    reaped: false,
+                })
+            }
+        }
+    }
+
+    /// Its process id, which is its process group too.
+    pub fn pid(&self) -> Pid {
+        self.pid
+    }
+
+    /// What it has done so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Is it still there?
+    ///
+    /// # Errors
+    /// [`Error::EndedEarly`] when it is not.
+    pub fn check(&mut self) -> Result<(), Error> {
+        let status = waitpid(self.pid, Some(WaitPidFlag::WNOHANG))
+            .map_err(Error::system(format!("wait for the load `{}`", self.name)))?;
+        if status == WaitStatus::StillAlive {
+            return Ok(());
+        }
+        self.reaped = true;
+        let status = match status {
+            WaitStatus::Exited(_, code) => format!("exit status {code}"),
+            WaitStatus::Signaled(_, signal, _) => format!("killed by {signal}"),
+            other => format!("{other:?}"),
+        };
+        Err(Error::EndedEarly {
+            name: self.name,
+            status,
+        })
+    }
+
+    /// Ends it and waits until it has gone.
+    ///
+    /// # Errors
+    /// [`Error::EndedEarly`] when it had ended before: its counts then mean less than they seem.
+    pub fn stop(mut self) -> Result<(), Error> {
+        self.check()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // The group, for what the load has started itself. It has no members left when the load
+        // ended early, and that is as good.
+        let _ = killpg(self.pid, Signal::SIGKILL);
+        if !self.reaped {
+            while waitpid(self.pid, None) == Err(Errno::EINTR) {}
+        }
+    }
+}
+
+/// In the child: own process group, own name, end with the starter, the CPUs asked for.
+fn settle(name: &str, starter: Pid, cpus: Option<&CpuSet>) -> Result<(), Error> {
+    let own = Pid::from_raw(0);
+    setpgid(own, own).map_err(Error::system("make a process group"))?;
+    nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)
+        .map_err(Error::system("ask to end with the starter"))?;
+    if getppid() != starter {
+        // The starter has gone before we asked.
+        // SAFETY: as in `start`.
+        unsafe { libc::_exit(1) }
+    }
+    let title = CString::new(format!("load-{name}")).expect("a load's name has no zero byte");
+    nix::sys::prctl::set_name(&title).map_err(Error::system("set the process name"))?;
+    if let Some(cpus) = cpus {
+        sched_setaffinity(own, cpus)
+            .map_err(Error::system("bind the load to the CPUs asked for"))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    /// Waits until `done` is true; the time is a limit for a hung machine, no bound on speed.
+    fn wait_until(mut done: impl FnMut() -> bool) {
+        let limit = Instant::now() + Duration::from_secs(60);
+        while !done() {
+            assert!(Instant::now() < limit, "nothing happened for a minute");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn every_load_counts_and_stops() {
+        use super::super::Load;
+        for load in [
+            Load::Compute,
+            Load::Mixed,
+            Load::Faults,
+            Load::Forks,
+            Load::Signals,
+        ] {
+            let process = load.start(None).unwrap();
+            wait_until(|| process.counters().done() > 10);
+            let pid = process.pid();
+            process.stop().unwrap();
+            // What it forked is killed with it, and gone once init has reaped it.
+            wait_until(|| killpg(pid, None) == Err(Errno::ESRCH));
+        }
+    }
+
+    #[test]
+    fn a_load_that_fails_is_reported() {
+        let mut process = Process::start("failing", None, |_| {
+            Err(Error::ProgramFailed {
+                program: "expected by this test".to_owned(),
+                reason: "it always fails".to_owned(),
+            })
+        })
+        .unwrap();
+        wait_until(|| process.check().is_err());
+    }
+
+    #[test]
+    fn a_load_runs_on_the_cpus_it_was_given() {
+        let allowed = nix::sched::sched_getaffinity(Pid::from_raw(0)).unwrap();
+        let last = (0..CpuSet::count())
+            .rev()
+            .find(|&cpu| allowed.is_set(cpu).unwrap())
+            .unwrap();
+        let mut only = CpuSet::new();
+        only.set(last).unwrap();
+        let process = super::super::Load::Compute.start(Some(&only)).unwrap();
+        wait_until(|| process.counters().done() > 0);
+        assert_eq!(nix::sched::sched_getaffinity(process.pid()).unwrap(), only);
+    }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The folder below which `/proc`, `/sys` and the like are read.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// The root folder of the machine being looked at: `/`, or a canned tree in a test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root(pub PathBuf);
+
+impl Default for Root {
+    fn default() -> Self {
+        Self(PathBuf::from("/"))
+    }
+}
+
+/// A file of the machine exists and could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error("could not read {}", path.display())]
+pub struct Unreadable {
+    pub path: PathBuf,
+    pub source: std::io::Error,
+}
+
+impl Root {
+    /// Where `path` (absolute, or relative to the root) stands on this machine.
+    pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
+        self.0.join(path.strip_prefix("/").unwrap_or(path))
+    }
+
+    /// The text of a file without the white space at its ends; `None` when it does not exist.
+    ///
+    /// # Errors
+    /// [`Unreadable`] for every other reason, such as missing permission.
+    pub fn read(&self, path: impl AsRef<Path>) -> Result<Option<String>, Unreadable> {
+        let path = self.path(path);
+        match std::fs::read(&path) {
+            Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).trim().to_owned())),
+            // A process that ended while its files are read answers ESRCH.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+                    || error.raw_os_error() == Some(libc::ESRCH) =>
+            {
+                Ok(None)
+            }
+            Err(source) => Err(Unreadable { path, source }),
+        }
+    }
+
+    /// As [`Root::read`], for hints that are as good as absent when they cannot be read.
+    pub fn hint(&self, path: impl AsRef<Path>) -> Option<String> {
+        self.read(path).ok().flatten()
+    }
+
+    /// Whether a file or folder of that name is there.
+    pub fn exists(&self, path: impl AsRef<Path>) -> bool {
+        self.path(path).exists()
+    }
+}
+
+/// A canned machine for tests: a temporary folder with these files.
+#[cfg(test)]
+pub(crate) fn canned(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = Root(folder.path().to_owned());
+    for (path, text) in files {
+        let path = root.path(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    (folder, root)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absolute_paths_stay_below_the_root() {
+        let root = Root(PathBuf::from("/canned"));
+        assert_eq!(
+            root.path("/proc/cmdline"),
+            Path::new("/canned/proc/cmdline")
+        );
+        assert_eq!(root.path("proc/cmdline"), Path::new("/canned/proc/cmdline"));
+    }
+
+    #[test]
+    fn absent_is_none_and_unreadable_is_an_error_that_names_the_file() {
+        let (_folder, root) = canned(&[("proc/cmdline", " quiet\n")]);
+        assert_eq!(
+            root.read("/proc/cmdline").unwrap().as_deref(),
+            Some("quiet")
+        );
+        assert!(root.read("/proc/version").unwrap().is_none());
+        assert!(root.read("/proc/cmdline/below").unwrap().is_none());
+        let error = root.read("/proc").unwrap_err();
+        assert!(error.to_string().ends_with("/proc"), "{error}");
+    }
+}

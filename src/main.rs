@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-only
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = match artis::cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return artis::cli::exit::parse_error(&error),
+    };
+    match artis::cli::run(cli) {
+        Ok(code) => code,
+        Err(error) => artis::cli::exit::failure(&error),
+    }
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * ARTiS: an asymmetric real-time scheduler, as a sched_ext scheduler.
+ *
+ * CPUs are RT or NRT. Hard real-time tasks (RT0: SCHED_FIFO, SCHED_RR and
+ * SCHED_DEADLINE) are in classes above sched_ext: they always preempt and are
+ * never seen here. All other tasks, RT1+ (SCHED_EXT) and Linux tasks, run on
+ * an RT CPU only while they are in user mode, because only there can RT0
+ * preempt them at once.
+ *
+ * (a) Leaving. detect.h notices that a task on an RT CPU enters the kernel and
+ *     marks it; ops.stopping() ends its slice; ops.enqueue() queues it for the
+ *     NRT CPUs. The kernel works for it there.
+ *
+ * (b) Coming back. Only from user mode, and that is known at one moment only:
+ *     when the tick of an NRT CPU interrupted user mode. ops.tick() then asks
+ *     the policy, sets a flag and ends the slice; ops.enqueue() reads and
+ *     clears the flag, and queues the task for the RT CPUs. Everybody else,
+ *     tasks that wake up, new ones, tasks preempted in the kernel, goes to the
+ *     NRT queue. So a task on an RT CPU without a mark (rt_ok) is in user mode,
+ *     and may go on there after RT0 displaced it.
+ *
+ * (c) RT0's wakeup stays bare. The task it displaces stays at the head of the
+ *     local queue, as the kernel leaves it, and continues after a short burst.
+ *     After a long one detect.h hands it back to ops.enqueue().
+ *
+ * (d) Queues. Two for each side, RT1+ by level and Linux tasks by virtual
+ *     time, plus those of tasks that may run on one CPU only and of kernel
+ *     threads that just woke up. place.h chooses the queue of a task, serve.h
+ *     the task of a CPU. NRT CPUs take from the RT queues what waits too long
+ *     there, so nobody is stranded.
+ *
+ * What this cannot do: bound the time of a system call that began while the
+ * task was alone on a CPU it is bound to; keep interrupts and their softirqs
+ * off an RT CPU; see kernel work of the kinds listed in detect.h; honour the
+ * weights and limits of CPU cgroups.
+ */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+#include "scx.h"
+#include "policy.h"
+#include "intf.h"
+#include "state.h"
+#include "detect.h"
+#include "place.h"
+#include "serve.h"
+#include "hotplug.h"
+
+char _license[] SEC("license") = "GPL";
+
+/* Did the tick interrupt user mode? */
+static bool tick_in_user_mode(void)
+{
+	struct pt_regs **regs = bpf_this_cpu_ptr(&__irq_regs);
+
+	return regs && *regs && (BPF_CORE_READ(*regs, cs) & 3) == 3;
+}
+
+static void tick_rt(struct task_struct *p, struct task_ctx *t)
+{
+	if (is_bound_to_rt(t) || is_migration_disabled(p))
+		return;
+	/* was here before us, or came around us: nobody knows where it is */
+	if (!t->rt_ok) {
+		t->cause = ARTIS_CAUSE_UNKNOWN;
+		scx_bpf_task_set_slice(p, 0);
+	}
+}
+
+static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu)
+{
+	enum artis_class class = class_of(p);
+	struct artis_side rt, nrt;
+
+	if (class == ARTIS_CLASS_KTHREAD || t->bound == BOUND_ONE || t->bound == BOUND_NRT ||
+	    is_migration_disabled(p) || !tick_in_user_mode())
+		return;
+	measure_rt_side(&rt);
+	if (!artis_look(class, !p->scx.slice, &rt))
+		return;
+	measure_nrt_side(&nrt, cpu);
+	switch (artis_promote(class, &t->calls, &rt, &nrt)) {
+	case ARTIS_STAY:
+		break;
+	case ARTIS_REFUSE_ESTIMATE:
+		count(ARTIS_promotions_refused);
+		break;
+	case ARTIS_PROMOTE:
+		t->at_user = true;
+		t->promote = true;
+		scx_bpf_task_set_slice(p, 0);
+		break;
+	}
+}
+
+/* Tells the policy what the running task of this CPU did since it was last told. */
+static void note_calls(struct artis_cpu *record, struct task_ctx *t, u64 now)
+{
+	artis_calls_note(&t->calls, now - t->call_at_ns, record->calls);
+	t->call_at_ns = now;
+	record->calls = 0;
+}
+
+SEC("struct_ops/artis_tick")
+void BPF_PROG(artis_tick, struct task_struct *p)
+{
+	struct task_ctx *t = task_ctx(p);
+	s32 cpu = bpf_get_smp_processor_id();
+	struct artis_cpu *record = cpu_record(cpu);
+
+	if (!t || !on)
+		return;
+	if (record->rt) {
+		if (nr_nrt_online)
+			tick_rt(p, t);
+		return;
+	}
+	note_calls(record, t, scx_bpf_now());
+	tick_nrt(p, t, cpu);
+}
+
+SEC("struct_ops/artis_running")
+void BPF_PROG(artis_running, struct task_struct *p)
+{
+	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
+	struct task_ctx *t = task_ctx(p);
+	enum artis_class class = class_of(p);
+	u64 now, waited;
+	u32 side;
+
+	if (!t)
+		return;
+	now = scx_bpf_now();
+	side = record->rt ? SIDE_RT : SIDE_NRT;
+	record->current_class = class;
+	record->hosted_class = class;
+	record->displaced_ns = 0;
+	record->marked_pid = 0;
+	if (!record->rt)
+		t->rt_ok = false;
+	t->run_at_ns = now;
+	t->call_at_ns = now;
+	record->calls = 0;
+	t->at_user = false;
+	t->promote = false;
+	if (class == ARTIS_CLASS_LINUX && t->runnable_at_ns) {
+		waited = now - t->runnable_at_ns;
+		if (on && (s64)waited > (s64)record->linux_wait_ns_max)
+			record->linux_wait_ns_max = waited;
+	}
+	t->runnable_at_ns = 0;
+	if (t->side == side && artis_vtime_before(side_vtime[side], t->vtime))
+		side_vtime[side] = t->vtime;
+}
+
+SEC("struct_ops/artis_stopping")
+void BPF_PROG(artis_stopping, struct task_struct *p, bool runnable)
+{
+	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
+	struct task_ctx *t = task_ctx(p);
+	enum artis_class class = class_of(p);
+	u64 now, ran_ns;
+
+	if (!t)
+		return;
+	now = scx_bpf_now();
+	ran_ns = now - t->run_at_ns;
+	t->vtime += artis_vtime_charge(ran_ns, p->scx.weight);
+	note_calls(record, t, now);
+	t->run_at_ns = now;
+	if (runnable)
+		t->runnable_at_ns = now;
+	record->current_class = ARTIS_CLASSES;
+	if (!record->rt)
+		return;
+
+	record->ran_ns[class % ARTIS_CLASSES] += ran_ns;
+	if (record->marked_pid == (u32)p->pid) {
+		record->marked_pid = 0;
+		if (runnable)
+			t->cause = record->marked_cause;
+	}
+	/* not a change of its nice value or the like, for which it is stopped too */
+	if (!runnable && p->__state && on && !is_bound_to_rt(t) && class != ARTIS_CLASS_KTHREAD &&
+	    record->bound_pid != (u32)p->pid)
+		record->count[ARTIS_leaks_sleep]++;
+	if (runnable && !is_bound_to_rt(t) && !is_migration_disabled(p) &&
+	    (!t->rt_ok || t->cause != ARTIS_CAUSE_NONE)) {
+		/* in the kernel, or about to be: RT0 may displace it, but not keep it here */
+		if (t->cause == ARTIS_CAUSE_NONE)
+			t->cause = ARTIS_CAUSE_UNKNOWN;
+		scx_bpf_task_set_slice(p, 0);
+	} else if (runnable && p->scx.slice) {
+		record->displaced_ns = now;
+		record->count[ARTIS_displacements]++;
+	}
+}
+
+SEC("struct_ops/artis_set_cpumask")
+void BPF_PROG(artis_set_cpumask, struct task_struct *p, const struct cpumask *cpumask)
+{
+	struct task_ctx *t = task_ctx(p);
+	s32 cpu = scx_bpf_task_cpu(p);
+
+	if (!t)
+		return;
+	/*
+	 * A task that was bound to an RT CPU may be in the kernel there; set free,
+	 * it must not be taken for one in user mode.
+	 */
+	if (is_rt(cpu) && is_bound_to_rt(t)) {
+		t->rt_ok = false;
+		t->cause = ARTIS_CAUSE_AFFINITY;
+	}
+	t->bound = bound_of(p);
+	if (is_bound_to_rt(t))
+		t->cause = ARTIS_CAUSE_NONE;
+	else if (t->cause == ARTIS_CAUSE_AFFINITY && scx_bpf_task_running(p))
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+}
+
+SEC("struct_ops.s/artis_init_task")
+s32 BPF_PROG(artis_init_task, struct task_struct *p, struct scx_init_task_args *args)
+{
+	struct task_ctx *t = bpf_task_storage_get(&task_ctxs, p, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!t)
+		return -12; /* ENOMEM */
+	t->bound = bound_of(p);
+	t->vtime = side_vtime[SIDE_NRT];
+	return 0;
+}
+
+static s32 create_nrt_mask(void)
+{
+	struct bpf_cpumask *mask = bpf_cpumask_create();
+	u32 cpu;
+
+	if (!mask)
+		return -12; /* ENOMEM */
+	bpf_for(cpu, 0, nr_cpus) {
+		if (!is_rt(cpu))
+			bpf_cpumask_set_cpu(cpu, mask);
+	}
+	mask = bpf_kptr_xchg(&nrt_mask, mask);
+	if (mask)
+		bpf_cpumask_release(mask);
+	return 0;
+}
+
+SEC("struct_ops.s/artis_init")
+s32 BPF_PROG(artis_init)
+{
+	u32 cpu, dsq;
+	s32 err;
+
+	err = create_nrt_mask();
+	bpf_for(dsq, DSQ_NRT_KTHREAD, DSQ_RT_LINUX + 1) {
+		if (!err)
+			err = scx_bpf_create_dsq(dsq, -1);
+	}
+	bpf_for(cpu, 0, nr_cpus) {
+		struct artis_cpu *record = cpu_record(cpu);
+
+		if (!err)
+			err = scx_bpf_create_dsq(DSQ_PINNED + cpu, -1);
+		if (!err)
+			err = scx_bpf_create_dsq(DSQ_KTHREAD + cpu, -1);
+		record->current_class = ARTIS_CLASSES;
+		if (record->offline)
+			continue;
+		if (record->rt)
+			nr_rt_online++;
+		else
+			nr_nrt_online++;
+	}
+	return err;
+}
+
+SEC("struct_ops/artis_exit")
+void BPF_PROG(artis_exit, struct scx_exit_info *info)
+{
+	on = false;
+	bpf_probe_read_kernel_str(ended.reason, sizeof(ended.reason), info->reason);
+	bpf_probe_read_kernel_str(ended.message, sizeof(ended.message), info->msg);
+	ended.code = info->exit_code;
+	/* the kind last: it tells the reader that the rest is there */
+	__sync_fetch_and_add(&ended.kind, info->kind);
+}
+
+SEC(".struct_ops.link")
+struct sched_ext_ops artis_ops = {
+	.select_cpu = (void *)artis_select_cpu,
+	.enqueue = (void *)artis_enqueue,
+	.dispatch = (void *)artis_dispatch,
+	.tick = (void *)artis_tick,
+	.running = (void *)artis_running,
+	.stopping = (void *)artis_stopping,
+	.set_cpumask = (void *)artis_set_cpumask,
+	.init_task = (void *)artis_init_task,
+	.cpu_online = (void *)artis_cpu_online,
+	.cpu_offline = (void *)artis_cpu_offline,
+	.init = (void *)artis_init,
+	.exit = (void *)artis_exit,
+	.flags = SCX_OPS_ENQ_LAST | SCX_OPS_ENQ_EXITING | SCX_OPS_ENQ_MIGRATION_DISABLED |
+		 SCX_OPS_ALLOW_QUEUED_WAKEUP,
+	.timeout_ms = 30000,
+	.name = "artis",
+};

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who enters the kernel on an RT CPU, and the check that nobody worked there.
+ *
+ * (a) Each entry hook marks the current task in its CPU's record and asks this
+ *     very CPU to reschedule. ops.stopping() finds the mark and ends the
+ *     task's slice, so that ops.enqueue() sends it to the NRT queue before
+ *     the kernel has done its work.
+ * (b) The hooks on the work itself (*_body) count what ran on an RT CPU all
+ *     the same. They decide nothing.
+ * (c) The tick of an RT CPU hands the displaced task back when RT0 stays.
+ *
+ * What no hook here sees: seccomp filters and system call user dispatch, which
+ * come before the system call tracepoint; exceptions other than page faults,
+ * until their signal is delivered; work queued for the return to user mode
+ * (task_work); interrupts, which belong to the CPU and not to the task.
+ */
+#ifndef ARTIS_DETECT_H
+#define ARTIS_DETECT_H
+
+/* A task of the classes above ours: RT0 on this CPU, free to do what it likes. */
+static bool is_rt0(const struct task_struct *p)
+{
+	return p->policy == SCHED_FIFO || p->policy == SCHED_RR || p->policy == SCHED_DEADLINE;
+}
+
+/* The current task enters the kernel on the RT CPU of @record. */
+static void leave(struct artis_cpu *record, struct task_struct *p, enum artis_cause cause,
+		  enum artis_counter counter)
+{
+	s32 cpu = bpf_get_smp_processor_id();
+
+	if (is_rt0(p) || (p->flags & PF_KTHREAD))
+		return;
+	if (is_bound_to_rt(task_ctx(p))) {
+		record->count[ARTIS_entries_bound]++;
+		record->bound_pid = p->pid;
+		return;
+	}
+	record->bound_pid = 0;
+	record->count[counter]++;
+	record->marked_pid = p->pid;
+	record->marked_cause = cause;
+	/* RT0 about to run takes the CPU from the task by itself: keep its way bare */
+	if (!rt0_runnable(cpu))
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+}
+
+static void entered(enum artis_cause cause, enum artis_counter counter)
+{
+	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
+
+	if (!on)
+		return;
+	/* the way of every system call of the machine: here it must be short */
+	record->calls++;
+	if (record->rt)
+		leave(record, bpf_get_current_task_btf(), cause, counter);
+}
+
+/*
+ * The classic tracepoint, not tp_btf or raw_tp: its wrapper holds preemption
+ * off around the program, so the switch happens after the program has ended,
+ * where the task may migrate.
+ */
+SEC("tp/raw_syscalls/sys_enter")
+int syscall_entry(void *ctx)
+{
+	entered(ARTIS_CAUSE_SYSCALL, ARTIS_entries_syscall);
+	return 0;
+}
+
+/*
+ * The same for CPUs with context tracking (nohz_full), where it costs the other
+ * CPUs nothing. Interrupts are off here and orig_ax is negative for everything
+ * but a system call.
+ */
+SEC("tp_btf/user_exit")
+int BPF_PROG(user_exit_entry, int unused)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
+
+	if ((long)regs->orig_ax >= 0)
+		entered(ARTIS_CAUSE_SYSCALL, ARTIS_entries_syscall);
+	return 0;
+}
+
+/* Interrupts are still off here: the switch happens when they come on, before the fault is handled. */
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(fault_entry, unsigned long address, struct pt_regs *regs, unsigned long error_code)
+{
+	entered(ARTIS_CAUSE_FAULT, ARTIS_entries_fault);
+	return 0;
+}
+
+/*
+ * A kprobe runs with preemption off and its switch comes after it, as it must;
+ * but it may not call sched_ext. So it leaves the cause in the CPU's record and
+ * calls a helper that nobody needs; a second program, on that helper's entry,
+ * does the work.
+ */
+static void enter_by_helper(enum artis_cause cause)
+{
+	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
+
+	if (!on || !record->rt)
+		return;
+	record->helper_cause = cause;
+	bpf_get_numa_node_id();
+}
+
+SEC("kprobe/arch_do_signal_or_restart")
+int signal_entry(void *ctx)
+{
+	enter_by_helper(ARTIS_CAUSE_SIGNAL);
+	return 0;
+}
+
+/* Before a traced task's system call, and so before the tracepoint. */
+SEC("kprobe/ptrace_notify")
+int tracer_entry(void *ctx)
+{
+	enter_by_helper(ARTIS_CAUSE_TRACER);
+	return 0;
+}
+
+SEC("fentry/bpf_get_numa_node_id")
+int BPF_PROG(helper_entry)
+{
+	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
+	enum artis_cause cause = record->helper_cause;
+
+	record->helper_cause = ARTIS_CAUSE_NONE;
+	if (cause == ARTIS_CAUSE_SIGNAL)
+		entered(cause, ARTIS_entries_signal);
+	else if (cause == ARTIS_CAUSE_TRACER)
+		entered(cause, ARTIS_entries_tracer);
+	return 0;
+}
+
+/* The kernel begins to work for the current task: on an RT CPU that is a leak. */
+static void body(enum artis_counter counter)
+{
+	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
+	struct task_struct *p;
+
+	if (!record->rt || !on)
+		return;
+	p = bpf_get_current_task_btf();
+	if (is_rt0(p) || (p->flags & PF_KTHREAD) || is_bound_to_rt(task_ctx(p)))
+		return;
+	/* it was bound when it entered, and has been set free since */
+	if (record->bound_pid == (u32)p->pid)
+		return;
+	record->count[counter]++;
+}
+
+/*
+ * The call itself starts in code the kernel does not let anybody hook. Probes
+ * of one tracepoint run in the order they were attached: this one, attached
+ * after syscall_entry, is the last thing before the call, and the task is
+ * wherever the call will run.
+ */
+SEC("tp_btf/sys_enter")
+int BPF_PROG(syscall_body, struct pt_regs *regs, long id)
+{
+	body(ARTIS_leaks_syscall);
+	return 0;
+}
+
+/*
+ * The check that belongs to user_exit_entry and, like it, costs other CPUs
+ * nothing. It is the weaker one: a task that returns to user mode with its mark
+ * made the whole call here, but one evicted half-way goes unnoticed.
+ */
+SEC("tp_btf/user_enter")
+int BPF_PROG(user_enter_body, int unused)
+{
+	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
+
+	if (!on || record->marked_cause != ARTIS_CAUSE_SYSCALL ||
+	    record->marked_pid != (u32)bpf_get_current_task_btf()->pid)
+		return 0;
+	record->marked_pid = 0;
+	record->count[ARTIS_leaks_syscall]++;
+	return 0;
+}
+
+/* A fault taken inside a system call is part of that call. */
+SEC("fentry/handle_mm_fault")
+int BPF_PROG(fault_body, struct vm_area_struct *vma, unsigned long address, unsigned int flags)
+{
+	if (flags & FAULT_FLAG_USER)
+		body(ARTIS_leaks_fault);
+	return 0;
+}
+
+SEC("fentry/get_signal")
+int BPF_PROG(signal_body)
+{
+	body(ARTIS_leaks_signal);
+	return 0;
+}
+
+/*
+ * RT0 has this CPU and a task waits behind it. Short bursts are waited out, so
+ * RT0's wakeup does no more than a context switch; after a long one, and at a
+ * tick of its own, the task is handed back.
+ */
+SEC("fentry/sched_tick")
+int BPF_PROG(tick_hand_back)
+{
+	s32 cpu = bpf_get_smp_processor_id();
+	struct artis_cpu *record = cpu_record(cpu);
+
+	/* ops.enqueue() clears displaced_ns when it gets the task: until then, ask again */
+	if (on && artis_hand_back(scx_bpf_now(), record->displaced_ns))
+		scx_bpf_dsq_reenq(SCX_DSQ_LOCAL_ON | cpu, 0);
+	return 0;
+}
+
+#endif /* ARTIS_DETECT_H */

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * CPUs that come and go. Without its NRT CPUs the scheduler has nowhere to send
+ * kernel work to, so it ends with the last of them.
+ */
+#ifndef ARTIS_HOTPLUG_H
+#define ARTIS_HOTPLUG_H
+
+#define EXIT_NO_NRT_CPU 1
+
+static void came_online(s32 cpu)
+{
+	struct artis_cpu *record = cpu_record(cpu);
+
+	if (!record->offline)
+		return;
+	record->offline = false;
+	if (record->rt) {
+		nr_rt_online++;
+		record->count[ARTIS_cpu_online]++;
+	} else {
+		nr_nrt_online++;
+	}
+}
+
+static void went_offline(s32 cpu)
+{
+	static char message[] = "the last NRT CPU went offline";
+	unsigned long long no_arguments = 0;
+	struct artis_cpu *record = cpu_record(cpu);
+
+	if (record->offline)
+		return;
+	record->offline = true;
+	if (record->rt) {
+		nr_rt_online--;
+		record->count[ARTIS_cpu_offline]++;
+	} else if (--nr_nrt_online == 0) {
+		scx_bpf_exit_bstr(EXIT_NO_NRT_CPU, message, &no_arguments, 0);
+	}
+}
+
+/*
+ * The kernel tells ops.cpu_offline() only when the CPU has served nobody for an
+ * RCU grace period, and with the last NRT CPU gone that period would never end.
+ * So the hotplug path itself is hooked, at its first step.
+ */
+SEC("fentry/sched_cpu_deactivate")
+int BPF_PROG(cpu_deactivate, unsigned int cpu)
+{
+	if (on)
+		went_offline(cpu);
+	return 0;
+}
+
+SEC("fexit/sched_cpu_deactivate")
+int BPF_PROG(cpu_deactivate_failed, unsigned int cpu, int error)
+{
+	if (on && error)
+		came_online(cpu);
+	return 0;
+}
+
+SEC("struct_ops/artis_cpu_online")
+void BPF_PROG(artis_cpu_online, s32 cpu)
+{
+	came_online(cpu);
+}
+
+SEC("struct_ops/artis_cpu_offline")
+void BPF_PROG(artis_cpu_offline, s32 cpu)
+{
+	went_offline(cpu);
+}
+
+#endif /* ARTIS_HOTPLUG_H */

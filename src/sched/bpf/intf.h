@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Everything that crosses the border between the BPF program and artis: the
+ * counters and the per-CPU record. build.rs reads the counters' names and
+ * meanings from this file, so each stands here and nowhere else.
+ */
+#ifndef ARTIS_INTF_H
+#define ARTIS_INTF_H
+
+/* CPUs a machine may have. Debian builds for 8192; 1024 keeps the records in 300 KiB. */
+#define ARTIS_CPUS_MAX 1024
+
+/* One line a counter: COUNTER(name, what it counts). All are sums over CPUs. */
+#define ARTIS_COUNTERS(COUNTER)                                                                    \
+	COUNTER(entries_syscall, "system calls that began on an RT CPU")                           \
+	COUNTER(entries_fault, "page faults that began on an RT CPU")                              \
+	COUNTER(entries_signal, "signal deliveries that began on an RT CPU")                       \
+	COUNTER(entries_tracer, "stops for a tracer that began on an RT CPU")                      \
+	COUNTER(entries_bound, "kernel entries of tasks that may run on RT CPUs only")             \
+	COUNTER(evictions_syscall, "tasks sent to an NRT CPU because of a system call")            \
+	COUNTER(evictions_fault, "tasks sent to an NRT CPU because of a page fault")               \
+	COUNTER(evictions_signal, "tasks sent to an NRT CPU because of a signal")                  \
+	COUNTER(evictions_tracer, "tasks sent to an NRT CPU because of a stop for a tracer")       \
+	COUNTER(evictions_affinity, "tasks sent to an NRT CPU because their affinity changed")     \
+	COUNTER(evictions_unknown, "tasks sent to an NRT CPU because they might be in the kernel") \
+	COUNTER(leaks_syscall, "system calls whose body still ran on an RT CPU")                   \
+	COUNTER(leaks_fault, "page faults that were handled on an RT CPU all the same")            \
+	COUNTER(leaks_signal, "signals that were delivered on an RT CPU all the same")             \
+	COUNTER(leaks_sleep, "tasks that went to sleep on an RT CPU, which takes a kernel to do")  \
+	COUNTER(promotions, "tasks queued for an RT CPU")                                          \
+	COUNTER(promotions_refused, "promotions refused: the next kernel entry was too near")      \
+	COUNTER(displacements, "times RT0 took an RT CPU from a task")                             \
+	COUNTER(hand_backs, "times a long RT0 burst made the displaced task go elsewhere")         \
+	COUNTER(drained, "tasks taken from the RT queue by an NRT CPU")                            \
+	COUNTER(others_turns, "slices given to other tasks although RT1+ tasks waited")            \
+	COUNTER(rt_only_tasks, "times a task was queued whose affinity holds RT CPUs only")        \
+	COUNTER(cpu_offline, "times an RT CPU went offline")                                       \
+	COUNTER(cpu_online, "times an RT CPU came online")
+
+#define ARTIS_COUNTER_ENUM(name, meaning) ARTIS_##name,
+enum artis_counter { ARTIS_COUNTERS(ARTIS_COUNTER_ENUM) ARTIS_COUNTER_MAX };
+#undef ARTIS_COUNTER_ENUM
+
+/* Why a task must leave the RT CPU it is on. */
+enum artis_cause {
+	ARTIS_CAUSE_NONE,
+	ARTIS_CAUSE_SYSCALL,
+	ARTIS_CAUSE_FAULT,
+	ARTIS_CAUSE_SIGNAL,
+	ARTIS_CAUSE_TRACER,
+	ARTIS_CAUSE_AFFINITY,
+	ARTIS_CAUSE_UNKNOWN,
+};
+
+/*
+ * One CPU. Written by its own CPU only, but for what says otherwise; aligned
+ * so that two CPUs never share a cache line.
+ */
+struct artis_cpu {
+	u64 count[ARTIS_COUNTER_MAX];
+	u64 ran_ns[3];		/* by enum artis_class: time on this CPU */
+	u64 linux_wait_ns_max;	/* longest wait of a Linux task that then ran here */
+	u64 displaced_ns;	/* since when RT0 keeps a task from this CPU; 0: it does not */
+	struct artis_turn turn;
+	u32 current_class;	/* of the running task: enum artis_class, or ARTIS_CLASSES */
+	u32 hosted_class;	/* the same, and kept while RT0 displaces the task */
+	u32 calls;		/* the running task's kernel entries not yet told to the policy */
+	u32 marked_pid;		/* the task that must leave, and why */
+	u32 marked_cause;
+	u32 helper_cause;	/* passed from a kprobe to the program that may act on it */
+	u32 bound_pid;		/* the task that entered the kernel while bound to RT CPUs */
+	u8 rt;			/* configuration: is it an RT CPU? */
+	u8 rt_immed;		/* configuration: no tick here, never let a task wait behind RT0 */
+	u8 offline;		/* by the hotplug path */
+} __attribute__((aligned(64)));
+
+/* How the scheduler ended: the kernel's account of it. */
+struct artis_exit {
+	s32 kind;		/* enum scx_exit_kind; 0: still on */
+	s64 code;
+	char reason[128];
+	char message[1024];
+};
+
+#endif /* ARTIS_INTF_H */

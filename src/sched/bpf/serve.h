@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who is next on a CPU: dispatch.
+ *
+ * Kernel threads that woke up, then RT1+ tasks, then everybody else by virtual
+ * time. An RT CPU takes from the RT queues only; an NRT CPU from all of them.
+ */
+#ifndef ARTIS_SERVE_H
+#define ARTIS_SERVE_H
+
+/* Virtual time of the first task of @dsq_id in @vtime; false: it is empty. */
+static bool head(u64 dsq_id, u64 *vtime, u64 *runnable_at_ns)
+{
+	struct task_struct *p = scx_bpf_dsq_peek(dsq_id);
+	struct task_ctx *t;
+
+	if (!p)
+		return false;
+	t = task_ctx(p);
+	*vtime = t ? t->vtime : 0;
+	*runnable_at_ns = t ? t->runnable_at_ns : 0;
+	return true;
+}
+
+/* Takes from this CPU's own queue or from @shared, whoever is first in virtual time. */
+static bool take_pinned_or(u64 shared, s32 cpu, u64 enq_flags)
+{
+	u64 pinned_vtime, shared_vtime, unused;
+	bool pinned = head(DSQ_PINNED + cpu, &pinned_vtime, &unused);
+	bool other = head(shared, &shared_vtime, &unused);
+
+	if (pinned && (!other || !artis_vtime_before(shared_vtime, pinned_vtime)) &&
+	    scx_bpf_dsq_move_to_local(DSQ_PINNED + cpu, 0))
+		return true;
+	if (other && scx_bpf_dsq_move_to_local(shared, enq_flags))
+		return true;
+	/* the first of the shared queue may not be allowed here */
+	return pinned && scx_bpf_dsq_move_to_local(DSQ_PINNED + cpu, 0);
+}
+
+/* Is @prev, whose slice is over, still runnable and neither marked nor unknown to us? */
+static bool may_go_on(const struct artis_cpu *record, struct task_struct *prev)
+{
+	struct task_ctx *t;
+
+	if (!prev || !(prev->scx.flags & SCX_TASK_QUEUED) || record->marked_pid == (u32)prev->pid)
+		return false;
+	t = task_ctx(prev);
+	if (!t)
+		return false;
+	/* on an RT CPU: in user mode, or allowed nowhere else; with no NRT CPU left, anybody */
+	if (record->rt && nr_nrt_online)
+		return is_bound_to_rt(t) || t->rt_ok;
+	/* promoted a moment ago: ops.enqueue() is to have it */
+	return !t->promote;
+}
+
+/*
+ * RT1+ tasks come first, except that the others, if any wait, get a slice now
+ * and then. Takes an RT1+ task from @rt1_dsq or lets @prev go on, which is in no
+ * queue yet; false: it is the others' turn, or no RT1+ task is here.
+ */
+static __always_inline bool take_rt1(struct artis_cpu *record, struct task_struct *prev,
+				     u64 rt1_dsq, u64 slice_ns, u64 enq_flags, bool others,
+				     u64 now)
+{
+	bool waits = scx_bpf_dsq_nr_queued(rt1_dsq);
+	bool runs = may_go_on(record, prev) && class_of(prev) == ARTIS_CLASS_RT1;
+
+	if (!waits && !runs) {
+		artis_turn_reset(&record->turn, now);
+		return false;
+	}
+	if (others && artis_others_turn(&record->turn, now)) {
+		count(ARTIS_others_turns);
+		return false;
+	}
+	if (waits && scx_bpf_dsq_move_to_local(rt1_dsq, enq_flags))
+		return true;
+	if (runs)
+		scx_bpf_task_set_slice(prev, slice_ns);
+	return runs;
+}
+
+static void dispatch_rt(s32 cpu, struct artis_cpu *record, struct task_struct *prev)
+{
+	/*
+	 * Without a tick nobody hands a displaced task back: then the kernel has to,
+	 * at once, which costs RT0 the time of ops.enqueue() at each wakeup.
+	 */
+	u64 enq_flags = record->rt_immed ? SCX_ENQ_IMMED : 0;
+	u64 now = scx_bpf_now();
+	bool others;
+
+	if (scx_bpf_dsq_move_to_local(DSQ_KTHREAD + cpu, 0))
+		return;
+	others = scx_bpf_dsq_nr_queued(DSQ_RT_LINUX) || scx_bpf_dsq_nr_queued(DSQ_PINNED + cpu);
+	if (take_rt1(record, prev, DSQ_RT_RT1, ARTIS_SLICE_RT_NS, enq_flags, others, now))
+		return;
+	if (take_pinned_or(DSQ_RT_LINUX, cpu, enq_flags) ||
+	    scx_bpf_dsq_move_to_local(DSQ_RT_RT1, enq_flags))
+		return;
+	if (may_go_on(record, prev))
+		scx_bpf_task_set_slice(prev, ARTIS_SLICE_RT_NS);
+}
+
+/* Takes a Linux task that has waited too long for an RT CPU. */
+static bool drain(u64 now)
+{
+	u64 vtime, runnable_at_ns;
+
+	if (!head(DSQ_RT_LINUX, &vtime, &runnable_at_ns) ||
+	    !artis_waited_for_rt(now, runnable_at_ns))
+		return false;
+	if (!scx_bpf_dsq_move_to_local(DSQ_RT_LINUX, 0))
+		return false;
+	count(ARTIS_drained);
+	return true;
+}
+
+static void dispatch_nrt(s32 cpu, struct artis_cpu *record, struct task_struct *prev)
+{
+	u64 now = scx_bpf_now(), rt1_dsq = DSQ_NRT_RT1;
+	bool others;
+
+	if (scx_bpf_dsq_move_to_local(DSQ_KTHREAD + cpu, 0) ||
+	    scx_bpf_dsq_move_to_local(DSQ_NRT_KTHREAD, 0))
+		return;
+	others = scx_bpf_dsq_nr_queued(DSQ_NRT_LINUX) || scx_bpf_dsq_nr_queued(DSQ_PINNED + cpu);
+	/* an RT1+ task that an RT CPU cannot run now does not wait behind Linux tasks here */
+	if (!scx_bpf_dsq_nr_queued(DSQ_NRT_RT1) && scx_bpf_dsq_nr_queued(DSQ_RT_RT1))
+		rt1_dsq = DSQ_RT_RT1;
+	if (take_rt1(record, prev, rt1_dsq, ARTIS_SLICE_NRT_NS, 0, others, now)) {
+		if (rt1_dsq == DSQ_RT_RT1)
+			count(ARTIS_drained);
+		return;
+	}
+	if (drain(now) || take_pinned_or(DSQ_NRT_LINUX, cpu, 0) ||
+	    scx_bpf_dsq_move_to_local(DSQ_NRT_RT1, 0))
+		return;
+	if (may_go_on(record, prev)) {
+		scx_bpf_task_set_slice(prev, ARTIS_SLICE_NRT_NS);
+		return;
+	}
+	/* nothing else to do: whoever waits for an RT CPU may come, Linux tasks first */
+	if (scx_bpf_dsq_move_to_local(DSQ_RT_LINUX, 0) ||
+	    scx_bpf_dsq_move_to_local(DSQ_RT_RT1, 0))
+		count(ARTIS_drained);
+}
+
+SEC("struct_ops/artis_dispatch")
+void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
+{
+	struct artis_cpu *record = cpu_record(cpu);
+
+	/* with no NRT CPU left, on the way to its end, the machine needs every CPU */
+	if (record->rt && nr_nrt_online)
+		dispatch_rt(cpu, record, prev);
+	else
+		dispatch_nrt(cpu, record, prev);
+}
+
+#endif /* ARTIS_SERVE_H */

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the scheduler knows: its configuration, a record per CPU, a record per
+ * task, and the small questions everything else asks of them.
+ */
+#ifndef ARTIS_STATE_H
+#define ARTIS_STATE_H
+
+/* Written by the loader before load. */
+const volatile u32 nr_cpus = 1;		/* possible CPUs, the last one's number plus one */
+const volatile u32 nr_rt;		/* entries of rt_list */
+const volatile u32 rt_list[ARTIS_CPUS_MAX];
+
+/* Set by the loader once every task is ours, cleared before it detaches. */
+volatile bool on;
+
+struct artis_cpu cpus[ARTIS_CPUS_MAX];
+struct artis_exit ended;
+
+u32 nr_rt_online;
+u32 nr_nrt_online;
+
+/* Virtual time of the two sides. Approximate under concurrency, and may be. */
+enum { SIDE_NRT, SIDE_RT, SIDES };
+u64 side_vtime[SIDES];
+
+/*
+ * The dispatch queues. The two of the RT side are the paper's RT-FIFO: an NRT
+ * CPU pushes a task there, an RT CPU takes it when it likes, and neither ever
+ * waits for the other's run-queue lock.
+ */
+enum {
+	DSQ_NRT_KTHREAD = 0x100,	/* kernel threads that just woke up */
+	DSQ_NRT_RT1,
+	DSQ_NRT_LINUX,
+	DSQ_RT_RT1,
+	DSQ_RT_LINUX,
+	DSQ_PINNED = 0x10000,	/* plus the CPU: tasks that may run there only */
+	DSQ_KTHREAD = 0x20000,	/* plus the CPU: kernel threads that just woke up there */
+};
+
+/* Where a task's affinity lets it run. */
+enum bound {
+	BOUND_NOT,
+	BOUND_ONE,	/* to one CPU */
+	BOUND_RT,	/* to several, all RT */
+	BOUND_NRT,	/* to several, none RT */
+};
+
+struct task_ctx {
+	u64 vtime;
+	u64 run_at_ns;		/* up to when vtime is charged */
+	u64 call_at_ns;		/* up to when calls is told */
+	u64 runnable_at_ns;	/* since when it waits for a CPU; 0: it does not */
+	struct artis_calls calls;
+	u8 bound;
+	u8 side;		/* where its vtime counts */
+	u8 at_user;		/* the tick found it in user mode and ended its slice */
+	u8 promote;		/* ... and the policy wants it on an RT CPU */
+	u8 rt_ok;		/* on an RT CPU, and known to be in user mode */
+	u8 cause;		/* it must leave the RT CPU: enum artis_cause */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct task_ctx);
+} task_ctxs SEC(".maps");
+
+#define private(name) SEC(".data." #name) __hidden __attribute__((aligned(8)))
+/*
+ * One mask only: BPF's allocator holds one object of this size in store, and on
+ * PREEMPT_RT a second one may not have come by the time it is asked for.
+ */
+private(masks) struct bpf_cpumask __kptr *nrt_mask;
+
+extern const struct rq runqueues __ksym;
+extern struct pt_regs *__irq_regs __ksym;
+
+static struct task_ctx *task_ctx(struct task_struct *p)
+{
+	return bpf_task_storage_get(&task_ctxs, p, 0, 0);
+}
+
+/*
+ * The record of a CPU. The loader refuses machines with more CPUs, so the mask
+ * changes nothing; it is how the verifier sees that the index stays in bounds.
+ */
+static struct artis_cpu *cpu_record(s32 cpu)
+{
+	u32 index = cpu;
+
+	barrier_var(index);
+	return &cpus[index & (ARTIS_CPUS_MAX - 1)];
+}
+
+static bool is_rt(s32 cpu)
+{
+	return cpu_record(cpu)->rt;
+}
+
+static void count(enum artis_counter counter)
+{
+	cpu_record(bpf_get_smp_processor_id())->count[counter]++;
+}
+
+/* What kfuncs want to see of a bpf_cpumask. */
+static const struct cpumask *as_mask(struct bpf_cpumask *mask)
+{
+	return (const struct cpumask *)mask;
+}
+
+/* The number of the @i-th RT CPU. */
+static s32 rt_cpu(u32 i)
+{
+	barrier_var(i);
+	return rt_list[i & (ARTIS_CPUS_MAX - 1)];
+}
+
+/*
+ * Is a SCHED_FIFO or SCHED_RR task runnable on @cpu? Deadline tasks are not
+ * asked for: a deadline server counts as one of them, and it is "runnable" all
+ * the time that it runs one of our tasks.
+ */
+static bool rt0_runnable(s32 cpu)
+{
+	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
+
+	return rq && rq->rt.rt_nr_running;
+}
+
+/* Share of @cpu that the classes above ours take, of ARTIS_CAPACITY. */
+static u32 rt_util(s32 cpu)
+{
+	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
+
+	return rq ? rq->avg_rt.util_avg + rq->avg_dl.util_avg : 0;
+}
+
+/* Does @cpu have a task of ours, running or displaced? */
+static bool hosts(s32 cpu)
+{
+	return cpu_record(cpu)->current_class != ARTIS_CLASSES ||
+	       scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu) > 0;
+}
+
+static void measure_rt_side(struct artis_side *rt)
+{
+	u32 i, util = 0;
+
+	rt->rt1_tasks = scx_bpf_dsq_nr_queued(DSQ_RT_RT1);
+	rt->tasks = rt->rt1_tasks + scx_bpf_dsq_nr_queued(DSQ_RT_LINUX);
+	bpf_for(i, 0, nr_rt) {
+		s32 cpu = rt_cpu(i);
+
+		util += rt_util(cpu);
+		if (!hosts(cpu))
+			continue;
+		rt->tasks++;
+		rt->rt1_tasks += cpu_record(cpu)->hosted_class == ARTIS_CLASS_RT1;
+	}
+	rt->cpus = nr_rt_online;
+	rt->rt_util = nr_rt ? util / nr_rt : 0;
+}
+
+/* @cpu: an NRT CPU whose pinned tasks compete with the shared queue, or -1. */
+static void measure_nrt_side(struct artis_side *nrt, s32 cpu)
+{
+	nrt->cpus = nr_nrt_online;
+	nrt->rt1_tasks = 0;
+	nrt->tasks = nr_nrt_online + scx_bpf_dsq_nr_queued(DSQ_NRT_KTHREAD) +
+		     scx_bpf_dsq_nr_queued(DSQ_NRT_RT1) + scx_bpf_dsq_nr_queued(DSQ_NRT_LINUX);
+	if (cpu >= 0)
+		nrt->tasks += scx_bpf_dsq_nr_queued(DSQ_PINNED + cpu);
+	/* RT0 tasks may run on NRT CPUs too; nobody promised anything there */
+	nrt->rt_util = 0;
+}
+
+static enum artis_class class_of(const struct task_struct *p)
+{
+	return artis_classify(p->policy, p->flags & PF_KTHREAD);
+}
+
+/*
+ * May the task not change CPU at the moment? While one of our operations runs
+ * for the current task, BPF itself holds its migration disabled once.
+ */
+static bool is_migration_disabled(struct task_struct *p)
+{
+	if (p->migration_disabled == 1)
+		return bpf_get_current_task_btf() != p;
+	return p->migration_disabled;
+}
+
+static enum bound bound_of(struct task_struct *p)
+{
+	enum bound bound = BOUND_NRT;
+	struct bpf_cpumask *nrt;
+	u32 i;
+
+	if (p->nr_cpus_allowed == 1)
+		return BOUND_ONE;
+	bpf_rcu_read_lock();
+	nrt = nrt_mask;
+	if (nrt && !bpf_cpumask_intersects(as_mask(nrt), p->cpus_ptr)) {
+		bound = BOUND_RT;
+	} else {
+		bpf_for(i, 0, nr_rt) {
+			if (bpf_cpumask_test_cpu(rt_cpu(i), p->cpus_ptr)) {
+				bound = BOUND_NOT;
+				break;
+			}
+		}
+	}
+	bpf_rcu_read_unlock();
+	return bound;
+}
+
+/* Must the task be allowed on RT CPUs, whatever it does there? */
+static bool is_bound_to_rt(const struct task_ctx *t)
+{
+	return t && (t->bound == BOUND_ONE || t->bound == BOUND_RT);
+}
+
+#endif /* ARTIS_STATE_H */

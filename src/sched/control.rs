@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The socket of the scheduling process: one question a connection, one line each way.
+
+use super::status::Status;
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A client that says nothing for so long is forgotten: one line takes no time to send.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// Taking the scheduler off can take a while on a busy machine; the watchdog's time bounds it.
+const STOP_PATIENCE: Duration = Duration::from_secs(60);
+
+/// The answer to a client that may not stop the scheduler.
+const REFUSED: &[u8] = b"refused\n";
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("could not {what} the socket {path}", path = path.display())]
+    Socket {
+        what: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+    #[error("only root may stop the scheduler; try it with sudo")]
+    Refused,
+    #[error("the scheduling process gave an answer that makes no sense")]
+    Answer(#[from] serde_json::Error),
+}
+
+fn fail(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let path = path.to_owned();
+    move |source| Error::Socket { what, path, source }
+}
+
+/// What a client wants.
+#[derive(Debug)]
+pub enum Request {
+    Status(UnixStream),
+    /// Close the connection when everything is undone: that is the answer.
+    Stop(UnixStream),
+}
+
+/// The listening end.
+#[derive(Debug)]
+pub struct Server {
+    listener: UnixListener,
+}
+
+impl Server {
+    /// Listens at `path`, in place of whoever did before.
+    ///
+    /// # Errors
+    /// When the socket cannot be created there.
+    pub fn listen(path: &Path) -> Result<Self, Error> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(fail("remove", path)(error));
+            }
+            _ => {}
+        }
+        let listener = UnixListener::bind(path).map_err(fail("create", path))?;
+        // Anybody may ask; who may stop is decided by who asks.
+        fs::set_permissions(path, fs::Permissions::from_mode(0o666))
+            .map_err(fail("open to all users", path))?;
+        listener
+            .set_nonblocking(true)
+            .map_err(fail("prepare", path))?;
+        Ok(Self { listener })
+    }
+
+    /// The next request, if one is waiting. A client that misbehaves is no error of ours.
+    pub fn next(&self) -> Option<Request> {
+        let (stream, _) = self.listener.accept().ok()?;
+        stream.set_nonblocking(false).ok()?;
+        stream.set_read_timeout(Some(PATIENCE)).ok()?;
+        stream.set_write_timeout(Some(PATIENCE)).ok()?;
+        let mut line = String::new();
+        BufReader::new(stream.try_clone().ok()?.take(64))
+            .read_line(&mut line)
+            .ok()?;
+        match line.trim_end() {
+            "status" => Some(Request::Status(stream)),
+            "stop" if may_stop(&stream) => Some(Request::Stop(stream)),
+            "stop" => {
+                // A client that has gone needs no answer.
+                let _ = (&stream).write_all(REFUSED);
+                None
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Root may stop the scheduler, and whoever started it.
+fn may_stop(stream: &UnixStream) -> bool {
+    let ours = nix::unistd::geteuid().as_raw();
+    getsockopt(stream, PeerCredentials).is_ok_and(|peer| peer.uid() == 0 || peer.uid() == ours)
+}
+
+impl AsFd for Server {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
+    }
+}
+
+/// Answers a status request.
+///
+/// # Errors
+/// When the client has gone.
+pub fn answer(mut stream: UnixStream, status: &Status) -> io::Result<()> {
+    serde_json::to_writer(&mut stream, status)?;
+    stream.write_all(b"\n")
+}
+
+/// Asks the scheduling process for its status; `None` when nobody listens.
+///
+/// # Errors
+/// When the socket is there and cannot be used, or the answer makes no sense.
+pub fn ask_status(path: &Path) -> Result<Option<Status>, Error> {
+    let Some(mut stream) = connect(path, PATIENCE * 5)? else {
+        return Ok(None);
+    };
+    let mut text = String::new();
+    let asked = stream
+        .write_all(b"status\n")
+        .and_then(|()| stream.read_to_string(&mut text));
+    match asked {
+        // It was killed and is on its way out: nobody is there to answer.
+        Ok(0) => return Ok(None),
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
+            ) =>
+        {
+            return Ok(None);
+        }
+        result => result.map_err(fail("talk to", path))?,
+    };
+    Ok(Some(serde_json::from_str(&text)?))
+}
+
+/// Asks the scheduling process to stop and waits until it has; `false` when nobody listens.
+///
+/// # Errors
+/// When the socket is there and cannot be used, or the process takes longer than a minute.
+pub fn ask_stop(path: &Path) -> Result<bool, Error> {
+    let Some(mut stream) = connect(path, STOP_PATIENCE)? else {
+        return Ok(false);
+    };
+    stream
+        .write_all(b"stop\n")
+        .map_err(fail("write to", path))?;
+    let mut end = Vec::new();
+    stream
+        .read_to_end(&mut end)
+        .map_err(fail("wait at", path))?;
+    if end == REFUSED {
+        return Err(Error::Refused);
+    }
+    Ok(true)
+}
+
+fn connect(path: &Path, patience: Duration) -> Result<Option<UnixStream>, Error> {
+    match UnixStream::connect(path) {
+        Ok(stream) => {
+            stream
+                .set_read_timeout(Some(patience))
+                .map_err(fail("prepare", path))?;
+            Ok(Some(stream))
+        }
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(error) => Err(fail("connect to", path)(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    fn server() -> (tempfile::TempDir, PathBuf, Server) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sched.sock");
+        let server = Server::listen(&path).unwrap();
+        (folder, path, server)
+    }
+
+    fn wait(server: &Server) -> Request {
+        loop {
+            if let Some(request) = server.next() {
+                return request;
+            }
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn status_is_asked_and_answered() {
+        let (_folder, path, server) = server();
+        let client = thread::spawn(move || ask_status(&path));
+        let Request::Status(stream) = wait(&server) else {
+            panic!("not a status request")
+        };
+        answer(stream, &Status::off()).unwrap();
+        assert!(!client.join().unwrap().unwrap().unwrap().enabled);
+    }
+
+    #[test]
+    fn stop_returns_when_the_connection_closes() {
+        let (_folder, path, server) = server();
+        let client = thread::spawn(move || ask_stop(&path));
+        let Request::Stop(stream) = wait(&server) else {
+            panic!("not a stop request")
+        };
+        assert!(!client.is_finished());
+        drop(stream);
+        assert!(client.join().unwrap().unwrap());
+    }
+
+    #[test]
+    fn a_socket_left_behind_is_nobody() {
+        let (_folder, path, server) = server();
+        drop(server);
+        assert!(path.exists());
+        assert!(ask_status(&path).unwrap().is_none());
+        assert!(!ask_stop(&path).unwrap());
+        Server::listen(&path).unwrap();
+    }
+
+    #[test]
+    fn nonsense_is_ignored() {
+        let (_folder, path, server) = server();
+        let mut client = UnixStream::connect(&path).unwrap();
+        client.write_all(b"nonsense\n").unwrap();
+        assert!(server.next().is_none());
+    }
+}

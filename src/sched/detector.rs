@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The ways to notice that a task enters the kernel, and what each cannot see.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How system calls on an RT CPU are noticed. Page faults and signals are noticed the same
+/// way with both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Detector {
+    /// The system call tracepoint: works everywhere, costs a little on every CPU.
+    Syscall,
+    /// Context tracking: costs the NRT CPUs nothing, needs `nohz_full` on every RT CPU.
+    Entry,
+}
+
+impl Detector {
+    /// What this detector cannot see: kernel work that may still run on an RT CPU.
+    pub fn blind_spots(self) -> &'static [&'static str] {
+        match self {
+            Self::Syscall => &[
+                "seccomp filters and system call user dispatch: they come before the tracepoint",
+                "exceptions other than page faults (divide error, breakpoint), \
+                 until their signal is delivered",
+                "task work on the way back to user mode",
+            ],
+            Self::Entry => &[
+                "exceptions other than page faults (divide error, breakpoint), \
+                 until their signal is delivered",
+                "task work on the way back to user mode",
+                "calls that were moved only half-way through: the leak counter shows whole ones",
+                "calls on NRT CPUs: the next-migration-attempt estimate knows page faults only",
+            ],
+        }
+    }
+}
+
+impl fmt::Display for Detector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Syscall => "syscall",
+            Self::Entry => "entry",
+        })
+    }
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The asymmetric real-time scheduler: what it needs, how it is loaded, told apart and ended.
+//!
+//! Owns the BPF program in `bpf/` and everything that drives it. It never decides anything
+//! about a task: the policy is `bpf/policy.h` and nothing else.
+//! Theory: Piel, Marquet, Soula, Dekeyser, "Real-Time Systems for Multi-Processor
+//! Architectures".
+
+mod bpf;
+pub use bpf::COUNTERS;
+pub mod control;
+pub mod detector;
+pub mod ending;
+pub mod program;
+pub mod quiet;
+pub mod require;
+pub mod runtime;
+pub mod service;
+pub mod status;
+
+#[cfg(test)]
+mod policy_tests;

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Tests of `bpf/policy.h`, compiled natively: the very text that the kernel runs.
+
+use proptest::prelude::*;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Calls {
+    interval_ns: u64,
+    since_ns: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Side {
+    cpus: u32,
+    tasks: u32,
+    rt1_tasks: u32,
+    rt_util: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Turn {
+    rt1_since_ns: u64,
+    others_until_ns: u64,
+}
+
+unsafe extern "C" {
+    safe static artis_native_slice_nrt_ns: u64;
+    safe static artis_native_slice_rt_ns: u64;
+    safe static artis_native_level_ns: u64;
+    safe static artis_native_debt_slices: u64;
+    safe static artis_native_migration_ns: u64;
+    safe static artis_native_hand_back_ns: u64;
+    safe static artis_native_rt_wait_ns_max: u64;
+    safe static artis_native_rt_queue_max: u64;
+    safe static artis_native_rt1_phase_ns: u64;
+    safe static artis_native_others_phase_ns: u64;
+    safe fn artis_native_classify(policy: u32, kthread: bool) -> u32;
+    safe fn artis_native_rt1_level(static_prio: u32) -> u32;
+    safe fn artis_native_rt1_key(level: u32, now_ns: u64) -> u64;
+    safe fn artis_native_vtime_charge(ran_ns: u64, weight: u32) -> u64;
+    safe fn artis_native_vtime_place(
+        vtime: u64,
+        side_now: u64,
+        slice_ns: u64,
+        weight: u32,
+        crossed: bool,
+    ) -> u64;
+    safe fn artis_native_calls_note(calls: &mut Calls, ran_ns: u64, entries: u32);
+    safe fn artis_native_next_entry_ns(calls: &Calls) -> u64;
+    safe fn artis_native_look(class: u32, slice_over: bool, rt: &Side) -> bool;
+    safe fn artis_native_promote(class: u32, calls: &Calls, rt: &Side, nrt: &Side) -> u32;
+    safe fn artis_native_stays_rt(class: u32, rt: &Side, nrt: &Side) -> bool;
+    safe fn artis_native_turn_reset(turn: &mut Turn, now_ns: u64);
+    safe fn artis_native_others_turn(turn: &mut Turn, now_ns: u64) -> bool;
+    safe fn artis_native_hand_back(now_ns: u64, displaced_ns: u64) -> bool;
+    safe fn artis_native_waited_for_rt(now_ns: u64, since_ns: u64) -> bool;
+}
+
+const LINUX: u32 = 0;
+const RT1: u32 = 1;
+const KTHREAD: u32 = 2;
+
+const STAY: u32 = 0;
+const REFUSE: u32 = 1;
+const PROMOTE: u32 = 2;
+
+const CAPACITY: u32 = 1024;
+const NICE_0: u32 = 100;
+const MS: u64 = 1_000_000;
+
+/// A task that has computed for a second and never called the kernel.
+const COMPUTES: Calls = Calls {
+    interval_ns: 0,
+    since_ns: 1000 * MS,
+};
+
+fn side(cpus: u32, tasks: u32) -> Side {
+    Side {
+        cpus,
+        tasks,
+        ..Side::default()
+    }
+}
+
+/// What a task's record is after calls at these distances, in ns.
+fn after_calls(intervals: &[u64]) -> Calls {
+    let mut calls = Calls::default();
+    for &interval in intervals {
+        artis_native_calls_note(&mut calls, interval, 1);
+    }
+    calls
+}
+
+#[test]
+fn classes_follow_the_policy_of_the_kernel() {
+    const SCHED_NORMAL: u32 = 0;
+    const SCHED_BATCH: u32 = 3;
+    const SCHED_IDLE: u32 = 5;
+    const SCHED_EXT: u32 = 7;
+    for policy in [SCHED_NORMAL, SCHED_BATCH, SCHED_IDLE] {
+        assert_eq!(artis_native_classify(policy, false), LINUX);
+    }
+    assert_eq!(artis_native_classify(SCHED_EXT, false), RT1);
+    assert_eq!(artis_native_classify(SCHED_EXT, true), KTHREAD);
+}
+
+#[test]
+fn levels_are_the_nice_values() {
+    for (static_prio, level) in [(100, 1), (120, 21), (139, 40), (0, 1), (200, 40)] {
+        assert_eq!(artis_native_rt1_level(static_prio), level);
+    }
+}
+
+#[test]
+fn a_higher_level_comes_first_among_tasks_that_wait_together() {
+    for level in 1..40 {
+        assert!(artis_native_rt1_key(level, 7 * MS) < artis_native_rt1_key(level + 1, 0));
+    }
+}
+
+#[test]
+fn a_low_level_is_not_kept_waiting_for_ever() {
+    let wait_ns = 40 * artis_native_level_ns;
+    assert!(artis_native_rt1_key(40, 0) < artis_native_rt1_key(1, wait_ns));
+    // far below the 30 s of the kernel's watchdog
+    assert!(wait_ns < 3000 * MS);
+}
+
+#[test]
+fn the_estimate_is_what_is_left_of_the_mean_interval() {
+    let mut calls = after_calls(&[4 * MS; 20]);
+    assert_eq!(artis_native_next_entry_ns(&calls), 4 * MS);
+    artis_native_calls_note(&mut calls, MS, 0);
+    assert_eq!(artis_native_next_entry_ns(&calls), 3 * MS);
+}
+
+#[test]
+fn who_is_past_the_mean_is_expected_to_go_on_as_long() {
+    let mut calls = after_calls(&[MS; 20]);
+    artis_native_calls_note(&mut calls, 50 * MS, 0);
+    assert_eq!(artis_native_next_entry_ns(&calls), 50 * MS);
+}
+
+#[test]
+fn many_calls_in_one_slice_count_as_many() {
+    let mut calls = after_calls(&[10 * MS; 20]);
+    artis_native_calls_note(&mut calls, 4 * MS, 400);
+    assert_eq!(artis_native_next_entry_ns(&calls), 10_000);
+}
+
+#[test]
+fn a_few_calls_are_enough_to_notice_a_change() {
+    let mut calls = after_calls(&[10 * MS; 20]);
+    for _ in 0..20 {
+        artis_native_calls_note(&mut calls, 10_000, 1);
+    }
+    assert!(artis_native_next_entry_ns(&calls) < 2 * artis_native_migration_ns);
+}
+
+#[test]
+fn a_task_that_is_about_to_call_is_not_moved() {
+    let calling = after_calls(&[10_000; 20]);
+    let (rt, nrt) = (side(1, 0), side(1, 5));
+    assert_eq!(artis_native_promote(LINUX, &calling, &rt, &nrt), REFUSE);
+    assert_eq!(artis_native_promote(RT1, &calling, &rt, &nrt), REFUSE);
+    assert_eq!(artis_native_promote(LINUX, &COMPUTES, &rt, &nrt), PROMOTE);
+}
+
+#[test]
+fn an_rt_cpu_without_a_task_gets_one_even_if_rt0_leaves_little() {
+    let rt = Side {
+        rt_util: CAPACITY * 9 / 10,
+        ..side(1, 0)
+    };
+    assert_eq!(
+        artis_native_promote(LINUX, &COMPUTES, &rt, &side(1, 3)),
+        PROMOTE
+    );
+}
+
+#[test]
+fn nobody_moves_when_nobody_waits() {
+    assert_eq!(
+        artis_native_promote(LINUX, &COMPUTES, &side(1, 0), &side(2, 2)),
+        STAY
+    );
+}
+
+#[test]
+fn the_share_of_rt0_weighs_the_run_queue() {
+    let free = side(1, 1);
+    let half_taken = Side {
+        rt_util: CAPACITY / 2,
+        ..free
+    };
+    // two tasks on the RT CPU against three: fair when it is free, not when half is taken
+    let nrt = side(1, 3);
+    assert_eq!(artis_native_promote(LINUX, &COMPUTES, &free, &nrt), PROMOTE);
+    assert_eq!(
+        artis_native_promote(LINUX, &COMPUTES, &half_taken, &nrt),
+        STAY
+    );
+    assert_eq!(
+        artis_native_promote(LINUX, &COMPUTES, &half_taken, &side(1, 4)),
+        PROMOTE
+    );
+}
+
+#[test]
+fn the_rt_queue_does_not_grow_without_bound() {
+    let full = side(1, 1 + artis_native_rt_queue_max as u32);
+    assert_eq!(
+        artis_native_promote(LINUX, &COMPUTES, &full, &side(1, 1000)),
+        STAY
+    );
+}
+
+#[test]
+fn rt1_moves_whatever_the_balance_until_each_rt_cpu_has_one() {
+    let (busy, idle_nrt) = (side(1, 5), side(1, 1));
+    assert_eq!(
+        artis_native_promote(RT1, &COMPUTES, &busy, &idle_nrt),
+        PROMOTE
+    );
+    let taken = Side {
+        rt1_tasks: 1,
+        ..busy
+    };
+    assert_eq!(
+        artis_native_promote(RT1, &COMPUTES, &taken, &idle_nrt),
+        STAY
+    );
+}
+
+#[test]
+fn rt_to_nrt_moves_linux_tasks_first() {
+    let (crowded, empty) = (side(1, 4), side(1, 1));
+    assert!(!artis_native_stays_rt(LINUX, &crowded, &empty));
+    assert!(artis_native_stays_rt(RT1, &crowded, &empty));
+    assert!(
+        artis_native_stays_rt(LINUX, &side(1, 1), &empty),
+        "alone there"
+    );
+}
+
+#[test]
+fn kernel_threads_and_offline_rt_cpus_are_never_considered() {
+    assert_eq!(
+        artis_native_promote(KTHREAD, &COMPUTES, &side(1, 0), &side(1, 9)),
+        STAY
+    );
+    assert_eq!(
+        artis_native_promote(LINUX, &COMPUTES, &side(0, 0), &side(1, 9)),
+        STAY
+    );
+}
+
+#[test]
+fn rt1_is_looked_at_more_often_than_linux() {
+    let stocked = side(1, 2);
+    assert!(artis_native_look(RT1, false, &stocked));
+    assert!(!artis_native_look(LINUX, false, &stocked));
+    assert!(artis_native_look(LINUX, true, &stocked));
+    assert!(
+        artis_native_look(LINUX, false, &side(1, 1)),
+        "nothing in reserve"
+    );
+}
+
+#[test]
+fn others_get_their_turn_between_rt1_phases() {
+    let mut turn = Turn::default();
+    let start = 1000 * MS;
+    artis_native_turn_reset(&mut turn, start);
+    let mut others_ns = 0;
+    let step = MS / 2;
+    for tick in 0..2000 {
+        if artis_native_others_turn(&mut turn, start + tick * step) {
+            others_ns += step;
+        }
+    }
+    let share = others_ns as f64 / (2000 * step) as f64;
+    let wanted = artis_native_others_phase_ns as f64
+        / (artis_native_others_phase_ns + artis_native_rt1_phase_ns) as f64;
+    assert!((share - wanted).abs() < 0.01, "{share}, not {wanted}");
+}
+
+#[test]
+fn a_turn_that_nobody_could_take_in_time_is_not_lost() {
+    let mut turn = Turn::default();
+    artis_native_turn_reset(&mut turn, 0);
+    assert!(artis_native_others_turn(
+        &mut turn,
+        3 * artis_native_rt1_phase_ns
+    ));
+}
+
+#[test]
+fn short_bursts_are_waited_out_and_long_ones_are_not() {
+    let since = 50 * MS;
+    assert!(!artis_native_hand_back(
+        since + artis_native_hand_back_ns - 1,
+        since
+    ));
+    assert!(artis_native_hand_back(
+        since + artis_native_hand_back_ns,
+        since
+    ));
+    assert!(!artis_native_hand_back(since, 0), "nobody is displaced");
+    assert!(!artis_native_waited_for_rt(
+        since + artis_native_rt_wait_ns_max,
+        since
+    ));
+    assert!(artis_native_waited_for_rt(
+        since + artis_native_rt_wait_ns_max + 1,
+        since
+    ));
+}
+
+#[test]
+fn clocks_of_two_cpus_may_differ_a_little() {
+    assert!(!artis_native_hand_back(49 * MS, 50 * MS));
+    assert!(!artis_native_waited_for_rt(49 * MS, 50 * MS));
+}
+
+proptest! {
+    /// Whatever a task did, it neither jumps the queue by more than a slice nor waits behind
+    /// more than its debt; across a wrap of virtual time too.
+    #[test]
+    fn lag_and_debt_are_bounded(now: u64, distance in -(1i64 << 40)..(1i64 << 40), weight in 1u32..10_000) {
+        let slice = artis_native_slice_nrt_ns;
+        let vtime = now.wrapping_add(distance as u64);
+        let placed = artis_native_vtime_place(vtime, now, slice, weight, false);
+        let lag = placed.wrapping_sub(now) as i64;
+        let debt = artis_native_vtime_charge(artis_native_debt_slices * slice, weight) as i64;
+        prop_assert!(lag >= -(slice as i64));
+        prop_assert!(lag <= debt);
+        if distance >= -(slice as i64) && distance <= debt {
+            prop_assert_eq!(placed, vtime);
+        }
+    }
+
+    #[test]
+    fn a_task_from_the_other_side_starts_level(vtime: u64, now: u64) {
+        let slice = artis_native_slice_rt_ns;
+        prop_assert_eq!(artis_native_vtime_place(vtime, now, slice, NICE_0, true), now);
+    }
+
+    /// Two tasks that always run when they are first get time by their weights.
+    #[test]
+    fn time_goes_by_weight(light in 10u32..1000, heavier in 1u32..10) {
+        let weights = [light, light * heavier];
+        let (mut vtime, mut ran) = ([0u64; 2], [0u64; 2]);
+        for _ in 0..20_000 {
+            let next = usize::from(vtime[1] < vtime[0]);
+            vtime[next] += artis_native_vtime_charge(MS, weights[next]);
+            ran[next] += 1;
+        }
+        let ratio = ran[1] as f64 / ran[0] as f64;
+        prop_assert!((ratio / f64::from(heavier) - 1.0).abs() < 0.02, "{ran:?}");
+    }
+
+    /// The estimate stays within what was seen, and is never 0 for a task that was never caught.
+    #[test]
+    fn the_mean_stays_within_what_was_seen(intervals in proptest::collection::vec(1u64..1_000_000_000, 1..50)) {
+        let calls = after_calls(&intervals);
+        let (least, most) = (intervals.iter().min().unwrap(), intervals.iter().max().unwrap());
+        prop_assert!(calls.interval_ns >= least.saturating_sub(1) && calls.interval_ns <= *most, "{calls:?}");
+    }
+
+    /// No promotion makes the RT side, weighted, busier than the NRT side is.
+    #[test]
+    fn a_promotion_never_unbalances(rt_tasks in 1u32..10, nrt_tasks in 1u32..50, util in 0u32..=1024) {
+        let rt = Side { rt_util: util, ..side(1, rt_tasks) };
+        if artis_native_promote(LINUX, &COMPUTES, &rt, &side(1, nrt_tasks)) == PROMOTE {
+            prop_assert!(rt_tasks < nrt_tasks, "{rt_tasks} {nrt_tasks}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The BPF program in the kernel: loads it, attaches it, reads its counters, detaches it.
+
+use super::bpf::types::artis_cpu;
+use super::bpf::{ArtisSkel, ArtisSkelBuilder, COUNTERS};
+use super::detector::Detector;
+use super::ending::Ending;
+use crate::machine::cpulist::CpuList;
+use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
+use libbpf_rs::{Link, OpenObject, ProgramType};
+use std::collections::BTreeMap;
+use std::mem::MaybeUninit;
+
+/// CPUs a machine may have: `ARTIS_CPUS_MAX` of `bpf/intf.h`.
+pub const CPUS_MAX: u32 = 1024;
+
+/// What the scheduler is told before it is loaded.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Number of the machine's last possible CPU, plus one.
+    pub nr_cpus: u32,
+    pub rt: CpuList,
+    pub online: CpuList,
+    /// CPUs whose tick stops (`nohz_full`): no tick hands a displaced task back there.
+    pub tickless: CpuList,
+    pub detector: Detector,
+    /// Counts CPUs going on- and offline; the kernel refuses to attach when it has moved on.
+    pub hotplug_seq: u64,
+}
+
+/// Time an RT CPU gave to each class of tasks since the scheduler was loaded, in ns.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ran {
+    pub linux_ns: u64,
+    pub rt1_ns: u64,
+    pub kthread_ns: u64,
+}
+
+/// What the program has counted.
+#[derive(Clone, Debug, Default)]
+pub struct Readings {
+    /// By the counter's name.
+    pub counters: BTreeMap<&'static str, u64>,
+    /// Of each RT CPU.
+    pub ran: BTreeMap<u32, Ran>,
+    /// Longest wait of a runnable Linux task, in ns.
+    pub linux_wait_ns_max: u64,
+    /// RT CPUs that are offline.
+    pub rt_offline: CpuList,
+}
+
+/// Memory the loaded object lives in; see [`Program::load`].
+#[derive(Default)]
+pub struct Storage(Option<Box<MaybeUninit<OpenObject>>>);
+
+/// Why the scheduler could not be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the kernel refused the scheduler")]
+    Refused(#[from] libbpf_rs::Error),
+    #[error("{}", .0.in_words())]
+    Ended(Ending),
+}
+
+/// The attached scheduler. Detaches when dropped.
+pub struct Program<'storage> {
+    // Fields drop in this order: the scheduler goes before the hooks that feed it.
+    scheduler: Option<Link>,
+    _hooks: Vec<Link>,
+    skel: ArtisSkel<'storage>,
+    rt: CpuList,
+}
+
+impl<'storage> Program<'storage> {
+    /// Loads and attaches the scheduler.
+    ///
+    /// # Errors
+    /// What libbpf and the kernel's verifier have to say. [`super::require::missing`] names
+    /// what a kernel lacks in better words: ask it first.
+    pub fn load(storage: &'storage mut Storage, config: &Config) -> Result<Self, Error> {
+        let object = storage.0.insert(Box::new(MaybeUninit::uninit()));
+        let mut open = ArtisSkelBuilder::default().open(object)?;
+
+        let settings = open
+            .maps
+            .rodata_data
+            .as_deref_mut()
+            .ok_or_else(|| missing_section(".rodata"))?;
+        settings.nr_cpus = config.nr_cpus;
+        settings.nr_rt = config.rt.len() as u32;
+        for (slot, cpu) in settings.rt_list.iter_mut().zip(config.rt.iter()) {
+            *slot = cpu;
+        }
+        let state = open
+            .maps
+            .bss_data
+            .as_deref_mut()
+            .ok_or_else(|| missing_section(".bss"))?;
+        for (cpu, record) in (0..config.nr_cpus).zip(state.cpus.iter_mut()) {
+            record.rt = config.rt.contains(cpu).into();
+            record.rt_immed = (config.rt.contains(cpu) && config.tickless.contains(cpu)).into();
+            record.offline = (!config.online.contains(cpu)).into();
+        }
+        open.struct_ops.artis_ops_mut().hotplug_seq = config.hotplug_seq;
+
+        let unused = match config.detector {
+            Detector::Syscall => ["user_exit_entry", "user_enter_body"],
+            Detector::Entry => ["syscall_entry", "syscall_body"],
+        };
+        for mut program in open.open_object_mut().progs_mut() {
+            let name = program.name().to_string_lossy().into_owned();
+            if unused.contains(&name.as_str()) {
+                program.set_autoload(false);
+            }
+        }
+
+        let mut skel = open.load()?;
+        // The hooks first and the scheduler last: the other way round our own calls,
+        // made to attach the hooks, would be the first leaks.
+        let mut hooks = Vec::new();
+        for program in skel.object_mut().progs_mut() {
+            if program.prog_type() != ProgramType::StructOps && program.autoload() {
+                hooks.push(program.attach()?);
+            }
+        }
+        let scheduler = skel.maps.artis_ops.attach_struct_ops()?;
+        let mut program = Self {
+            scheduler: Some(scheduler),
+            _hooks: hooks,
+            skel,
+            rt: config.rt.clone(),
+        };
+        // The kernel attaches a scheduler whose start failed, and takes it off a moment later.
+        if let Some(ending) = program.ending() {
+            return Err(Error::Ended(ending));
+        }
+        program.switch(true);
+        Ok(program)
+    }
+
+    /// Tells the hooks whether they may act: only while every task is ours.
+    fn switch(&mut self, on: bool) {
+        if let Some(state) = self.skel.maps.bss_data.as_deref_mut() {
+            // SAFETY: a plain write to a mapped page that the BPF program reads.
+            unsafe { std::ptr::write_volatile(&mut state.on, on) };
+        }
+    }
+
+    /// Takes the scheduler off and waits until the kernel's own has every task.
+    pub fn detach(&mut self) {
+        self.switch(false);
+        self.scheduler.take();
+    }
+
+    /// How the scheduler ended; `None` while it is on.
+    pub fn ending(&self) -> Option<Ending> {
+        let state = self.skel.maps.bss_data.as_deref()?;
+        // SAFETY: a plain read of a mapped page that the BPF program writes.
+        let ended = unsafe { std::ptr::read_volatile(&state.ended) };
+        (ended.kind != 0).then(|| Ending {
+            kind: ended.kind,
+            code: ended.code,
+            reason: text(&ended.reason),
+            message: text(&ended.message),
+        })
+    }
+
+    /// What the program has counted so far.
+    pub fn readings(&self) -> Readings {
+        let mut readings = Readings::default();
+        let Some(state) = self.skel.maps.bss_data.as_deref() else {
+            return readings;
+        };
+        for (name, _) in COUNTERS {
+            readings.counters.insert(name, 0);
+        }
+        for (cpu, record) in state.cpus.iter().enumerate() {
+            // SAFETY: a plain read of a mapped page that the BPF program writes; each
+            // figure is a word of its own, so at worst they are of different moments.
+            let record: artis_cpu = unsafe { std::ptr::read_volatile(record) };
+            for ((name, _), value) in COUNTERS.iter().zip(record.count) {
+                *readings.counters.entry(name).or_default() += value;
+            }
+            readings.linux_wait_ns_max = readings.linux_wait_ns_max.max(record.linux_wait_ns_max);
+            let cpu = cpu as u32;
+            if self.rt.contains(cpu) {
+                let [linux_ns, rt1_ns, kthread_ns] = record.ran_ns;
+                let ran = Ran {
+                    linux_ns,
+                    rt1_ns,
+                    kthread_ns,
+                };
+                readings.ran.insert(cpu, ran);
+                if record.offline != 0 {
+                    readings.rt_offline.insert(cpu);
+                }
+            }
+        }
+        readings
+    }
+}
+
+/// The text in a C array, up to its terminating zero.
+fn text(bytes: &[i8]) -> String {
+    let bytes: Vec<u8> = bytes
+        .iter()
+        .map(|&byte| byte as u8)
+        .take_while(|&byte| byte != 0)
+        .collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn missing_section(name: &str) -> Error {
+    let error = std::io::Error::other(format!("the BPF object has no section {name}"));
+    Error::Refused(error.into())
+}

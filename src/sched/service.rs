@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The scheduling process: from the first check to the last setting put back.
+//!
+//! Owns the order of things. What it has to say goes to the caller as [`Event`]s.
+
+use super::control::{self, Request, Server};
+use super::detector::Detector;
+use super::ending::Ending;
+use super::program::{self, CPUS_MAX, Config, Program, Storage};
+use super::runtime::{self, Lock, Runtime, State};
+use super::status::{IdleClock, Status, now_unix_s};
+use super::{quiet, require};
+use crate::machine::cpus::{self, Cpus};
+use crate::machine::kernel::Kernel;
+use crate::machine::privilege::Privilege;
+use crate::machine::{CpuList, Root, Unreadable};
+use crate::partition::journal::{self, Change};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// How often to look whether the kernel ended the scheduler or a CPU went offline.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// How often to try for the lock while another artis cleans up: a second, all together.
+const CLEAN_UP_TRIES: u32 = 20;
+
+/// Something the user should know while the scheduler is on.
+#[derive(Debug)]
+pub enum Event {
+    /// Settings that an artis that was killed had left behind.
+    Restored(Vec<Change>),
+    /// debugfs is not there: deadline servers stay as they are.
+    ServersUnseen,
+    /// Settings changed for as long as the scheduler is on.
+    Changed(Vec<Change>),
+    Ready {
+        rt: CpuList,
+        nrt: CpuList,
+        detector: Detector,
+    },
+    /// The set of RT CPUs that are offline changed.
+    Offline { offline: CpuList, rt: CpuList },
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The CPU list makes no sense on this machine.
+    #[error("{0}")]
+    Cpus(String),
+    #[error("the scheduler cannot run here: {}", .0.join("; "))]
+    Missing(Vec<String>),
+    #[error(
+        "artis is scheduling already{}; stop it first with `artis sched stop`",
+        .0.as_ref().map_or(String::new(), |s| format!(" (process {}, RT CPUs {})", s.pid, s.rt_cpus))
+    )]
+    Running(Option<State>),
+    #[error("the BPF program could not be loaded")]
+    Program(#[from] program::Error),
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+    #[error(transparent)]
+    CpuSets(#[from] cpus::Error),
+    #[error(transparent)]
+    Runtime(#[from] runtime::Error),
+    #[error(transparent)]
+    Journal(#[from] journal::Error),
+    #[error(transparent)]
+    Control(#[from] control::Error),
+    #[error("could not wait for signals and requests")]
+    Wait(#[source] io::Error),
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The scheduler as it was just before the end.
+    pub last: Status,
+    pub ending: Ending,
+}
+
+/// Schedules until SIGINT, SIGTERM, `artis sched stop`, or the kernel ends it.
+///
+/// # Errors
+/// When the machine lacks something, another artis runs, or a setting could not be changed.
+/// Whatever had been changed by then is put back.
+pub fn run(
+    rt: &CpuList,
+    detector: Detector,
+    report: &mut dyn FnMut(Event),
+) -> Result<Outcome, Error> {
+    let root = Root::default();
+    let runtime = Runtime::default();
+    let cpus = Cpus::read(&root)?;
+    let nrt = check_cpus(rt, &cpus)?;
+    let kernel = Kernel::read(&root)?;
+    let privilege = Privilege::of_self(&root)?;
+
+    // Another artis is an answer of its own, and a better one than "a scheduler is on".
+    let _lock = match hold_soon(&runtime, &privilege)? {
+        Hold::Ours(lock) => Some(lock),
+        Hold::Theirs => return Err(Error::Running(runtime.state()?)),
+        Hold::NotAllowed => None,
+    };
+    let missing = require::missing(&root, &kernel, &privilege, detector, rt, &cpus.nohz_full);
+    if !missing.is_empty() {
+        return Err(Error::Missing(missing));
+    }
+
+    let journal = runtime.journal();
+    let left_behind = journal.undo()?;
+    if !left_behind.is_empty() {
+        report(Event::Restored(left_behind));
+    }
+    runtime.clear();
+    // From here on every way out, an error too, goes through this guard.
+    let undo = Undo(&runtime);
+    if !quiet::servers_visible(&root) {
+        report(Event::ServersUnseen);
+    }
+    let changes = quiet::plan(&root, rt)?;
+    journal.apply(&changes)?;
+    if !changes.is_empty() {
+        report(Event::Changed(changes));
+    }
+
+    come_first();
+    let signals = Signals::catch().map_err(Error::Wait)?;
+    let server = Server::listen(&runtime.socket())?;
+    // Before the scheduler is on: whoever sees it on may read this.
+    let state = State {
+        pid: std::process::id(),
+        since_unix_s: now_unix_s(),
+        rt_cpus: rt.clone(),
+        nrt_cpus: nrt.clone(),
+        detector,
+        kernel: kernel.release,
+    };
+    runtime.set_state(&state)?;
+    let mut storage = Storage::default();
+    let mut program = Program::load(
+        &mut storage,
+        &Config {
+            nr_cpus: cpus.possible.last().map_or(1, |last| last + 1),
+            rt: rt.clone(),
+            online: cpus.online.clone(),
+            tickless: cpus.nohz_full.clone(),
+            detector,
+            hotplug_seq: root
+                .hint("/sys/kernel/sched_ext/hotplug_seq")
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(0),
+        },
+    )?;
+    let clock = IdleClock::start(&root);
+    report(Event::Ready {
+        rt: rt.clone(),
+        nrt,
+        detector,
+    });
+
+    let status = |program: &Program<'_>| Status::on(&state, program.readings(), &clock, &root);
+    let (last, waiting) = serve(&mut program, &server, &signals, &state, &status, report)?;
+    program.detach();
+    let ending = program.ending().unwrap_or_else(Ending::unknown);
+    drop(undo);
+    // Only now is everything undone: whoever asked for the stop learns it by this.
+    drop(waiting);
+    Ok(Outcome { last, ending })
+}
+
+/// Puts back what a killed artis left behind, if one did and none is on. Returns what.
+///
+/// # Errors
+/// When a setting could not be put back.
+pub fn clean_up() -> Result<Vec<Change>, Error> {
+    let runtime = Runtime::default();
+    let privilege = Privilege::of_self(&Root::default())?;
+    for _ in 0..CLEAN_UP_TRIES {
+        match hold(&runtime, &privilege)? {
+            Hold::Ours(_lock) => {
+                let undone = runtime.journal().undo()?;
+                runtime.clear();
+                return Ok(undone);
+            }
+            Hold::NotAllowed => break,
+            // Nobody answered, yet somebody holds the lock: a killed one that is not gone yet.
+            Hold::Theirs => std::thread::sleep(LOOK / 4),
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// The NRT CPUs, if the RT CPUs make sense on this machine.
+fn check_cpus(rt: &CpuList, cpus: &Cpus) -> Result<CpuList, Error> {
+    if rt.is_empty() {
+        return Err(Error::Cpus("no RT CPU was given; try --rt 1".to_owned()));
+    }
+    let absent = rt - &cpus.possible;
+    if !absent.is_empty() {
+        return Err(Error::Cpus(format!(
+            "this machine has no CPU {absent}; its CPUs are {}",
+            cpus.possible
+        )));
+    }
+    let offline = rt - &cpus.online;
+    if !offline.is_empty() {
+        return Err(Error::Cpus(format!(
+            "CPU {offline} is offline; bring it online first (online are {})",
+            cpus.online
+        )));
+    }
+    let nrt = &cpus.online - rt;
+    if nrt.is_empty() {
+        return Err(Error::Cpus(format!(
+            "RT CPUs {rt} leave no NRT CPU, and system calls need one; leave out at least one \
+             of the CPUs {}",
+            cpus.online
+        )));
+    }
+    if cpus.possible.last().is_some_and(|last| last >= CPUS_MAX) {
+        return Err(Error::Cpus(format!(
+            "this machine has CPUs beyond {}, more than artis is built for; boot with \
+             possible_cpus={CPUS_MAX}",
+            CPUS_MAX - 1
+        )));
+    }
+    Ok(nrt)
+}
+
+/// Who holds the lock of the scheduling process.
+enum Hold {
+    Ours(Lock),
+    Theirs,
+    /// Not our folder to write to; the checks to come say what privilege is missing.
+    NotAllowed,
+}
+
+/// As [`hold`], and patient with an artis that only cleans up, which takes a moment.
+fn hold_soon(runtime: &Runtime, privilege: &Privilege) -> Result<Hold, Error> {
+    for _ in 0..CLEAN_UP_TRIES {
+        match hold(runtime, privilege)? {
+            // Who schedules describes itself before it does; who cleans up does not.
+            Hold::Theirs if runtime.state()?.is_none() => std::thread::sleep(LOOK / 4),
+            held => return Ok(held),
+        }
+    }
+    hold(runtime, privilege)
+}
+
+fn hold(runtime: &Runtime, privilege: &Privilege) -> Result<Hold, Error> {
+    match runtime.lock() {
+        Ok(Some(lock)) => Ok(Hold::Ours(lock)),
+        Ok(None) => Ok(Hold::Theirs),
+        Err(_) if privilege.euid != 0 => Ok(Hold::NotAllowed),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Puts everything back when dropped.
+struct Undo<'a>(&'a Runtime);
+
+impl Drop for Undo<'_> {
+    fn drop(&mut self) {
+        // On failure the journal stays, and the next artis call tries again and reports.
+        let _ = self.0.journal().undo();
+        self.0.clear();
+    }
+}
+
+/// Gives this process the highest weight: it is one of the tasks it schedules, and whoever stops
+/// or kills it is not to wait behind all the others until it has gone.
+fn come_first() {
+    // Without the privilege it stays as it is, and loading the scheduler fails for that reason.
+    // SAFETY: no pointers.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
+}
+
+/// SIGINT and SIGTERM, as something to poll.
+struct Signals(UnixStream);
+
+impl Signals {
+    fn catch() -> io::Result<Self> {
+        let (ours, theirs) = UnixStream::pair()?;
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            signal_hook::low_level::pipe::register(signal, theirs.try_clone()?)?;
+        }
+        Ok(Self(ours))
+    }
+}
+
+/// Answers requests until it is time to end. Returns the last status, and who waits for the end.
+fn serve(
+    program: &mut Program<'_>,
+    server: &Server,
+    signals: &Signals,
+    state: &State,
+    status: &dyn Fn(&Program<'_>) -> Status,
+    report: &mut dyn FnMut(Event),
+) -> Result<(Status, Option<UnixStream>), Error> {
+    let mut offline = CpuList::new();
+    loop {
+        let mut fds = [
+            PollFd::new(signals.0.as_fd(), PollFlags::POLLIN),
+            PollFd::new(server.as_fd(), PollFlags::POLLIN),
+        ];
+        let timeout = PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::MAX);
+        match poll(&mut fds, timeout) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(Error::Wait(error.into())),
+        }
+        if fds[0].any() == Some(true) || program.ending().is_some() {
+            return Ok((status(program), None));
+        }
+        match server.next() {
+            Some(Request::Stop(stream)) => return Ok((status(program), Some(stream))),
+            Some(Request::Status(stream)) => {
+                // A client that has gone needs no answer.
+                let _ = control::answer(stream, &status(program));
+            }
+            None => {}
+        }
+        let now = program.readings().rt_offline;
+        if now != offline {
+            offline = now;
+            report(Event::Offline {
+                offline: offline.clone(),
+                rt: state.rt_cpus.clone(),
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine(online: &str, possible: &str) -> Cpus {
+        Cpus {
+            online: online.parse().unwrap(),
+            possible: possible.parse().unwrap(),
+            isolated: CpuList::new(),
+            nohz_full: CpuList::new(),
+        }
+    }
+
+    fn refusal(rt: &str, cpus: &Cpus) -> String {
+        check_cpus(&rt.parse().unwrap(), cpus)
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn the_rest_of_the_online_cpus_is_nrt() {
+        let nrt = check_cpus(&"2-3".parse().unwrap(), &machine("0-3", "0-7")).unwrap();
+        assert_eq!(nrt.to_string(), "0-1");
+    }
+
+    #[test]
+    fn lists_that_make_no_sense_here_are_refused_in_words() {
+        let two = machine("0-1", "0-1");
+        assert!(refusal("0-1", &two).contains("leave no NRT CPU"));
+        assert!(refusal("9", &two).contains("no CPU 9"));
+        assert!(refusal("3", &machine("0-2", "0-3")).contains("offline"));
+        assert!(refusal("1", &machine("0-1", "0-2000")).contains("beyond 1023"));
+    }
+}

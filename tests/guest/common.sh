@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# Sourced by the guest's side of the kernel tests. Fails loudly: the test outside sees the status.
+set -u
+
+die() {
+    echo "guest: $*" >&2
+    exit 1
+}
+
+# Starts the scheduler in the background and returns when it is on. Its process is $artis.
+start() {
+    artis sched run "$@" >/tmp/run.out 2>>/tmp/run.err &
+    artis=$!
+    tries=0
+    until [ "$(cat /sys/kernel/sched_ext/state)" = enabled ] && [ -e /run/artis/sched.json ]; do
+        kill -0 $artis 2>/dev/null || { cat /tmp/run.err >&2; die 'the scheduler ended at once'; }
+        tries=$((tries + 1))
+        [ $tries -lt 600 ] || die 'the scheduler did not come up in a minute'
+        usleep 100000
+    done
+}
+
+# Stops it and waits for the process that scheduled.
+stop() {
+    artis sched stop >/dev/null || die 'artis sched stop failed'
+    wait $artis || { cat /tmp/run.err >&2; die "artis sched run ended with $?"; }
+}
+
+# Leaves the status under a name for the test outside.
+status() {
+    artis sched status --json >"$ARTIS_OUTPUT/$1.json" || die 'artis sched status failed'
+}
+
+# The settings that artis changes for RT CPU 1, in one line.
+settings() {
+    cat /sys/kernel/debug/sched/*_server/cpu1/runtime /proc/sys/kernel/timer_migration | tr '\n' ' '
+}
+
+# Runs a command and fails unless it ends with this status.
+expect() {
+    wanted=$1
+    shift
+    "$@" 2>>/tmp/expect.err
+    got=$?
+    [ $got -eq "$wanted" ] || { cat /tmp/expect.err >&2; die "'$*' ended with $got, not $wanted"; }
+}
+
+# Time since boot, in ms; the kernel gives it in steps of 10.
+uptime_ms() {
+    read -r seconds _ </proc/uptime
+    hundredths=${seconds#*.}
+    echo $((${seconds%.*} * 1000 + ${hundredths#0} * 10))
+}

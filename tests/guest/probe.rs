@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the kernel tests run inside the guest that no stock tool does.
+//!
+//! `probe hog SECONDS`, `probe traced SECONDS` and `probe notify COMMAND…`; each prints what it saw, and the test
+//! outside judges. An example of the package only so that cargo builds it beside the tests.
+
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::sys::ptrace;
+use nix::sys::signal::Signal;
+use nix::sys::time::TimeSpec;
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
+use nix::unistd::{ForkResult, Pid};
+use std::os::unix::net::UnixDatagram;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+const NS_PER_MS: u64 = 1_000_000;
+const RT_CPU: usize = 1;
+const TASKS: usize = 8;
+
+/// The hog: 90 % of every 10 ms.
+const HOG_PERIOD_NS: u64 = 10 * NS_PER_MS;
+const HOG_BUSY_NS: u64 = 9 * NS_PER_MS;
+
+/// A watcher looks so often; later than `STALL_NS` and the emulator did not run its CPU.
+const LOOK_NS: u64 = 5 * NS_PER_MS;
+const STALL_NS: u64 = 4 * LOOK_NS;
+
+static PROGRESS: [AtomicU64; TASKS] = [const { AtomicU64::new(0) }; TASKS];
+static SEEN_ALIVE_NS: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+static DONE: AtomicBool = AtomicBool::new(false);
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.first().map(String::as_str) {
+        Some("hog") => hog(words[1].parse().expect("seconds")),
+        Some("traced") => traced(words[1].parse().expect("seconds")),
+        Some("notify") => notify(&words[1..]),
+        _ => panic!("usage: probe hog SECONDS | probe traced SECONDS | probe notify COMMAND..."),
+    }
+}
+
+fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("the clock exists");
+    now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
+}
+
+fn sleep_until(ns: u64) {
+    let time = TimeSpec::new((ns / 1_000_000_000) as i64, (ns % 1_000_000_000) as i64);
+    // An early return only makes the caller look once more.
+    let _ = clock_nanosleep(
+        ClockId::CLOCK_MONOTONIC,
+        ClockNanosleepFlags::TIMER_ABSTIME,
+        &time,
+    );
+}
+
+/// Makes this thread a SCHED_FIFO task of one CPU.
+fn become_rt(cpu: usize, priority: i32) {
+    let mut set = CpuSet::new();
+    set.set(cpu).expect("a small CPU number");
+    sched_setaffinity(Pid::from_raw(0), &set).expect("the CPU exists");
+    let param = libc::sched_param {
+        sched_priority: priority,
+    };
+    // SAFETY: the parameter outlives the call.
+    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &param) };
+    assert_eq!(result, 0, "SCHED_FIFO needs root");
+}
+
+/// Eight normal tasks compute beside a hog on the RT CPU. Prints, for each task, the longest
+/// time without progress.
+///
+/// The emulator sometimes does not run a virtual CPU for a while, and guest time goes on. A
+/// watcher above the hog on each CPU notices; such time is no fault of the scheduler and is
+/// not counted, but printed.
+fn hog(seconds: u64) {
+    let end_ns = now_ns() + seconds * 1_000_000_000;
+    let mut periods = 0u64;
+    let mut stalled_ns = 0u64;
+    let mut gap_ns_max = [0u64; TASKS];
+    std::thread::scope(|scope| {
+        for progress in &PROGRESS {
+            scope.spawn(move || {
+                while !DONE.load(Relaxed) {
+                    progress.fetch_add(1, Relaxed);
+                }
+            });
+        }
+        let hog = scope.spawn(move || {
+            become_rt(RT_CPU, 98);
+            let mut periods = 0;
+            let mut release_ns = now_ns();
+            while release_ns < end_ns {
+                while now_ns() < release_ns + HOG_BUSY_NS {}
+                periods += 1;
+                release_ns += HOG_PERIOD_NS;
+                sleep_until(release_ns);
+            }
+            periods
+        });
+        scope.spawn(move || {
+            become_rt(RT_CPU, 99);
+            while now_ns() < end_ns {
+                SEEN_ALIVE_NS[RT_CPU].store(now_ns(), Relaxed);
+                sleep_until(now_ns() + LOOK_NS);
+            }
+        });
+        let watch = scope.spawn(move || {
+            become_rt(0, 99);
+            watch(end_ns)
+        });
+        periods = hog.join().expect("the hog ends");
+        (stalled_ns, gap_ns_max) = watch.join().expect("the watcher ends");
+        DONE.store(true, Relaxed);
+    });
+    println!("periods {periods}");
+    println!("stalled_ms {}", stalled_ns / NS_PER_MS);
+    for gap_ns in gap_ns_max {
+        println!("gap_ms {}", gap_ns / NS_PER_MS);
+    }
+}
+
+/// Returns the time that a CPU stood still, and each task's longest time without progress.
+fn watch(end_ns: u64) -> (u64, [u64; TASKS]) {
+    let mut stalled_ns = 0;
+    let mut gap_ns_max = [0; TASKS];
+    let mut gap_ns = [0; TASKS];
+    let mut seen = [0; TASKS];
+    // The hog's CPU gets a moment to start its watcher.
+    sleep_until(now_ns() + 500 * NS_PER_MS);
+    let mut last_ns = now_ns();
+    loop {
+        sleep_until(last_ns + LOOK_NS);
+        let now = now_ns();
+        // The other watcher ends with the run: its silence then is no stall.
+        if now + STALL_NS > end_ns {
+            return (stalled_ns, gap_ns_max);
+        }
+        let passed_ns = now - last_ns;
+        let other_ns = now.saturating_sub(SEEN_ALIVE_NS[RT_CPU].load(Relaxed));
+        last_ns = now;
+        let stalled = passed_ns > STALL_NS || other_ns > STALL_NS;
+        if stalled {
+            stalled_ns += passed_ns;
+        }
+        for task in 0..TASKS {
+            let progress = PROGRESS[task].load(Relaxed);
+            if progress != seen[task] {
+                seen[task] = progress;
+                gap_ns[task] = 0;
+            } else if !stalled {
+                gap_ns[task] += passed_ns;
+                gap_ns_max[task] = gap_ns_max[task].max(gap_ns[task]);
+            }
+        }
+    }
+}
+
+/// A child that computes and calls the kernel now and then, stopped by us at each call.
+fn traced(seconds: u64) {
+    let end_ns = now_ns() + seconds * 1_000_000_000;
+    // SAFETY: this process has one thread.
+    match unsafe { nix::unistd::fork() }.expect("a process") {
+        ForkResult::Child => {
+            ptrace::traceme().expect("a parent that traces");
+            nix::sys::signal::raise(Signal::SIGSTOP).expect("a signal");
+            while now_ns() < end_ns {
+                for step in 0..200_000u64 {
+                    std::hint::black_box(step);
+                }
+                nix::unistd::getppid();
+            }
+            std::process::exit(0);
+        }
+        ForkResult::Parent { child } => {
+            let mut stops = 0u64;
+            while let WaitStatus::Stopped(..) = waitpid(child, None).expect("a child") {
+                stops += 1;
+                ptrace::syscall(child, None).expect("a stopped child");
+            }
+            println!("stops {stops}");
+        }
+    }
+}
+
+/// Starts a command as systemd starts a service of type "notify", and prints what it says.
+fn notify(command: &[String]) {
+    let path = format!("/tmp/notify.{}", std::process::id());
+    let socket = UnixDatagram::bind(&path).expect("a socket");
+    socket
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .expect("a time-out");
+    let mut child = Command::new(&command[0])
+        .args(&command[1..])
+        .env("NOTIFY_SOCKET", &path)
+        .spawn()
+        .expect("the command starts");
+    let mut message = [0; 256];
+    let length = socket
+        .recv(&mut message)
+        .expect("a message within a minute");
+    println!(
+        "notified {}",
+        String::from_utf8_lossy(&message[..length]).trim()
+    );
+    // SAFETY: a signal to a child that has not been waited for.
+    unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
+    println!("ended {:?}", child.wait().expect("a child").code());
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `artis lab run` on real kernels in QEMU: what goes in, what comes out, and how it ends.
+//!
+//! Boots the newest kernels of Debian's suites, fetched on the first run.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
+
+/// One machine at a time: each emulates two CPUs and keeps as many of the host's busy.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+fn one_machine() -> MutexGuard<'static, ()> {
+    // A test that failed leaves nothing behind that the next could trip over.
+    MACHINE
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn artis(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_artis"));
+    command.args(words);
+    command
+}
+
+/// Runs a shell script in the guest.
+fn run(options: &[&str], script: &str) -> Output {
+    let _machine = one_machine();
+    artis(&["lab", "run"])
+        .args(options)
+        .args(["--", "sh", "-c", script])
+        .output()
+        .unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn streams_status_and_files_come_back_exactly() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(
+        &["--output", folder.path().to_str().unwrap()],
+        r"printf '\000\377\r\n[artis end ' ; printf 'to stderr\r\n' >&2
+          seq 200000; mkdir sub; head -c 3000000 /dev/urandom >sub/random
+          sha256sum sub/random | cut -c1-64 >sum; printf 'no line end'; exit 7",
+    );
+    assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));
+    let numbers: String = (1..=200_000).map(|number| format!("{number}\n")).collect();
+    let expected = [b"\0\xff\r\n[artis end ", numbers.as_bytes(), b"no line end"].concat();
+    assert!(output.stdout == expected, "stdout differs");
+    let said = stderr(&output);
+    assert!(said.contains("to stderr\r\n"), "{said}");
+    assert_eq!(said.matches("timing not meaningful").count(), 1, "{said}");
+
+    let sum = Command::new("sha256sum")
+        .arg(folder.path().join("sub/random"))
+        .output()
+        .unwrap();
+    let sent = fs::read_to_string(folder.path().join("sum")).unwrap();
+    assert_eq!(String::from_utf8_lossy(&sum.stdout)[..64], *sent.trim());
+
+    let record = fs::read(folder.path().join("run.json")).unwrap();
+    let record: serde_json::Value = serde_json::from_slice(&record).unwrap();
+    assert_eq!(record["engine"], "qemu");
+    assert_eq!(record["timing_meaningful"], false);
+    assert_eq!(record["exit_status"], 7);
+    assert_eq!(record["cpus"], 2);
+    assert_eq!(record["command"][0], "sh");
+    assert_eq!(record["flavour"], "normal");
+    assert!(folder.path().join("console.log").exists());
+}
+
+#[test]
+fn the_guest_is_a_complete_small_system() {
+    let output = run(
+        &["--kernel", "newest-rt", "--cpus", "3"],
+        r#"set -e
+          uname -v | grep -q PREEMPT_RT
+          [ "$(uname -r)" = "$ARTIS_LAB_KERNEL" ] && [ "$ARTIS_LAB" = qemu ]
+          [ "$(nproc)" = 3 ] && [ "$(hostname)" = artis-lab ] && [ "$(pwd)" = "$ARTIS_OUTPUT" ]
+          for kind in proc sysfs devtmpfs debugfs tracefs bpf cgroup2; do
+              grep -q " $kind " /proc/mounts
+          done
+          [ "$(ulimit -l)" = unlimited ]
+          ping -c 1 -w 5 127.0.0.1 >/dev/null
+          echo again >/dev/stdout
+          artis --version; cyclictest --help >/dev/null; stress-ng --version >/dev/null
+          hackbench -l 2 >/dev/null
+          taskset -c 2 chrt -f 50 true"#,
+    );
+    assert!(output.status.success(), "{}", stderr(&output));
+    let version = env!("CARGO_PKG_VERSION");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(said, format!("again\nartis {version}\n"));
+}
+
+#[test]
+fn what_the_command_leaves_behind_is_reaped_and_ended() {
+    let output = run(
+        &[],
+        // The orphan of the first subshell ends at once and must not stay a zombie.
+        r"(sh -c 'sleep 0.1' &); sleep 2; grep -l '^State:.Z' /proc/[0-9]*/status
+          sleep 1000 & kill -SEGV $$",
+    );
+    assert_eq!(output.status.code(), Some(128 + 11), "{}", stderr(&output));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+}
+
+#[test]
+fn a_time_out_ends_the_command_and_brings_back_what_there_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(
+        &[
+            "--timeout",
+            "2",
+            "--output",
+            folder.path().to_str().unwrap(),
+        ],
+        "echo before; echo kept >file; sleep 1000",
+    );
+    assert_eq!(output.status.code(), Some(124), "{}", stderr(&output));
+    assert_eq!(output.stdout, b"before\n");
+    assert!(stderr(&output).contains("longer than 2 s"));
+    let file = fs::read_to_string(folder.path().join("file")).unwrap();
+    assert_eq!(file, "kept\n");
+}
+
+#[test]
+fn added_files_run_with_their_libraries() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("data");
+    fs::write(&data, "some data").unwrap();
+    // A program that needs libraries and is no part of the guest otherwise.
+    let output = run(
+        &[
+            "--file",
+            "/usr/bin/dpkg-deb:/opt/other/tool",
+            "--file",
+            data.to_str().unwrap(),
+        ],
+        "/opt/other/tool --version && cat /files/data",
+    );
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).ends_with("\nsome data"));
+}
+
+#[test]
+fn a_panic_is_an_error_that_shows_the_console() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(
+        &["--output", folder.path().to_str().unwrap()],
+        "echo c >/proc/sysrq-trigger; sleep 1000",
+    );
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("Kernel panic - not syncing"));
+    let console = fs::read_to_string(folder.path().join("console.log")).unwrap();
+    assert!(console.contains("Kernel panic - not syncing"));
+    assert!(!folder.path().join("run.json").exists());
+}
+
+/// Starts a guest that runs for ever, and gives artis and the process id of its QEMU.
+fn start_endless(folder: &Path) -> (Child, Pid) {
+    let mut child = artis(&["lab", "run", "--", "sh", "-c", "echo up; sleep 1000"])
+        // A killed artis cannot tidy up.
+        .env("TMPDIR", folder)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    assert_eq!(line, "up\n");
+    let children = format!("/proc/{0}/task/{0}/children", child.id());
+    let children = fs::read_to_string(children).unwrap();
+    let qemu = Pid::from_raw(children.trim().parse().unwrap());
+    let name = fs::read_to_string(format!("/proc/{qemu}/comm")).unwrap();
+    assert!(name.starts_with("qemu-system"), "{name}");
+    (child, qemu)
+}
+
+/// Waits until a process is gone, or only an entry that nobody reaped yet.
+fn wait_until_gone(process: Pid) {
+    for _ in 0..100 {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        if stat.is_empty() || stat.contains(") Z ") {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("process {process} still runs");
+}
+
+#[test]
+fn interrupting_artis_ends_the_machine() {
+    let _machine = one_machine();
+    let folder = tempfile::tempdir().unwrap();
+    for (signal, status) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
+        let (mut artis, qemu) = start_endless(folder.path());
+        kill(Pid::from_raw(artis.id().cast_signed()), signal).unwrap();
+        assert_eq!(artis.wait().unwrap().code(), Some(status));
+        assert!(!Path::new(&format!("/proc/{qemu}")).exists());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn killing_artis_ends_the_machine() {
+    let _machine = one_machine();
+    let folder = tempfile::tempdir().unwrap();
+    let (mut artis, qemu) = start_endless(folder.path());
+    artis.kill().unwrap();
+    artis.wait().unwrap();
+    wait_until_gone(qemu);
+}
+
+#[test]
+fn unknown_kernels_and_bad_words_are_refused_as_usage() {
+    let refused = |words: &[&str]| {
+        let output = artis(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(64), "{}", stderr(&output));
+        stderr(&output)
+    };
+    let said = refused(&["lab", "run", "--kernel", "9.9.9-nothing", "--", "true"]);
+    assert!(said.contains("newest, newest-rt, "), "{said}");
+    refused(&["lab", "fetch", "../../etc"]);
+    refused(&["lab", "run", "--cpus", "0", "--", "true"]);
+    refused(&["lab", "run", "--file", "x:/../y", "--", "true"]);
+    refused(&["lab", "run"]);
+}
+
+#[test]
+fn without_a_network_a_cached_kernel_still_runs() {
+    let fetched = artis(&["lab", "fetch", "newest"]).output().unwrap();
+    assert!(fetched.status.success(), "{}", stderr(&fetched));
+    // Nothing listens on the discard port.
+    let nowhere = [
+        "lab",
+        "fetch",
+        "newest",
+        "--mirror",
+        "http://127.0.0.1:9/debian",
+    ];
+    let output = artis(&nowhere).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(output.stdout, fetched.stdout);
+    assert!(stderr(&output).contains("using the cached kernel"));
+}
+
+#[test]
+fn the_list_knows_what_is_cached() {
+    let fetched = artis(&["lab", "fetch", "newest-rt"]).output().unwrap();
+    assert!(fetched.status.success(), "{}", stderr(&fetched));
+    let output = artis(&["lab", "kernels", "--json"]).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let listed: Vec<serde_json::Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let newest = |flavour: &str| {
+        let found =
+            |kernel: &&serde_json::Value| kernel["newest"] == true && kernel["flavour"] == flavour;
+        listed.iter().find(found).unwrap()
+    };
+    assert_eq!(newest("rt")["cached"], true);
+    assert_eq!(newest("rt")["sched_ext"], true);
+    assert!(newest("normal")["release"].is_string());
+}

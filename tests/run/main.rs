@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `artis run` on the kernel of this machine: policies, affinity and exit status as `/proc`
+//! and `wait` see them.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod process;
+
+use artis::machine::privilege::{Capability, Privilege};
+use artis::machine::{CpuList, Root, cpus::Cpus};
+use artis::task::threads::threads;
+use process::{Guest, Task};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+const ARTIS: &str = env!("CARGO_BIN_EXE_artis");
+const NOBODY: u32 = 65534;
+const FIFO: u32 = 1;
+const NORMAL: u32 = 0;
+
+/// Why a test of real-time policies cannot run here: two CPUs and root are needed.
+fn obstacle() -> Option<&'static str> {
+    if !nix::unistd::geteuid().is_root() {
+        Some("needs root; try `sudo -E env PATH=\"$PATH\" make test`")
+    } else if online().len() < 2 {
+        Some("needs two online CPUs")
+    } else {
+        None
+    }
+}
+
+/// Ends the test, loudly, when it cannot run here.
+macro_rules! need {
+    ($test:literal, $obstacle:expr) => {
+        if let Some(reason) = $obstacle {
+            return common::skipped($test, reason);
+        }
+    };
+}
+
+fn online() -> CpuList {
+    Cpus::read(&Root::default()).unwrap().online
+}
+
+/// The CPU that tests bind to.
+fn cpu() -> String {
+    online().last().unwrap().to_string()
+}
+
+fn artis(words: &[&str]) -> Output {
+    Command::new(ARTIS).arg("run").args(words).output().unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[track_caller]
+fn succeeded(output: &Output) {
+    assert!(output.status.success(), "{}", stderr(output));
+}
+
+/// An RT0 task on [`cpu`].
+fn rt0(priority: u32) -> Task {
+    Task {
+        nice: 0,
+        priority,
+        policy: FIFO,
+        cpus: cpu().parse().unwrap(),
+    }
+}
+
+#[test]
+fn a_command_becomes_rt0_bound_to_its_cpu_and_so_do_its_children() {
+    need!("a_command_becomes_rt0", obstacle());
+    let script = "cat /proc/self/stat; cat /proc/self/status";
+    for (words, priority) in [(&["--priority", "42"][..], 42), (&[], 99)] {
+        let cpu = cpu();
+        let words = [&["rt0", "--cpu", &cpu], words, &["--", "sh", "-c", script]].concat();
+        let output = artis(&words);
+        succeeded(&output);
+        let folder = tempfile::tempdir().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let (stat, status) = text.split_once('\n').unwrap();
+        fs::write(folder.path().join("stat"), stat).unwrap();
+        fs::write(folder.path().join("status"), status).unwrap();
+        assert_eq!(Task::read(folder.path()).unwrap(), rt0(priority));
+    }
+}
+
+#[test]
+fn the_command_replaces_artis() {
+    need!("the_command_replaces_artis", obstacle());
+    let guest = Guest::asleep(|command| {
+        *command = Command::new(ARTIS);
+        command.args(["run", "rt0", "--cpu", &cpu(), "--", "sleep", "600"]);
+    });
+    let comm = format!("/proc/{}/comm", guest.0);
+    while fs::read_to_string(&comm).unwrap() != "sleep\n" {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(Task::of(&guest), rt0(99));
+}
+
+#[test]
+fn exit_status_and_signals_are_the_commands_own() {
+    let shell = |script| artis(&["linux", "--", "sh", "-c", script]).status;
+    assert_eq!(shell("exit 0").code(), Some(0));
+    assert_eq!(shell("exit 7").code(), Some(7));
+    assert_eq!(shell("kill -TERM $$").signal(), Some(libc::SIGTERM));
+    assert_eq!(shell("kill -PIPE $$").signal(), Some(libc::SIGPIPE));
+}
+
+#[test]
+fn commands_that_cannot_start_end_as_in_a_shell() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, mode| {
+        let path = folder.path().join(name);
+        fs::write(&path, "#!/nonexistent/interpreter\n").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    for (command, code, words) in [
+        (
+            "no-such-command-at-all".to_owned(),
+            127,
+            "no folder of PATH",
+        ),
+        ("/no/such/command".to_owned(), 127, "check the path"),
+        (file("script", 0o755), 127, "not the interpreter"),
+        (file("text", 0o644), 126, "chmod +x"),
+    ] {
+        let output = artis(&["linux", "--", &command]);
+        assert_eq!(output.status.code(), Some(code), "{command}");
+        let text = stderr(&output);
+        assert!(text.contains(words) && text.contains(&command), "{text}");
+    }
+}
+
+#[test]
+fn all_threads_change_also_those_made_meanwhile() {
+    need!("all_threads_change", obstacle());
+    let guest = Guest::with_threads();
+    let words = [
+        "rt0",
+        "--cpu",
+        &cpu(),
+        "--priority",
+        "1",
+        "--pid",
+        &guest.pid(),
+    ];
+    let output = artis(&words);
+    succeeded(&output);
+    let tasks = tasks(&guest);
+    assert!(tasks.len() >= 4, "{tasks:?}");
+    for task in tasks {
+        assert_eq!(task, rt0(1));
+    }
+}
+
+#[test]
+fn one_thread_changes_alone() {
+    need!("one_thread_changes_alone", obstacle());
+    let guest = Guest::with_threads();
+    let words = ["rt0", "--cpu", &cpu(), "--thread", "--pid", &guest.pid()];
+    succeeded(&artis(&words));
+    let tasks = tasks(&guest);
+    assert!(tasks.len() >= 4, "{tasks:?}");
+    let (changed, others): (Vec<_>, Vec<_>) =
+        tasks.into_iter().partition(|task| task.policy == FIFO);
+    assert_eq!(changed, [rt0(99)]);
+    assert!(others.iter().all(|task| task.cpus.len() > 1), "{others:?}");
+}
+
+fn tasks(guest: &Guest) -> Vec<Task> {
+    threads(&Root::default(), guest.0.as_raw())
+        .into_iter()
+        .filter_map(|tid| Task::read(Path::new(&format!("/proc/{0}/task/{tid}", guest.0))))
+        .collect()
+}
+
+#[test]
+fn a_linux_task_loses_the_binding_of_rt0_and_no_other() {
+    need!("a_linux_task_loses_the_binding_of_rt0", obstacle());
+    let guest = Guest::asleep(|_| ());
+    let before = Task::of(&guest);
+    succeeded(&artis(&["rt0", "--cpu", &cpu(), "--pid", &guest.pid()]));
+    assert_eq!(Task::of(&guest), rt0(99));
+    succeeded(&artis(&["linux", "--pid", &guest.pid()]));
+    assert_eq!(Task::of(&guest), before);
+
+    let bound = Guest::asleep(|command| {
+        *command = Command::new("taskset");
+        command.args(["--cpu-list", &cpu(), "sleep", "600"]);
+    });
+    let expected = Task {
+        policy: NORMAL,
+        priority: 0,
+        ..rt0(0)
+    };
+    while Task::of(&bound) != expected {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    succeeded(&artis(&["linux", "--pid", &bound.pid()]));
+    assert_eq!(Task::of(&bound), expected);
+}
+
+#[test]
+fn rt1_is_sched_ext_with_a_nice_value_or_says_what_is_missing() {
+    need!("rt1_is_sched_ext", obstacle());
+    let guest = Guest::asleep(|_| ());
+    let output = artis(&["rt1", "--level", "1", "--pid", &guest.pid()]);
+    let task = Task::of(&guest);
+    if Path::new("/sys/kernel/sched_ext").exists() {
+        succeeded(&output);
+        assert_eq!((task.policy, task.nice), (7, -20));
+    } else {
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains("CONFIG_SCHED_CLASS_EXT"));
+        assert_eq!((task.policy, task.nice), (NORMAL, 0));
+    }
+}
+
+/// Runs artis as nobody with this RLIMIT_RTPRIO. `folder` gets a copy
+/// that nobody may run, and a folder of `PATH` that nobody may search.
+fn as_nobody(folder: &Path, rtprio: libc::rlim_t, words: &[&str]) -> Output {
+    let copy: PathBuf = folder.join("artis");
+    if !copy.exists() {
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+        // Not fs::copy: a test that forks meanwhile would hold the copy open for writing, and
+        // a file that is being written cannot be executed.
+        let cp = Command::new("cp").arg(ARTIS).arg(&copy).status().unwrap();
+        assert!(cp.success());
+        fs::create_dir(folder.join("closed")).unwrap();
+        fs::set_permissions(folder.join("closed"), fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    let mut command = Command::new(copy);
+    command.arg("run").args(words).current_dir("/");
+    let path = format!("{}/closed:/usr/bin:/bin", folder.display());
+    command.env("PATH", path);
+    limited(&mut command, rtprio).output().unwrap()
+}
+
+fn limited(command: &mut Command, rtprio: libc::rlim_t) -> &mut Command {
+    let limit = libc::rlimit {
+        rlim_cur: rtprio,
+        rlim_max: rtprio,
+    };
+    let become_nobody = move || {
+        // In this order: nobody may not raise a limit. `CommandExt::uid` would come first.
+        // SAFETY: plain system calls; `limit` is the closure's own.
+        let status = unsafe {
+            libc::setrlimit(libc::RLIMIT_RTPRIO, &limit)
+                | libc::setgroups(0, std::ptr::null())
+                | libc::setgid(NOBODY)
+                | libc::setuid(NOBODY)
+        };
+        match status {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: the closure makes async-signal-safe system calls only.
+    unsafe { command.pre_exec(become_nobody) }
+}
+
+#[test]
+fn a_closed_folder_in_path_does_not_hide_that_there_is_no_command() {
+    need!("a_closed_folder_in_path", obstacle());
+    let folder = tempfile::tempdir().unwrap();
+    let output = as_nobody(folder.path(), 0, &["linux", "--", "no-such-command-at-all"]);
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(127), "{text}");
+    assert!(text.contains("no folder of PATH"), "{text}");
+}
+
+/// Asks for this priority as nobody with this limit.
+fn rt0_as_nobody(rtprio: libc::rlim_t, priority: &str) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    let cpu = cpu();
+    let words = ["rt0", "--cpu", &cpu, "--priority", priority, "--", "true"];
+    as_nobody(folder.path(), rtprio, &words)
+}
+
+#[track_caller]
+fn blames_the_limit(output: &Output, limit: &str) {
+    let text = stderr(output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    for words in ["not permitted", "CAP_SYS_NICE", "RLIMIT_RTPRIO", limit] {
+        assert!(text.contains(words), "{words:?} is not in: {text}");
+    }
+}
+
+#[test]
+fn an_unprivileged_user_learns_which_limit_to_raise() {
+    need!("an_unprivileged_user_learns_which_limit", obstacle());
+    blames_the_limit(&rt0_as_nobody(0, "1"), "soft 0");
+}
+
+#[test]
+fn a_limit_holds_up_to_its_value() {
+    let privilege = Privilege::of_self(&Root::default()).unwrap();
+    let may_raise = privilege.has(Capability::SysResource) || privilege.rtprio.may_reach(10);
+    let fixed = (!may_raise).then_some("needs CAP_SYS_RESOURCE to give a user a limit");
+    need!("a_limit_holds_up_to_its_value", obstacle().or(fixed));
+    blames_the_limit(&rt0_as_nobody(10, "11"), "soft 10");
+    succeeded(&rt0_as_nobody(10, "10"));
+}
+
+#[test]
+fn a_refused_task_stays_as_it_was() {
+    need!("a_refused_task_stays_as_it_was", obstacle());
+    let folder = tempfile::tempdir().unwrap();
+    let guest = Guest::asleep(|command| {
+        limited(command, 0);
+    });
+    let before = Task::of(&guest);
+    let words = ["rt0", "--cpu", &cpu(), "--pid", &guest.pid()];
+    let output = as_nobody(folder.path(), 0, &words);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert_eq!(Task::of(&guest), before);
+
+    let foreign = Guest::asleep(|_| ());
+    let words = ["rt0", "--cpu", &cpu(), "--pid", &foreign.pid()];
+    let text = stderr(&as_nobody(folder.path(), 0, &words));
+    assert!(text.contains("belongs to user 0"), "{text}");
+}
+
+/// A version 1 cgroup that goes with the test.
+struct Cgroup(PathBuf);
+
+impl Cgroup {
+    fn new(controller: &str) -> Self {
+        let name = format!("artis-test-{}", std::process::id());
+        let path = Path::new("/sys/fs/cgroup").join(controller).join(name);
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        fs::write(self.0.join(file), text).unwrap();
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        // The kernel may still be taking the killed process out.
+        for _ in 0..100 {
+            if fs::remove_dir(&self.0).is_ok() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+fn without(file: &str) -> Option<&'static str> {
+    let reason =
+        "needs version 1 cgroups with the cpu (RT group scheduling) and cpuset controllers";
+    obstacle().or((!Path::new(file).exists()).then_some(reason))
+}
+
+#[test]
+fn a_cgroup_without_realtime_budget_is_named_to_root_too() {
+    need!(
+        "a_cgroup_without_realtime_budget",
+        without("/sys/fs/cgroup/cpu/cpu.rt_runtime_us")
+    );
+    let group = Cgroup::new("cpu");
+    let guest = Guest::asleep(|_| ());
+    group.write("cgroup.procs", &guest.pid());
+    let words = ["rt0", "--cpu", &cpu(), "--pid", &guest.pid()];
+    let output = artis(&words);
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    let file = group.0.join("cpu.rt_runtime_us").display().to_string();
+    assert!(text.contains(&format!("{file} is 0")), "{text}");
+    // What the message says to type works.
+    fs::write("/sys/fs/cgroup/cpu/tasks", guest.pid()).unwrap();
+    succeeded(&artis(&words));
+}
+
+#[test]
+fn a_cpuset_that_excludes_the_cpu_is_named() {
+    need!(
+        "a_cpuset_that_excludes_the_cpu",
+        without("/sys/fs/cgroup/cpuset/cpuset.mems")
+    );
+    let group = Cgroup::new("cpuset");
+    let guest = Guest::asleep(|_| ());
+    group.write("cpuset.cpus", &online().first().unwrap().to_string());
+    let mems = fs::read_to_string("/sys/fs/cgroup/cpuset/cpuset.mems").unwrap();
+    group.write("cpuset.mems", &mems);
+    group.write("cgroup.procs", &guest.pid());
+    let output = artis(&["rt0", "--cpu", &cpu(), "--pid", &guest.pid()]);
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    let words = format!("cpuset excludes CPU {}", cpu());
+    assert!(
+        text.contains(&words) && text.contains("artis-test-"),
+        "{text}"
+    );
+}
+
+#[test]
+fn wrong_words_are_usage_errors() {
+    let last = (online().last().unwrap() + 1).to_string();
+    let pid = std::process::id().to_string();
+    for words in [
+        &["rt0", "--", "true"][..],
+        &["rt0", "--cpu", &last, "--", "true"],
+        &["rt0", "--cpu", "x", "--", "true"],
+        &["rt0", "--cpu", "0", "--priority", "0", "--", "true"],
+        &["rt0", "--cpu", "0", "--priority", "100", "--", "true"],
+        &["rt1", "--", "true"],
+        &["rt1", "--level", "0", "--", "true"],
+        &["rt1", "--level", "41", "--", "true"],
+        &["linux"],
+        &["linux", "--pid", "0"],
+        &["linux", "--pid", &pid, "--", "true"],
+        &["linux", "--thread", "--", "true"],
+    ] {
+        let output = artis(words);
+        assert_eq!(output.status.code(), Some(64), "{words:?}");
+        assert!(!output.stderr.is_empty(), "{words:?}");
+    }
+}
+
+#[test]
+fn a_process_that_is_not_there_is_named() {
+    let mut child: Child = Command::new("true").stdin(Stdio::null()).spawn().unwrap();
+    let pid = child.id().to_string();
+    child.wait().unwrap();
+    for words in [
+        &["linux", "--pid", &pid][..],
+        &["linux", "--thread", "--pid", &pid],
+    ] {
+        let output = artis(words);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains(&format!("no task {pid}")));
+    }
+}

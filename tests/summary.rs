@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `scripts/summary` counts what `make test` logged: nothing that failed, died or was skipped
+//! may end up as passed.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+const PASSED: &str =
+    "     Running tests/a.rs\ntest result: ok. 3 passed; 0 failed; 0 ignored; 0 measured\n";
+const ENDED: &str = "cargo test: exit status 0\n";
+
+/// The last line that the script prints for this log, and whether it succeeded.
+fn summary(log: &str) -> (String, bool) {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/summary");
+    let mut child = Command::new(script)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(log.as_bytes()).unwrap();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let last = text.lines().last().unwrap().to_owned();
+    (last, output.status.success())
+}
+
+#[track_caller]
+fn is(log: &str, line: &str, success: bool) {
+    assert_eq!(summary(log), (line.to_owned(), success));
+}
+
+#[test]
+fn results_of_all_programs_are_added() {
+    let log = [PASSED, PASSED, ENDED].concat();
+    is(&log, "6 passed, 0 failed, 0 skipped", true);
+}
+
+#[test]
+fn a_skipped_test_is_not_a_passed_one() {
+    let log = [PASSED, "SKIPPED: a: needs root\n", ENDED].concat();
+    is(&log, "2 passed, 0 failed, 1 skipped", true);
+    let ignored = PASSED.replace("0 ignored", "2 ignored");
+    let log = [&ignored, ENDED].concat();
+    is(&log, "3 passed, 0 failed, 2 skipped", true);
+}
+
+#[test]
+fn a_failed_test_fails() {
+    let failed = PASSED.replace("0 failed", "1 failed");
+    let log = [&failed, "cargo test: exit status 101\n"].concat();
+    is(&log, "3 passed, 1 failed, 0 skipped", false);
+}
+
+#[test]
+fn a_program_that_died_and_a_build_that_failed_fail() {
+    let died = "     Running tests/b.rs\n";
+    let end = "cargo test: exit status 101\n";
+    let log = [PASSED, died, end].concat();
+    is(&log, "3 passed, 1 failed, 0 skipped", false);
+    is(end, "0 passed, 1 failed, 0 skipped", false);
+    is(PASSED, "3 passed, 1 failed, 0 skipped", false);
+}
+
+#[test]
+fn nothing_run_is_a_failure() {
+    is(ENDED, "0 passed, 1 failed, 0 skipped", false);
+}
