@@ -153,9 +153,6 @@ fn beside(path: &Path) -> anyhow::Result<tempfile::NamedTempFile> {
         })
 }
 
-/// How often to start over when the emulator, and not the guest, failed.
-const RETRIES: u32 = 2;
-
 fn measure(
     kernel: crate::lab::kernel::Kernel,
     common: &Common,
@@ -190,18 +187,8 @@ fn measure(
         machine.kernel.facts.release
     ));
     let mut answer = Vec::new();
-    let mut outcome = machine.run(&command, &mut answer, &mut stderr(), progress);
-    for _ in 0..RETRIES {
-        match &outcome {
-            Err(error) if error.is_emulators_fault() => {
-                progress.note(&format!("{error}\nstarting over"));
-                answer.clear();
-                outcome = machine.run(&command, &mut answer, &mut stderr(), progress);
-            }
-            _ => break,
-        }
-    }
-    let outcome = match outcome {
+    let ran = machine.run(&command, &mut answer, &mut stderr(), progress);
+    let outcome = match ran {
         Err(error @ crate::lab::Error::GuestLost { .. }) => {
             // The console is the only trace of what went wrong.
             let _kept = output.keep();

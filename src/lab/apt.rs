@@ -16,19 +16,18 @@ use std::process::{Command, Stdio};
 /// Debian's own keys, which sign every suite.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
-/// The suites that hold kernels with sched_ext.
-pub const SUITES: &[&str] = &["trixie-backports", "sid"];
-
 /// apt, working in the cache folder only.
 pub struct Apt {
+    suites: &'static [&'static str],
     config: PathBuf,
     sources: PathBuf,
     cache: Cache,
 }
 
 impl Apt {
-    /// Prepares the private folders. The caller holds the cache's lock.
-    pub fn new(cache: &Cache) -> Result<Self, Error> {
+    /// An apt that knows `suites` only. Prepares the private folders; the caller holds the
+    /// cache's lock.
+    pub fn new(cache: &Cache, suites: &'static [&'static str]) -> Result<Self, Error> {
         if !Path::new(KEYRING).exists() {
             return Err(Error::MissingTool {
                 tool: KEYRING.to_owned(),
@@ -45,13 +44,14 @@ impl Apt {
         let config = cache.path("apt/apt.conf")?;
         cache.write_file(&config, configuration(root).as_bytes())?;
         Ok(Self {
+            suites,
             config,
             sources: cache.path("apt/sources.list")?,
             cache: cache.clone(),
         })
     }
 
-    /// Fetches and verifies the package lists of all [`SUITES`] from `mirror`.
+    /// Fetches and verifies the package lists of its suites from `mirror`.
     pub fn update(&self, mirror: &str, progress: &mut dyn Progress) -> Result<(), Error> {
         self.use_mirror(mirror)?;
         let mut apt = self.program("apt-get")?;
@@ -93,8 +93,31 @@ impl Apt {
         run_with_progress(apt, &what, progress)
     }
 
+    /// Downloads `package` and all it depends on into `folder`, verified against the lists of
+    /// `mirror`, which are fetched first.
+    pub fn download_closure(
+        &self,
+        mirror: &str,
+        package: &str,
+        folder: &Path,
+        progress: &mut dyn Progress,
+    ) -> Result<(), Error> {
+        self.update(mirror, progress)?;
+        // apt makes only the last part of this path itself.
+        let partial = folder.join("partial");
+        std::fs::create_dir_all(&partial).map_err(Error::io("create", &partial))?;
+        let archives = plain(&folder.display().to_string())?.to_owned();
+        let mut apt = self.program("apt-get")?;
+        apt.args(["install", "--download-only", "--no-install-recommends"]);
+        apt.arg("-o")
+            .arg(format!("Dir::Cache::archives={archives}"));
+        apt.arg(package);
+        let what = format!("fetching {package} and its libraries");
+        run_with_progress(apt, &what, progress)
+    }
+
     fn use_mirror(&self, mirror: &str) -> Result<(), Error> {
-        let text = sources(mirror)?;
+        let text = sources(mirror, self.suites)?;
         self.cache.write_file(&self.sources, text.as_bytes())
     }
 
@@ -154,14 +177,14 @@ Acquire::https::Timeout "20";
 }
 
 /// One line a suite; only package lists are wanted, no translations or software catalogues.
-fn sources(mirror: &str) -> Result<String, Error> {
+fn sources(mirror: &str, suites: &[&str]) -> Result<String, Error> {
     let mirror = plain(mirror)?;
     let line = |suite: &&str| {
         format!(
             "deb [arch=amd64 target=Packages lang=none signed-by={KEYRING}] {mirror} {suite} main\n"
         )
     };
-    Ok(SUITES.iter().map(line).collect())
+    Ok(suites.iter().map(line).collect())
 }
 
 /// `text` itself when it means nothing special in apt's files.
@@ -256,16 +279,19 @@ mod tests {
 
     #[test]
     fn nothing_can_be_smuggled_into_apts_files() {
-        assert!(sources("http://mirror.example/debian").is_ok());
+        assert!(sources("http://mirror.example/debian", &["sid"]).is_ok());
         for bad in ["", "http://a b", "http://a\ndeb http://evil", "http://\"a"] {
-            assert!(matches!(sources(bad), Err(Error::NotForApt(_))), "{bad:?}");
+            assert!(
+                matches!(sources(bad, &["sid"]), Err(Error::NotForApt(_))),
+                "{bad:?}"
+            );
         }
     }
 
     #[test]
     fn every_suite_is_signed_by_debian() {
-        let text = sources("http://mirror.example/debian").unwrap();
-        assert_eq!(text.lines().count(), SUITES.len());
+        let text = sources("http://mirror.example/debian", &["trixie", "sid"]).unwrap();
+        assert_eq!(text.lines().count(), 2);
         assert!(text.lines().all(|line| line.contains(KEYRING)));
     }
 

@@ -87,12 +87,10 @@ impl Cache {
 
     /// Gives a complete folder its final name.
     pub fn finish_folder(&self, folder: TempDir, path: &Path) -> Result<(), Error> {
-        for entry in fs::read_dir(folder.path()).map_err(Error::io("read", folder.path()))? {
-            let file = entry.map_err(Error::io("read", folder.path()))?.path();
-            File::open(&file)
-                .and_then(|open| open.sync_all())
-                .map_err(Error::io("write", &file))?;
-        }
+        // One call for all files below, however many.
+        File::open(folder.path())
+            .and_then(|open| Ok(nix::unistd::syncfs(open)?))
+            .map_err(Error::io("write", folder.path()))?;
         fs::rename(folder.path(), path).map_err(Error::io("create", path))
     }
 
@@ -115,7 +113,11 @@ impl Cache {
     }
 
     fn remove_unfinished(&self) {
-        for folder in [self.root.clone(), self.root.join("kernels")] {
+        for folder in [
+            self.root.clone(),
+            self.root.join("kernels"),
+            self.root.join("emulators"),
+        ] {
             // A folder that cannot be read holds nothing of ours to tidy up.
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {

@@ -77,11 +77,7 @@ pub enum Error {
         reason: String,
     },
     /// The guest ended, or hung, without telling the command's exit status.
-    #[error(
-        "{what}{} (whole console: {})\n{tail}",
-        if is_stale_instruction(tail) { STALE_INSTRUCTION } else { "" },
-        console.display()
-    )]
+    #[error("{what} (whole console: {})\n{tail}", console.display())]
     GuestLost {
         /// What happened.
         what: String,
@@ -105,24 +101,7 @@ pub enum Error {
     },
 }
 
-/// What to make of a kernel that died of its own breakpoint.
-///
-/// The kernel patches its code with a breakpoint in place of the instruction until all CPUs
-/// know. Some QEMU versions (7.2 is one), when one virtual CPU translates that code while
-/// another writes it, keep the breakpoint after the kernel has taken it away.
-const STALE_INSTRUCTION: &str = "; the emulator ran a stale instruction, which says nothing \
-     about the command: run it again, or install a newer QEMU";
-
-fn is_stale_instruction(console: &str) -> bool {
-    console.contains("Oops: int3")
-}
-
 impl Error {
-    /// Whether the emulator and not the guest is to blame, so that another try makes sense.
-    pub fn is_emulators_fault(&self) -> bool {
-        matches!(self, Self::GuestLost { tail, .. } if is_stale_instruction(tail))
-    }
-
     /// For `map_err`: an [`Error::Io`] that says what was done to which path.
     pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
         let path = path.to_owned();

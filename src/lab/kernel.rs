@@ -15,6 +15,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+/// The suites that hold kernels with sched_ext.
+pub(super) const SUITES: &[&str] = &["trixie-backports", "sid"];
+
 /// Package lists older than this are fetched anew.
 const INDEX_AGE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -215,7 +218,7 @@ impl Kernels {
             Some(mirror) => mirror.trim_end_matches('/').to_owned(),
             None => apt::users_mirror()?,
         };
-        let apt = Apt::new(&self.cache)?;
+        let apt = Apt::new(&self.cache, SUITES)?;
         apt.update(&mirror, progress)?;
         let index = Index {
             refreshed_s: now_s(),

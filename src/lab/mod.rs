@@ -14,6 +14,7 @@ pub mod cache;
 pub mod closure;
 pub mod config;
 pub mod demo;
+pub mod emulator;
 pub mod error;
 pub mod image;
 pub mod index;

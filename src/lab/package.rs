@@ -5,6 +5,7 @@ use super::apt::Apt;
 use super::cache::Cache;
 use super::config::Config;
 use super::index::{Flavour, Offer, Package};
+use super::kernel::SUITES;
 use super::progress::Progress;
 use super::{Error, tool};
 use serde::{Deserialize, Serialize};
@@ -56,7 +57,7 @@ pub fn download(
 ) -> Result<(), Error> {
     let packages = folder.join("packages");
     fs::create_dir(&packages).map_err(Error::io("create", &packages))?;
-    Apt::new(cache)?.download(mirror, offer, &packages, progress)?;
+    Apt::new(cache, SUITES)?.download(mirror, offer, &packages, progress)?;
     for entry in fs::read_dir(&packages).map_err(Error::io("read", &packages))? {
         let file = entry.map_err(Error::io("read", &packages))?.path();
         if file.extension() == Some(OsStr::new("deb")) {

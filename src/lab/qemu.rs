@@ -4,6 +4,7 @@
 //! TCG translates every instruction, so any x86-64 host boots any kernel in seconds; and
 //! virtual time follows the host's clock, so no time taken in this guest means anything.
 
+use super::emulator::{Emulator, Wanted};
 use super::image::{GuestFile, Image};
 use super::kernel::Kernel;
 use super::output::{self, Unpacked};
@@ -27,6 +28,13 @@ use std::time::Duration;
 
 /// What every output of this engine says about times.
 pub const TIMING_WARNING: &str = "timing not meaningful: emulated CPU (QEMU TCG)";
+
+/// QEMU, and where its packages keep the firmware.
+const QEMU: Wanted = Wanted {
+    package: "qemu-system-x86",
+    program: "usr/bin/qemu-system-x86_64",
+};
+const FIRMWARE: [&str; 2] = ["usr/share/qemu", "usr/share/seabios"];
 
 /// Kernel arguments of every guest.
 const ARGUMENTS: &[&str] = &[
@@ -121,7 +129,8 @@ impl Machine {
         stderr: &mut dyn Write,
         progress: &mut dyn Progress,
     ) -> Result<Outcome, Error> {
-        let qemu = tool::find("qemu-system-x86_64", "qemu-system-x86")?;
+        let cache = Cache::per_user()?;
+        let qemu = Emulator::resolve(QEMU, &cache, &self.kernel.facts.mirror, progress)?;
         let (console, console_path) = self.prepare_output()?;
         let end = protocol::end_mark()?;
         let initramfs = self.initramfs(command, &end)?;
@@ -196,7 +205,7 @@ impl Machine {
         Ok(file)
     }
 
-    fn start(&self, qemu: &Path, initramfs: &File) -> Result<(Guest, Channels), Error> {
+    fn start(&self, qemu: &Emulator, initramfs: &File) -> Result<(Guest, Channels), Error> {
         let pair = || {
             UnixStream::pair().map_err(|error| Error::Program {
                 program: "socketpair".to_owned(),
@@ -208,7 +217,11 @@ impl Machine {
         let (stdout, stdout_end) = pair()?;
         let (stderr, stderr_end) = pair()?;
         let (files, files_end) = pair()?;
-        let mut qemu = Command::new(qemu);
+        let firmware = FIRMWARE.map(|folder| qemu.path(folder));
+        let mut qemu = qemu.command();
+        for folder in firmware {
+            qemu.arg("-L").arg(folder);
+        }
         qemu.args(self.hardware());
         qemu.arg("-kernel").arg(&self.kernel.vmlinuz);
         qemu.arg("-append").arg(self.arguments());
@@ -284,12 +297,12 @@ impl Machine {
 
     fn record(
         &self,
-        qemu: &Path,
+        qemu: &Emulator,
         command: &[OsString],
         ended: Ended,
         unpacked: &Unpacked,
     ) -> Result<Record, Error> {
-        let version = tool::output(Command::new(qemu).arg("--version"))?;
+        let version = tool::output(qemu.command().arg("--version"))?;
         let version = String::from_utf8_lossy(&version);
         let facts = self.kernel.facts.clone();
         let record = Record {

@@ -45,9 +45,9 @@ expect() {
     [ $got -eq "$wanted" ] || { cat /tmp/expect.err >&2; die "'$*' ended with $got, not $wanted"; }
 }
 
-# Time since boot, in ms; the kernel gives it in steps of 10.
-uptime_ms() {
+# Puts the time since boot in ms into $uptime_ms; the kernel gives it in steps of 10. Forks nothing.
+read_uptime_ms() {
     read -r seconds _ </proc/uptime
     hundredths=${seconds#*.}
-    echo $((${seconds%.*} * 1000 + ${hundredths#0} * 10))
+    uptime_ms=$((${seconds%.*} * 1000 + ${hundredths#0} * 10))
 }
