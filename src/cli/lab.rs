@@ -4,6 +4,7 @@
 use super::exit::UsageError;
 use super::lab_demo;
 use super::progress::Stderr;
+use super::signals::stop_on_signals;
 use crate::lab::cache::Cache;
 use crate::lab::image::GuestFile;
 use crate::lab::kernel::{Kernel, Kernels, Listed};
@@ -15,8 +16,6 @@ use std::ffi::OsString;
 use std::io::{Write, stderr, stdout};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 /// Exit status after a time-out, as of coreutils' timeout.
@@ -245,16 +244,4 @@ fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
             ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
         }
     })
-}
-
-/// A flag that SIGINT, SIGTERM and SIGHUP set to their number.
-pub(super) fn stop_on_signals() -> anyhow::Result<Arc<AtomicUsize>> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-    let stop = Arc::new(AtomicUsize::new(0));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        let number = usize::try_from(signal)?;
-        signal_hook::flag::register_usize(signal, Arc::clone(&stop), number)
-            .context("cannot catch signals")?;
-    }
-    Ok(stop)
 }

@@ -3,9 +3,10 @@
 //! a table of what each did; and its hidden half that runs in the guest.
 
 use super::exit::UsageError;
-use super::lab::{resolve, stop_on_signals};
+use super::lab::resolve;
 use super::output::print_json;
 use super::progress::Stderr;
+use super::signals::stop_on_signals;
 use crate::lab::demo::guest::Plan;
 use crate::lab::demo::verdict::{self, Figures};
 use crate::lab::demo::{Configuration, Measured};

@@ -4,10 +4,12 @@
 pub mod exit;
 mod lab;
 mod lab_demo;
+mod measure;
 mod output;
 mod progress;
 mod run;
 mod sched;
+mod signals;
 
 use std::process::ExitCode;
 

@@ -9,6 +9,7 @@ pub mod cpus;
 pub mod kernel;
 pub mod privilege;
 pub mod root;
+pub mod virtualisation;
 
 pub use cpulist::CpuList;
 pub use root::{Root, Unreadable};

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A distribution of measured values: exact count, extremes, mean and standard deviation, and
+//! a histogram for everything between.
+//!
+//! Its memory does not depend on how many values it holds, and [`Distribution::record`] neither
+//! allocates nor locks, so a measuring thread may call it. The mean and the squares are kept
+//! with Welford's update, and joined with that of Chan, Golub and LeVeque ("Algorithms for
+//! computing the sample variance", 1983): long runs lose no precision.
+
+use hdrhistogram::Histogram;
+
+/// Values above this land in the histogram's last bucket: an hour in nanoseconds. The maximum
+/// stays exact.
+const HIGHEST: u64 = 3_600_000_000_000;
+/// Values below 2048 are kept exactly, larger ones to 0.1 %.
+const DIGITS: u8 = 3;
+
+/// The percentiles that every table and file gives, each with its key in the file.
+pub const PERCENTILES: [(&str, f64); 6] = [
+    ("50", 50.0),
+    ("90", 90.0),
+    ("99", 99.0),
+    ("99.9", 99.9),
+    ("99.99", 99.99),
+    ("99.999", 99.999),
+];
+
+/// What cannot become a distribution.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Inconsistent {
+    /// The histogram and the count disagree.
+    #[error("count is {count}, but the histogram holds {held} values")]
+    Count { count: u64, held: u64 },
+    /// The statistics contradict each other or the histogram.
+    #[error("{0}")]
+    Statistics(&'static str),
+}
+
+/// Counts, extremes and moments; see the module's text.
+#[derive(Clone, Debug)]
+pub struct Distribution {
+    /// Values >= 0.
+    positive: Histogram<u64>,
+    /// Magnitudes of values < 0; none where they cannot occur.
+    negative: Option<Histogram<u64>>,
+    count: u64,
+    min: i64,
+    max: i64,
+    mean: f64,
+    /// Sum of the squared differences from the mean.
+    squares: f64,
+}
+
+/// The moments and extremes as a file gives them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moments {
+    pub count: u64,
+    pub min: i64,
+    pub max: i64,
+    pub mean: f64,
+    /// Of the sample: the divisor is count - 1.
+    pub stddev: f64,
+}
+
+impl Default for Distribution {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Distribution {
+    /// An empty distribution of values that are never negative; those that are count as 0 in
+    /// the histogram.
+    pub fn new() -> Self {
+        Self {
+            positive: empty(),
+            negative: None,
+            count: 0,
+            min: i64::MAX,
+            max: i64::MIN,
+            mean: 0.0,
+            squares: 0.0,
+        }
+    }
+
+    /// An empty distribution of values that may be negative.
+    pub fn signed() -> Self {
+        Self {
+            negative: Some(empty()),
+            ..Self::new()
+        }
+    }
+
+    /// Puts together what a file holds.
+    ///
+    /// # Errors
+    /// [`Inconsistent`] when the parts cannot belong together.
+    pub fn from_parts(
+        positive: Histogram<u64>,
+        negative: Option<Histogram<u64>>,
+        moments: Option<Moments>,
+    ) -> Result<Self, Inconsistent> {
+        let held = positive.len() + negative.as_ref().map_or(0, Histogram::len);
+        let count = moments.map_or(0, |moments| moments.count);
+        if held != count {
+            return Err(Inconsistent::Count { count, held });
+        }
+        let Some(moments) = moments.filter(|moments| moments.count > 0) else {
+            return Ok(Self {
+                positive,
+                negative,
+                ..Self::new()
+            });
+        };
+        if moments.min > moments.max {
+            return Err(Inconsistent::Statistics("min is above max"));
+        }
+        // Half a unit: a mean may have been rounded.
+        if moments.mean < moments.min as f64 - 0.5 || moments.mean > moments.max as f64 + 0.5 {
+            return Err(Inconsistent::Statistics("mean is not between min and max"));
+        }
+        if !(moments.stddev >= 0.0 && moments.stddev.is_finite()) {
+            return Err(Inconsistent::Statistics(
+                "stddev is negative or not a number",
+            ));
+        }
+        Ok(Self {
+            positive,
+            negative,
+            count,
+            min: moments.min,
+            max: moments.max,
+            mean: moments.mean,
+            squares: moments.stddev * moments.stddev * (count - 1) as f64,
+        })
+    }
+
+    /// Adds one value. Allocates nothing, locks nothing; true when it is the new maximum.
+    #[inline]
+    pub fn record(&mut self, value: i64) -> bool {
+        self.record_n(value, 1)
+    }
+
+    /// Adds `times` equal values, as [`record`](Self::record) does.
+    #[inline]
+    pub fn record_n(&mut self, value: i64, times: u64) -> bool {
+        if times == 0 {
+            return false;
+        }
+        self.count += times;
+        let delta = value as f64 - self.mean;
+        self.mean += delta * (times as f64 / self.count as f64);
+        self.squares += delta * (value as f64 - self.mean) * times as f64;
+        match &mut self.negative {
+            Some(negative) if value < 0 => {
+                negative.saturating_record_n(value.unsigned_abs(), times);
+            }
+            _ => self
+                .positive
+                .saturating_record_n(value.max(0).unsigned_abs(), times),
+        }
+        self.min = self.min.min(value);
+        let new_max = value > self.max;
+        if new_max {
+            self.max = value;
+        }
+        new_max
+    }
+
+    /// Adds all values of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        let (ours, theirs) = (self.count as f64, other.count as f64);
+        let total = ours + theirs;
+        let delta = other.mean - self.mean;
+        self.mean += delta * (theirs / total);
+        self.squares += other.squares + delta * delta * (ours * theirs / total);
+        self.count += other.count;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        add(&mut self.positive, &other.positive);
+        if let Some(theirs) = &other.negative {
+            add(self.negative.get_or_insert_with(empty), theirs);
+        }
+    }
+
+    /// How many values.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The extremes and moments; none without a value.
+    pub fn moments(&self) -> Option<Moments> {
+        (self.count > 0).then(|| Moments {
+            count: self.count,
+            min: self.min,
+            max: self.max,
+            mean: self.mean,
+            stddev: self.stddev(),
+        })
+    }
+
+    fn stddev(&self) -> f64 {
+        match self.count {
+            0 | 1 => 0.0,
+            count => (self.squares / (count - 1) as f64).max(0.0).sqrt(),
+        }
+    }
+
+    /// The value that `percent` per cent of all values do not exceed, to the histogram's
+    /// precision and never beyond the extremes; none without a value.
+    pub fn percentile(&self, percent: f64) -> Option<i64> {
+        if self.count == 0 {
+            return None;
+        }
+        // 99.999 % of 100,000 is 99,999, which floating point misses by a hair.
+        let rank = (self.count as f64 * percent / 100.0 * (1.0 - 1e-12)).ceil() as u64;
+        let rank = rank.clamp(1, self.count);
+        let mut seen = 0;
+        let found = self.buckets().find(|(_, count)| {
+            seen += count;
+            seen >= rank
+        });
+        found.map(|(value, _)| value.clamp(self.min, self.max))
+    }
+
+    /// Each non-empty bucket, ascending: its highest value (for negative ones its lowest
+    /// magnitude, the highest value too), and how many values it holds.
+    pub fn buckets(&self) -> impl Iterator<Item = (i64, u64)> + '_ {
+        let negative = self.negative.iter().flat_map(|histogram| {
+            let mut buckets: Vec<(i64, u64)> = histogram
+                .iter_recorded()
+                .map(|bucket| {
+                    let magnitude = histogram.lowest_equivalent(bucket.value_iterated_to());
+                    (-signed(magnitude), bucket.count_at_value())
+                })
+                .collect();
+            buckets.reverse();
+            buckets
+        });
+        let positive = self
+            .positive
+            .iter_recorded()
+            .map(|bucket| (signed(bucket.value_iterated_to()), bucket.count_at_value()));
+        negative.chain(positive)
+    }
+
+    /// The histogram of values >= 0.
+    pub fn histogram(&self) -> &Histogram<u64> {
+        &self.positive
+    }
+
+    /// The histogram of the magnitudes of values < 0, where such can occur.
+    pub fn negative(&self) -> Option<&Histogram<u64>> {
+        self.negative.as_ref()
+    }
+}
+
+fn empty() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, HIGHEST, DIGITS).expect("the bounds are in order")
+}
+
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// Histograms of other programs may have other bounds.
+fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
+    to.auto(true);
+    to.add(from)
+        .expect("a resizable histogram takes every value");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(values: &[i64]) -> Distribution {
+        let mut all = Distribution::signed();
+        for value in values {
+            all.record(*value);
+        }
+        all
+    }
+
+    #[test]
+    fn nothing_recorded_has_no_statistics() {
+        assert_eq!(Distribution::new().moments(), None);
+        assert_eq!(Distribution::new().percentile(50.0), None);
+    }
+
+    #[test]
+    fn small_values_are_exact() {
+        let some = of(&[5, 1, 4, 2, 3]);
+        let moments = some.moments().unwrap();
+        assert_eq!((moments.min, moments.max, moments.mean), (1, 5, 3.0));
+        assert!((moments.stddev - 2.5_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(some.percentile(50.0), Some(3));
+        assert_eq!(some.percentile(100.0), Some(5));
+    }
+
+    #[test]
+    fn the_maximum_stays_exact_above_the_histogram() {
+        let huge = 5 * signed(HIGHEST);
+        assert_eq!(of(&[1, huge]).moments().unwrap().max, huge);
+    }
+
+    #[test]
+    fn record_tells_a_new_maximum() {
+        let mut some = Distribution::new();
+        assert!(some.record(3) && !some.record(3) && some.record(4) && !some.record(1));
+    }
+
+    #[test]
+    fn parts_that_contradict_each_other_are_refused() {
+        let some = of(&[1, 2]);
+        let moments = some.moments().unwrap();
+        let refused = |moments| {
+            Distribution::from_parts(some.histogram().clone(), None, Some(moments)).is_err()
+        };
+        assert!(!refused(moments));
+        assert!(refused(Moments {
+            count: 3,
+            ..moments
+        }));
+        assert!(refused(Moments { min: 9, ..moments }));
+        assert!(refused(Moments {
+            mean: 9.0,
+            ..moments
+        }));
+        assert!(refused(Moments {
+            stddev: -1.0,
+            ..moments
+        }));
+    }
+
+    proptest! {
+        #[test]
+        fn percentiles_are_those_of_the_sorted_values(
+            mut values in prop::collection::vec(-1_000_000_000_i64..1_000_000_000, 1..300),
+            percent in 0.0..=100.0_f64,
+        ) {
+            let found = of(&values).percentile(percent).unwrap();
+            values.sort_unstable();
+            let rank = (values.len() as f64 * percent / 100.0).ceil() as usize;
+            let exact = values[rank.clamp(1, values.len()) - 1];
+            prop_assert!((found - exact).abs() as f64 <= exact.abs() as f64 * 0.001 + 0.5);
+        }
+
+        #[test]
+        fn merged_is_as_recorded_together(
+            one in prop::collection::vec(-1_000_000_i64..1_000_000, 0..100),
+            two in prop::collection::vec(-1_000_000_i64..1_000_000, 0..100),
+        ) {
+            let mut merged = of(&one);
+            merged.merge(&of(&two));
+            let together = of(&[one, two].concat());
+            prop_assert_eq!(merged.histogram(), together.histogram());
+            prop_assert_eq!(merged.negative(), together.negative());
+            match (merged.moments(), together.moments()) {
+                (Some(merged), Some(together)) => {
+                    prop_assert_eq!(merged.count, together.count);
+                    prop_assert_eq!((merged.min, merged.max), (together.min, together.max));
+                    prop_assert!((merged.mean - together.mean).abs() < 1e-6);
+                    prop_assert!((merged.stddev - together.stddev).abs() < 1e-6);
+                }
+                (merged, together) => prop_assert_eq!(merged, together),
+            }
+        }
+    }
+}

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The result file, which every measuring command writes and everything else reads.
+//!
+//! Owns: what stands in the file ([`document`], [`series`]) and the distributions in it
+//! ([`distribution`]), and files on disk ([`file`]). Measures nothing and never looks at the
+//! machine.
+
+pub mod distribution;
+pub mod document;
+pub mod file;
+pub mod series;
+
+pub use distribution::{Distribution, Moments, PERCENTILES};
+pub use document::{Document, LoadDone, Machine, SCHEMA, SchemaName, Setup, Warning};
+pub use series::{Kind, Series, Unit};
