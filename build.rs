@@ -11,6 +11,7 @@ use std::process::Command;
 const OBJECTS: &[(&str, &str)] = &[
     ("artis", "src/sched/bpf/artis.bpf.c"),
     ("occupancy", "src/trace/bpf/occupancy.bpf.c"),
+    ("split", "src/measure/latency/bpf/split.bpf.c"),
 ];
 
 /// Oldest clang whose BPF back end knows what the programs use (`-mcpu=v3`, typed kernel symbols).

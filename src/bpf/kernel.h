@@ -39,11 +39,15 @@ enum { false = 0, true = 1 };
 
 /* bpf_helper_defs.h names these map types and attribute enums by value only. */
 enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
 
 enum {
 	BPF_F_NO_PREALLOC = 1U << 0,
+	BPF_F_MMAPABLE = 1U << 10,
 };
 
 enum {
@@ -55,6 +59,11 @@ enum {
 	SCHED_FIFO = 1,
 	SCHED_RR = 2,
 	SCHED_DEADLINE = 6,
+};
+
+/* include/uapi/linux/time.h */
+enum {
+	CLOCK_MONOTONIC = 1,
 };
 
 /* include/linux/sched.h */
@@ -109,6 +118,16 @@ struct task_struct {
 	unsigned short migration_disabled;
 	const struct cpumask *cpus_ptr;
 	struct sched_ext_entity scx;
+};
+
+struct hrtimer_clock_base {
+	s32 clockid;
+};
+
+struct hrtimer {
+	s64 _softexpires;
+	const struct hrtimer_clock_base *base;
+	u8 is_soft;
 };
 
 struct sched_avg {

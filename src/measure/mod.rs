@@ -6,3 +6,4 @@
 //! started: what it needs is made before, what it found is read afterwards or through atomics.
 
 pub mod host;
+pub mod latency;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the kernel tests run inside the guest that no stock tool does.
 //!
-//! `probe hog SECONDS`, `probe traced SECONDS` and `probe notify COMMAND…`; each prints what it saw, and the test
-//! outside judges. An example of the package only so that cargo builds it beside the tests.
+//! `probe hog SECONDS`, `probe traced SECONDS`, `probe notify COMMAND…` and `probe split TIMES`; each prints what it
+//! saw, and the test outside judges. An example of the package only so that cargo builds it beside the tests.
 
+use artis::measure::latency::split::{SlotReader, Split};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
 use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{self, TimerFd, TimerFlags, TimerSetTimeFlags};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
-use nix::unistd::{ForkResult, Pid};
+use nix::unistd::{ForkResult, Pid, gettid};
 use std::os::unix::net::UnixDatagram;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -38,7 +40,8 @@ fn main() {
         Some("hog") => hog(words[1].parse().expect("seconds")),
         Some("traced") => traced(words[1].parse().expect("seconds")),
         Some("notify") => notify(&words[1..]),
-        _ => panic!("usage: probe hog SECONDS | probe traced SECONDS | probe notify COMMAND..."),
+        Some("split") => split(words[1].parse().expect("times")),
+        _ => panic!("usage: probe hog|traced SECONDS | notify COMMAND... | split TIMES"),
     }
 }
 
@@ -47,8 +50,12 @@ fn now_ns() -> u64 {
     now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
 }
 
+fn at(ns: u64) -> TimeSpec {
+    TimeSpec::new((ns / 1_000_000_000) as i64, (ns % 1_000_000_000) as i64)
+}
+
 fn sleep_until(ns: u64) {
-    let time = TimeSpec::new((ns / 1_000_000_000) as i64, (ns % 1_000_000_000) as i64);
+    let time = at(ns);
     // An early return only makes the caller look once more.
     let _ = clock_nanosleep(
         ClockId::CLOCK_MONOTONIC,
@@ -209,4 +216,49 @@ fn notify(command: &[String]) {
     // SAFETY: a signal to a child that has not been waited for.
     unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
     println!("ended {:?}", child.wait().expect("a child").code());
+}
+
+/// A real-time thread sleeps until a timer wakes it, again and again, and then looks into its
+/// slot. Prints for each kind of timer how many wakeups there were, and how many of them the
+/// kernel told of in a right way.
+fn split(times: u64) {
+    let split = Split::attach(2).unwrap_or_else(|error| {
+        let reason = std::error::Error::source(&error).map(ToString::to_string);
+        println!("refused {error}: {}", reason.unwrap_or_default());
+        std::process::exit(1);
+    });
+    let mut slot = split.slot(1).expect("there is room for two");
+    assert!(split.slot(2).is_none(), "there is room for two only");
+    let timerfd = TimerFd::new(timerfd::ClockId::CLOCK_MONOTONIC, TimerFlags::empty())
+        .expect("a timer");
+    let sleeper = std::thread::spawn(move || {
+        become_rt(0, 50);
+        slot.claim(gettid()).expect("a free slot");
+        println!("sleep {}", told(times, &mut slot, sleep_until));
+        let told = told(times, &mut slot, |due_ns| {
+            let due = timerfd::Expiration::OneShot(at(due_ns));
+            timerfd
+                .set(due, TimerSetTimeFlags::TFD_TIMER_ABSTIME)
+                .expect("a time to come");
+            timerfd.wait().expect("an expiry");
+        });
+        println!("timerfd {told}");
+    });
+    sleeper.join().expect("the thread ends");
+}
+
+/// How many of so many wakeups by `wait` were told of, with due <= handler <= now.
+fn told(times: u64, slot: &mut SlotReader, wait: impl Fn(u64)) -> u64 {
+    let mut told = 0;
+    for _ in 0..times {
+        let due_ns = now_ns() + NS_PER_MS;
+        wait(due_ns);
+        let now = now_ns() as i64;
+        told += u64::from(slot.take().is_some_and(|expiry| {
+            expiry.due_ns == due_ns as i64
+                && (expiry.due_ns..=now).contains(&expiry.handler_ns)
+        }));
+    }
+    assert_eq!(slot.take(), None, "nothing is told twice");
+    told
 }
