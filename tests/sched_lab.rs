@@ -4,8 +4,10 @@
 //! The emulator's times mean nothing, so nothing here judges a latency: what is judged is what
 //! happened, how often, and that it ended well. CPU 1 is the RT CPU unless a test says otherwise.
 
+mod common;
+
+use common::probe;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Runs each test on this kernel.
@@ -40,11 +42,6 @@ on_kernel!(rt, "newest-rt":
     two_rt_cpus_of_four,
     wrong_words_and_a_second_instance_are_refused,
 );
-
-fn probe() -> PathBuf {
-    let folder = Path::new(env!("CARGO_BIN_EXE_artis")).parent().unwrap();
-    folder.join("examples/probe")
-}
 
 /// What a guest script left behind.
 struct Guest {

@@ -229,8 +229,8 @@ fn split(times: u64) {
     });
     let mut slot = split.slot(1).expect("there is room for two");
     assert!(split.slot(2).is_none(), "there is room for two only");
-    let timerfd = TimerFd::new(timerfd::ClockId::CLOCK_MONOTONIC, TimerFlags::empty())
-        .expect("a timer");
+    let timerfd =
+        TimerFd::new(timerfd::ClockId::CLOCK_MONOTONIC, TimerFlags::empty()).expect("a timer");
     let sleeper = std::thread::spawn(move || {
         become_rt(0, 50);
         slot.claim(gettid()).expect("a free slot");
@@ -255,8 +255,7 @@ fn told(times: u64, slot: &mut SlotReader, wait: impl Fn(u64)) -> u64 {
         wait(due_ns);
         let now = now_ns() as i64;
         told += u64::from(slot.take().is_some_and(|expiry| {
-            expiry.due_ns == due_ns as i64
-                && (expiry.due_ns..=now).contains(&expiry.handler_ns)
+            expiry.due_ns == due_ns as i64 && (expiry.due_ns..=now).contains(&expiry.handler_ns)
         }));
     }
     assert_eq!(slot.take(), None, "nothing is told twice");

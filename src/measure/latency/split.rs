@@ -115,19 +115,25 @@ impl Split {
             map.set_max_entries(capacity)
                 .map_err(Error::bpf("size the BPF maps"))?;
         }
-        let skeleton = open
-            .load()
-            .map_err(Error::bpf("load the BPF program"))?;
+        let skeleton = open.load().map_err(Error::bpf("load the BPF program"))?;
         let maps = &skeleton.maps;
         let slots = MapHandle::try_from(&maps.slots).map_err(Error::bpf("share a BPF map"))?;
         let threads = MapHandle::try_from(&maps.threads).map_err(Error::bpf("share a BPF map"))?;
         let slots = Slots::map(&slots, capacity).map_err(Error::Memory)?;
         // Links and map handles hold what they refer to; the skeleton may go.
         let programs = &skeleton.progs;
-        let hooks = [&programs.waking, &programs.handler_ended, &programs.handler_begins]
-            .into_iter()
-            .map(|program| program.attach().map_err(Error::bpf("attach the BPF program")))
-            .collect::<Result<_, _>>()?;
+        let hooks = [
+            &programs.waking,
+            &programs.handler_ended,
+            &programs.handler_begins,
+        ]
+        .into_iter()
+        .map(|program| {
+            program
+                .attach()
+                .map_err(Error::bpf("attach the BPF program"))
+        })
+        .collect::<Result<_, _>>()?;
         Ok(Self {
             shared: Arc::new(Shared {
                 slots,
