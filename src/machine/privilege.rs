@@ -58,6 +58,8 @@ pub struct Privilege {
     pub rtprio: Limit,
     /// 20 minus the lowest nice value without `CAP_SYS_NICE`.
     pub nice: Limit,
+    /// Most bytes of memory to lock without `CAP_IPC_LOCK`.
+    pub memlock: Limit,
     /// Whether capabilities count for the whole machine; in another user namespace the kernel
     /// ignores them where it decides about scheduling policies.
     pub initial_user_namespace: bool,
@@ -105,6 +107,7 @@ impl Privilege {
             capabilities: u64::from_str_radix(field(&status, "CapEff:"), 16).unwrap_or(0),
             rtprio: limit(&limits, "Max realtime priority"),
             nice: limit(&limits, "Max nice priority"),
+            memlock: limit(&limits, "Max locked memory"),
             initial_user_namespace: initial_user_namespace(root, who),
             seccomp_filter: field(&status, "Seccomp:") == "2",
         })
@@ -168,6 +171,7 @@ mod tests {
                           CapEff:\t0000000000800000\nSeccomp:\t2\n";
     const LIMITS: &str = "\
 Limit                     Soft Limit           Hard Limit           Units     
+Max locked memory         8388608              unlimited            bytes     
 Max nice priority         0                    40                   
 Max realtime priority     10                   unlimited            
 Max realtime timeout      unlimited            unlimited            us        
@@ -182,6 +186,10 @@ Max realtime timeout      unlimited            unlimited            us
         assert!(!privilege.has(Capability::SysAdmin));
         assert!(privilege.seccomp_filter);
         assert_eq!(privilege.rtprio.to_string(), "soft 10, hard unlimited");
+        assert_eq!(
+            privilege.memlock.to_string(),
+            "soft 8388608, hard unlimited"
+        );
         assert!(privilege.rtprio.allows(10) && !privilege.rtprio.allows(11));
         assert!(privilege.rtprio.may_reach(99));
         assert!(!privilege.nice.allows(1) && privilege.nice.may_reach(40));

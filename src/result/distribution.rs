@@ -91,6 +91,17 @@ impl Distribution {
         }
     }
 
+    /// As [`signed`](Self::signed) or [`new`](Self::new), with every page of its memory touched:
+    /// recording then takes no page fault, whether memory is locked or not.
+    pub fn prefaulted(signed: bool) -> Self {
+        let mut empty = if signed { Self::signed() } else { Self::new() };
+        empty.positive.reset();
+        if let Some(negative) = &mut empty.negative {
+            negative.reset();
+        }
+        empty
+    }
+
     /// Puts together what a file holds.
     ///
     /// # Errors

@@ -185,6 +185,7 @@ mod tests {
             capabilities: u64::MAX,
             rtprio: unlimited,
             nice: unlimited,
+            memlock: unlimited,
             initial_user_namespace: true,
             seccomp_filter: false,
         }

@@ -8,7 +8,7 @@
 pub mod class;
 pub mod diagnose;
 pub mod scheduler;
-mod syscall;
+pub mod syscall;
 pub mod threads;
 
 pub use class::Class;

@@ -1,4 +1,359 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Latency: how late an event is answered, and where the time went.
+//! Latency: how late a thread runs after the event it waited for.
+//!
+//! Owns the measuring threads ([`sampler`]), the events they wait for ([`source`] and one file
+//! each) and the view of the kernel's part ([`split`]). Neither loads the machine nor prints.
+//!
+//! The method is cyclictest's: latency is observed minus requested time. McKenney's figure 8
+//! (many parallel timers) is many threads; Piel et al., section 3.1, is the split into kernel
+//! latency and user latency.
 
+pub mod nanosleep;
+pub mod rtc;
+pub mod sampler;
+pub mod source;
 pub mod split;
+pub mod timer;
+pub mod timerfd;
+pub mod wake;
+
+use crate::measure::clock::{SECOND_NS, now_ns};
+use crate::measure::thread::{self, Policy};
+use nix::errno::Errno;
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+use nix::unistd::{Pid, getpid, gettid};
+use sampler::{Limits, Live, Sampler, Samples};
+use source::{Request, Unavailable};
+use split::{SlotReader, Split};
+use std::fs::File;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread::ScopedJoinHandle;
+use std::time::Duration;
+
+/// How often the threads are looked at while they measure.
+const LOOK: Duration = Duration::from_millis(100);
+/// How often a thread that is to end is reminded.
+const REMINDER: Duration = Duration::from_millis(10);
+/// From the last thread's readiness to the start: they all wait by then.
+const LEAD_NS: u64 = 5_000_000;
+/// What the threads read instead of a start time when one of them cannot begin.
+const ABANDONED: u64 = u64::MAX;
+
+/// One measuring thread.
+#[derive(Clone, Debug)]
+pub struct ThreadPlan {
+    /// What it waits for, and the CPU it is bound to.
+    pub request: Request,
+    /// How it is scheduled.
+    pub policy: Policy,
+}
+
+/// A measurement.
+pub struct Plan<'a> {
+    /// Its threads, at least one.
+    pub threads: Vec<ThreadPlan>,
+    /// How long; none is until a limit or a signal.
+    pub duration: Option<Duration>,
+    /// When a thread ends by itself.
+    pub limits: Limits,
+    /// The kernel tracer's `tracing_on`, to be frozen when the threshold is passed.
+    pub freeze_trace: Option<File>,
+    /// The view of the kernel's part, where it can be had.
+    pub split: Option<&'a Split>,
+}
+
+/// What a measurement gave; a thread whose source failed is among it.
+#[derive(Debug)]
+pub struct Outcome {
+    /// One for each thread of the plan, in its order.
+    pub threads: Vec<Measured>,
+    /// How long was measured, seconds.
+    pub seconds: f64,
+}
+
+/// One thread's samples.
+#[derive(Debug)]
+pub struct Measured {
+    pub samples: Samples,
+    /// Why its source failed before the end.
+    pub failed: Option<Errno>,
+}
+
+/// Why a measurement could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Thread(#[from] thread::Error),
+    #[error(transparent)]
+    Source(#[from] Unavailable),
+    #[error(transparent)]
+    Split(#[from] split::Error),
+    #[error("could not start a measuring thread; raise the limit of threads (ulimit -u)")]
+    Spawn(#[source] std::io::Error),
+    #[error("could not install the handler of SIGUSR1, which ends the threads' waiting")]
+    Signal(#[source] Errno),
+}
+
+/// Measures until the duration is over, a limit is reached, or `stop` is not 0, and keeps every
+/// sample. `look` is called ten times a second with the threads' state.
+///
+/// # Errors
+/// When a thread cannot begin; then none has begun.
+pub fn measure(
+    plan: &Plan,
+    stop: &AtomicUsize,
+    look: &mut dyn FnMut(&[Live]),
+) -> Result<Outcome, Error> {
+    catch_reminders()?;
+    let live: Vec<Live> = plan.threads.iter().map(|_| Live::default()).collect();
+    let ending = AtomicBool::new(false);
+    let start_ns = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        let (ready, readiness) = mpsc::channel();
+        let mut threads = Vec::new();
+        for (index, live) in live.iter().enumerate() {
+            let (ready, ending, start_ns) = (ready.clone(), &ending, &start_ns);
+            let body = move || live_of_a_thread(plan, index, live, ending, start_ns, &ready);
+            let builder = std::thread::Builder::new().name(format!("artis-lat-{index}"));
+            match builder.spawn_scoped(scope, body) {
+                Ok(thread) => threads.push(thread),
+                Err(error) => {
+                    begin(&threads, &start_ns, ABANDONED);
+                    return Err(Error::Spawn(error));
+                }
+            }
+        }
+        drop(ready);
+        // As many answers as threads, or fewer when one panicked: then it is joined below.
+        let refused = readiness.iter().take(threads.len()).find_map(Result::err);
+        let began_ns = now_ns() + LEAD_NS;
+        begin(
+            &threads,
+            &start_ns,
+            if refused.is_some() {
+                ABANDONED
+            } else {
+                began_ns
+            },
+        );
+        if let Some(error) = refused {
+            return Err(error);
+        }
+        wait_for_the_end(plan, &threads, began_ns, stop, &ending, &mut || look(&live));
+        let ended_ns = now_ns();
+        let threads = threads.into_iter().zip(&live);
+        let threads = threads.filter_map(|(thread, live)| join(thread, live.tid()));
+        let threads = threads.collect();
+        Ok(Outcome {
+            threads,
+            seconds: ended_ns.saturating_sub(began_ns) as f64 / SECOND_NS as f64,
+        })
+    })
+}
+
+type Thread<'scope> = ScopedJoinHandle<'scope, Option<Measured>>;
+
+/// Tells all threads when to start.
+fn begin(threads: &[Thread], start_ns: &AtomicU64, at_ns: u64) {
+    start_ns.store(at_ns, Ordering::Release);
+    for thread in threads {
+        thread.thread().unpark();
+    }
+}
+
+/// What a thread does from its first to its last breath; none when none of them began.
+fn live_of_a_thread(
+    plan: &Plan,
+    index: usize,
+    live: &Live,
+    ending: &AtomicBool,
+    start_ns: &AtomicU64,
+    ready: &mpsc::Sender<Result<(), Error>>,
+) -> Option<Measured> {
+    let prepared = prepare(plan, index, live, ending);
+    let (mut sampler, mut samples) = match prepared {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            // Nobody listens any more when another thread was refused first.
+            let _ = ready.send(Err(error));
+            return None;
+        }
+    };
+    let _ = ready.send(Ok(()));
+    let mut at_ns = start_ns.load(Ordering::Acquire);
+    while at_ns == 0 {
+        std::thread::park();
+        at_ns = start_ns.load(Ordering::Acquire);
+    }
+    if at_ns == ABANDONED {
+        return None;
+    }
+    let failed = sampler.run(&mut samples, at_ns).err();
+    Some(Measured { samples, failed })
+}
+
+fn prepare<'a>(
+    plan: &'a Plan,
+    index: usize,
+    live: &'a Live,
+    ending: &'a AtomicBool,
+) -> Result<(Sampler<'a>, Samples), Error> {
+    let thread = &plan.threads[index];
+    thread::settle(thread.request.cpu, thread.policy)?;
+    live.begin(gettid());
+    let sampler = Sampler {
+        source: source::open(&thread.request)?,
+        limits: plan.limits,
+        live,
+        stop: ending,
+        freeze_trace: plan.freeze_trace.as_ref(),
+        slot: claim(plan.split, index)?,
+        signed: thread.request.kind.is_signed(),
+    };
+    let samples = sampler.prepare();
+    Ok((sampler, samples))
+}
+
+/// The calling thread's own slot of the split, where there is one.
+fn claim(split: Option<&Split>, index: usize) -> Result<Option<SlotReader>, Error> {
+    let index = u32::try_from(index).unwrap_or(u32::MAX);
+    let Some(mut slot) = split.and_then(|split| split.slot(index)) else {
+        return Ok(None);
+    };
+    slot.claim(gettid())?;
+    Ok(Some(slot))
+}
+
+fn wait_for_the_end(
+    plan: &Plan,
+    threads: &[Thread],
+    began_ns: u64,
+    stop: &AtomicUsize,
+    ending: &AtomicBool,
+    look: &mut dyn FnMut(),
+) {
+    let end_ns = plan.duration.map(|duration| {
+        began_ns.saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+    });
+    loop {
+        let left = end_ns.map(|end_ns| Duration::from_nanos(end_ns.saturating_sub(now_ns())));
+        let over = left == Some(Duration::ZERO)
+            || stop.load(Ordering::Relaxed) != 0
+            || ending.load(Ordering::Relaxed)
+            || threads.iter().all(ScopedJoinHandle::is_finished);
+        if over {
+            ending.store(true, Ordering::Relaxed);
+            return;
+        }
+        std::thread::sleep(left.map_or(LOOK, |left| left.min(LOOK)));
+        look();
+    }
+}
+
+/// Ends the thread's waiting, as often as it takes: a signal may come just before it waits.
+fn join(thread: Thread, tid: Pid) -> Option<Measured> {
+    while !thread.is_finished() {
+        // SAFETY: takes numbers only. A thread that has just ended cannot be signalled: as good.
+        unsafe {
+            libc::syscall(
+                libc::SYS_tgkill,
+                getpid().as_raw(),
+                tid.as_raw(),
+                libc::SIGUSR1,
+            )
+        };
+        std::thread::sleep(REMINDER);
+    }
+    match thread.join() {
+        Ok(measured) => measured,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+/// A reminder only interrupts system calls.
+fn catch_reminders() -> Result<(), Error> {
+    extern "C" fn nothing(_signal: libc::c_int) {}
+    let action = SigAction::new(
+        SigHandler::Handler(nothing),
+        SaFlags::empty(),
+        SigSet::empty(),
+    );
+    // SAFETY: the handler does nothing.
+    unsafe { sigaction(Signal::SIGUSR1, &action) }
+        .map(drop)
+        .map_err(Error::Signal)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::source::SourceKind;
+    use super::*;
+    use crate::task::syscall::affinity;
+    use std::path::PathBuf;
+
+    fn plan(kind: SourceKind, threads: usize, interval_ns: u64, limits: Limits) -> Plan<'static> {
+        let allowed = affinity(0).unwrap();
+        let thread = ThreadPlan {
+            request: Request {
+                kind,
+                interval_ns,
+                cpu: allowed.first(),
+                allowed,
+                rtc: PathBuf::from("/dev/no-such-rtc"),
+            },
+            policy: Policy::Normal,
+        };
+        Plan {
+            threads: vec![thread; threads],
+            duration: None,
+            limits,
+            freeze_trace: None,
+            split: None,
+        }
+    }
+
+    fn run(plan: &Plan) -> Result<Outcome, Error> {
+        measure(plan, &AtomicUsize::new(0), &mut |_| ())
+    }
+
+    const HUNDRED: Limits = Limits {
+        samples: Some(100),
+        threshold_ns: None,
+    };
+
+    #[test]
+    fn every_source_gives_as_many_samples_as_asked() {
+        for kind in [
+            SourceKind::Timer,
+            SourceKind::Nanosleep,
+            SourceKind::Timerfd,
+            SourceKind::Wake,
+        ] {
+            let outcome = run(&plan(kind, 2, 200_000, HUNDRED)).unwrap();
+            assert_eq!(outcome.threads.len(), 2);
+            for thread in outcome.threads {
+                assert_eq!(thread.failed, None);
+                assert_eq!(thread.samples.latency.count(), 100, "{kind}");
+                let moments = thread.samples.latency.moments().unwrap();
+                assert!(kind.is_signed() || moments.min >= 0, "{kind}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_stop_ends_threads_that_wait_for_long() {
+        let mut plan = plan(SourceKind::Timer, 2, 3600 * SECOND_NS, Limits::default());
+        let outcome = measure(&plan, &AtomicUsize::new(2), &mut |_| ()).unwrap();
+        assert_eq!(outcome.threads[1].samples.latency.count(), 0);
+        plan.duration = Some(Duration::from_millis(20));
+        let outcome = run(&plan).unwrap();
+        assert_eq!(outcome.threads.len(), 2);
+    }
+
+    #[test]
+    fn a_source_that_is_missing_ends_all_before_they_begin() {
+        let error = run(&plan(SourceKind::Rtc, 2, 976_562, HUNDRED)).unwrap_err();
+        assert!(error.to_string().contains("/dev/no-such-rtc"), "{error}");
+    }
+}

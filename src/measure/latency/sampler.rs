@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One measuring thread: waits for its source, records, and shows how far it is through
+//! atomics. Between its first and its last sample it allocates nothing, locks nothing and logs
+//! nothing.
+
+use super::source::{Event, Source};
+use super::split::SlotReader;
+use crate::measure::clock::{SECOND_NS, difference_ns};
+use crate::result::Distribution;
+use nix::errno::Errno;
+use nix::unistd::Pid;
+use std::fs::File;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering};
+
+/// What the others may see of a measuring thread while it runs. Only the thread writes.
+#[derive(Debug)]
+pub struct Live {
+    /// Kernel's id of the thread; 0 before it began.
+    tid: AtomicI32,
+    samples: AtomicU64,
+    last_ns: AtomicI64,
+    max_ns: AtomicI64,
+}
+
+impl Default for Live {
+    fn default() -> Self {
+        Self {
+            tid: AtomicI32::new(0),
+            samples: AtomicU64::new(0),
+            last_ns: AtomicI64::new(0),
+            max_ns: AtomicI64::new(i64::MIN),
+        }
+    }
+}
+
+impl Live {
+    /// For the thread itself, before it measures.
+    pub(super) fn begin(&self, tid: Pid) {
+        self.tid.store(tid.as_raw(), Ordering::Relaxed);
+    }
+
+    /// The thread's id in the kernel.
+    pub(super) fn tid(&self) -> Pid {
+        Pid::from_raw(self.tid.load(Ordering::Relaxed))
+    }
+
+    /// Samples so far.
+    pub fn samples(&self) -> u64 {
+        self.samples.load(Ordering::Relaxed)
+    }
+
+    /// The last latency, ns.
+    pub fn last_ns(&self) -> i64 {
+        self.last_ns.load(Ordering::Relaxed)
+    }
+
+    /// The largest latency, ns; none before the first sample.
+    pub fn max_ns(&self) -> Option<i64> {
+        let max_ns = self.max_ns.load(Ordering::Relaxed);
+        (max_ns != i64::MIN).then_some(max_ns)
+    }
+}
+
+/// When a thread ends by itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Limits {
+    /// After so many samples.
+    pub samples: Option<u64>,
+    /// After a latency above this, ns.
+    pub threshold_ns: Option<i64>,
+}
+
+/// A latency above the threshold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Exceeded {
+    /// The latency, ns.
+    pub latency_ns: i64,
+    /// When, seconds after the start.
+    pub at_s: f64,
+}
+
+/// What a thread found.
+#[derive(Debug)]
+pub struct Samples {
+    /// Observed minus requested time.
+    pub latency: Distribution,
+    /// When the maximum was, seconds after the start.
+    pub max_at_s: Option<f64>,
+    /// Periods that passed unserved.
+    pub missed: u64,
+    /// The threshold was passed.
+    pub exceeded: Option<Exceeded>,
+    /// The two parts of the latency, where the kernel was watched.
+    pub split: Option<Parts>,
+}
+
+/// Kernel latency and what comes after it.
+#[derive(Debug)]
+pub struct Parts {
+    /// From the due time to the interrupt's handler.
+    pub due_to_handler: Distribution,
+    /// From the handler to the task in user mode.
+    pub handler_to_task: Distribution,
+}
+
+/// A measuring thread, ready to begin.
+pub struct Sampler<'a> {
+    pub source: Box<dyn Source>,
+    pub limits: Limits,
+    pub live: &'a Live,
+    /// Set by whoever wants all threads to end, this one included.
+    pub stop: &'a AtomicBool,
+    /// `tracing_on` of the kernel's tracer, to freeze it on the spot.
+    pub freeze_trace: Option<&'a File>,
+    /// Where the kernel's side of each wakeup can be read.
+    pub slot: Option<SlotReader>,
+    pub signed: bool,
+}
+
+impl Sampler<'_> {
+    /// Makes what the samples need, before the measurement begins.
+    pub fn prepare(&self) -> Samples {
+        let distribution = || Distribution::prefaulted(self.signed);
+        Samples {
+            latency: distribution(),
+            max_at_s: None,
+            missed: 0,
+            exceeded: None,
+            split: self.slot.as_ref().map(|_| Parts {
+                due_to_handler: distribution(),
+                handler_to_task: distribution(),
+            }),
+        }
+    }
+
+    /// Measures until somebody or a limit says stop.
+    ///
+    /// # Errors
+    /// When the source failed; `samples` holds all until then.
+    pub fn run(&mut self, samples: &mut Samples, start_ns: u64) -> Result<(), Errno> {
+        self.source.start(start_ns)?;
+        while !self.stop.load(Ordering::Relaxed) {
+            match self.source.wait() {
+                Ok(event) => {
+                    if !self.take(samples, event, start_ns) {
+                        return Ok(());
+                    }
+                }
+                // Whoever stops us sends a signal, too.
+                Err(Errno::EINTR) => {}
+                Err(errno) => return Err(errno),
+            }
+        }
+        Ok(())
+    }
+
+    /// Records one event; false when a limit was reached.
+    fn take(&mut self, samples: &mut Samples, event: Event, start_ns: u64) -> bool {
+        let latency_ns = event.latency_ns();
+        let passed = self
+            .limits
+            .threshold_ns
+            .is_some_and(|threshold_ns| latency_ns > threshold_ns);
+        if passed {
+            // First of all: what the tracer holds is overwritten soon.
+            if let Some(mut tracing_on) = self.freeze_trace {
+                let _ = tracing_on.write(b"0");
+            }
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        let at_s = || difference_ns(event.observed_ns, start_ns) as f64 / SECOND_NS as f64;
+        if samples.latency.record(latency_ns) {
+            samples.max_at_s = Some(at_s());
+            self.live.max_ns.store(latency_ns, Ordering::Relaxed);
+        }
+        samples.missed += event.missed;
+        if let (Some(slot), Some(parts)) = (&mut self.slot, &mut samples.split) {
+            parts.record(slot, &event);
+        }
+        let count = samples.latency.count();
+        self.live.last_ns.store(latency_ns, Ordering::Relaxed);
+        self.live.samples.store(count, Ordering::Relaxed);
+        if passed {
+            samples.exceeded = Some(Exceeded {
+                latency_ns,
+                at_s: at_s(),
+            });
+        }
+        !passed && self.limits.samples.is_none_or(|limit| count < limit)
+    }
+}
+
+impl Parts {
+    /// A wakeup that came another way, or from another timer, has no known parts.
+    fn record(&mut self, slot: &mut SlotReader, event: &Event) {
+        let Some(expiry) = slot.take() else { return };
+        // A relative sleep is due a little after the time that its thread reckons with.
+        let (due_ns, observed_ns) = (event.due_ns.cast_signed(), event.observed_ns.cast_signed());
+        if (due_ns..=observed_ns).contains(&expiry.due_ns) {
+            self.due_to_handler
+                .record(expiry.handler_ns - expiry.due_ns);
+            self.handler_to_task.record(observed_ns - expiry.handler_ns);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives these latencies, then fails.
+    struct Canned(Vec<i64>);
+
+    impl Source for Canned {
+        fn start(&mut self, _start_ns: u64) -> Result<(), Errno> {
+            Ok(())
+        }
+
+        fn wait(&mut self) -> Result<Event, Errno> {
+            let latency_ns = self.0.pop().ok_or(Errno::EIO)?;
+            Ok(Event {
+                due_ns: 2 * SECOND_NS - latency_ns.unsigned_abs(),
+                observed_ns: 2 * SECOND_NS,
+                missed: 1,
+            })
+        }
+    }
+
+    fn run(latencies: &[i64], limits: Limits) -> (Samples, Result<(), Errno>, bool) {
+        let live = Live::default();
+        let stop = AtomicBool::new(false);
+        let mut sampler = Sampler {
+            source: Box::new(Canned(latencies.iter().rev().copied().collect())),
+            limits,
+            live: &live,
+            stop: &stop,
+            freeze_trace: None,
+            slot: None,
+            signed: false,
+        };
+        let mut samples = sampler.prepare();
+        let ended = sampler.run(&mut samples, SECOND_NS);
+        assert_eq!(live.samples(), samples.latency.count());
+        (samples, ended, stop.into_inner())
+    }
+
+    #[test]
+    fn a_source_that_fails_leaves_the_samples() {
+        let (samples, ended, _) = run(&[3, 9, 4], Limits::default());
+        assert_eq!(ended, Err(Errno::EIO));
+        assert_eq!(samples.latency.count(), 3);
+        assert_eq!((samples.max_at_s, samples.missed), (Some(1.0), 3));
+    }
+
+    #[test]
+    fn the_limit_of_samples_ends_this_thread_only() {
+        let limits = Limits {
+            samples: Some(2),
+            threshold_ns: None,
+        };
+        let (samples, ended, stopped) = run(&[3, 9, 4], limits);
+        assert_eq!(
+            (ended, samples.latency.count(), stopped),
+            (Ok(()), 2, false)
+        );
+    }
+
+    #[test]
+    fn passing_the_threshold_is_recorded_and_ends_all_threads() {
+        let limits = Limits {
+            samples: None,
+            threshold_ns: Some(8),
+        };
+        let (samples, ended, stopped) = run(&[3, 9, 4], limits);
+        assert_eq!((ended, samples.latency.count(), stopped), (Ok(()), 2, true));
+        assert_eq!(samples.exceeded.unwrap().latency_ns, 9);
+    }
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The source `wake`: a thread on another CPU hands over a futex. Measures the wakeup alone:
+//! from the waker's decision to the woken thread, across CPUs, no timer of its own.
+
+use super::source::{Event, Source, Unavailable};
+use super::timer::{next_due, sleep_until};
+use crate::machine::CpuList;
+use crate::measure::clock::now_ns;
+use crate::task::syscall::set_affinity;
+use nix::errno::Errno;
+use std::ptr::null;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+
+/// What the two threads share.
+#[derive(Default)]
+struct HandOver {
+    /// The futex: how often it was handed over.
+    turn: AtomicU32,
+    /// When it was handed over last, ns since boot.
+    handed_ns: AtomicU64,
+    /// When to begin; 0 is not yet.
+    start_ns: AtomicU64,
+    stop: AtomicBool,
+}
+
+/// Waits for a futex that another thread hands over.
+pub struct Wake {
+    shared: Arc<HandOver>,
+    waker: Option<JoinHandle<()>>,
+    /// The turn seen last.
+    turn: u32,
+}
+
+impl Wake {
+    /// Starts a thread that hands over each `interval_ns`, on another CPU than `cpu` out of
+    /// `allowed`, with policy and priority of the thread that calls.
+    ///
+    /// # Errors
+    /// When there is no other CPU, or the system refuses the thread.
+    pub fn new(interval_ns: u64, cpu: Option<u32>, allowed: &CpuList) -> Result<Self, Unavailable> {
+        let waiter = cpu.or_else(|| allowed.first());
+        let other = allowed.iter().find(|other| Some(*other) != waiter);
+        let other = other.ok_or_else(|| Unavailable::Absent {
+            what: format!("this process may use CPU {allowed} only, and the waker needs another"),
+            next: "allow it more CPUs (taskset) or use --source timer",
+        })?;
+        let shared = Arc::new(HandOver::default());
+        let ours = Arc::clone(&shared);
+        let refused = |error: std::io::Error| Unavailable::Refused {
+            what: "start the thread that wakes".to_owned(),
+            next: "raise the limit of threads (ulimit -u)",
+            source: Errno::from_raw(error.raw_os_error().unwrap_or(libc::EAGAIN)),
+        };
+        let waker = std::thread::Builder::new()
+            .name("artis-waker".to_owned())
+            .spawn(move || {
+                // Policy and priority are inherited. Should the CPU have gone offline just now,
+                // the kernel's own choice is another one.
+                let mut only = CpuList::new();
+                only.insert(other);
+                let _ = set_affinity(0, &only);
+                hand_over(&ours, interval_ns);
+            })
+            .map_err(refused)?;
+        Ok(Self {
+            shared,
+            waker: Some(waker),
+            turn: 0,
+        })
+    }
+}
+
+/// The waker's life.
+fn hand_over(shared: &HandOver, interval_ns: u64) {
+    while shared.start_ns.load(Ordering::Acquire) == 0 {
+        if shared.stop.load(Ordering::Relaxed) {
+            return;
+        }
+        std::thread::park();
+    }
+    let mut due_ns = shared.start_ns.load(Ordering::Relaxed) + interval_ns;
+    while !shared.stop.load(Ordering::Relaxed) {
+        // A signal ends the sleep early; the next turn then comes early, which harms nobody.
+        let _ = sleep_until(due_ns);
+        shared.handed_ns.store(now_ns(), Ordering::Relaxed);
+        shared.turn.fetch_add(1, Ordering::Release);
+        futex(&shared.turn, libc::FUTEX_WAKE, 1);
+        due_ns = next_due(due_ns, interval_ns, now_ns()).0;
+    }
+}
+
+/// FUTEX_WAKE: `value` threads at most. FUTEX_WAIT: while the futex still is `value`.
+fn futex(word: &AtomicU32, operation: i32, value: u32) -> libc::c_long {
+    // SAFETY: the word lives as long as the reference; no time-out is given.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            operation | libc::FUTEX_PRIVATE_FLAG,
+            value,
+            null::<libc::timespec>(),
+        )
+    }
+}
+
+impl Source for Wake {
+    fn start(&mut self, start_ns: u64) -> Result<(), Errno> {
+        self.shared.start_ns.store(start_ns, Ordering::Release);
+        if let Some(waker) = &self.waker {
+            waker.thread().unpark();
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self) -> Result<Event, Errno> {
+        loop {
+            let turn = self.shared.turn.load(Ordering::Acquire);
+            if turn != self.turn {
+                let observed_ns = now_ns();
+                let missed = u64::from(turn.wrapping_sub(self.turn)) - 1;
+                self.turn = turn;
+                return Ok(Event {
+                    due_ns: self.shared.handed_ns.load(Ordering::Relaxed),
+                    observed_ns,
+                    missed,
+                });
+            }
+            if futex(&self.shared.turn, libc::FUTEX_WAIT, turn) == -1 {
+                match Errno::last() {
+                    // Handed over between the look and the wait.
+                    Errno::EAGAIN => {}
+                    errno => return Err(errno),
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Wake {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        if let Some(waker) = self.waker.take() {
+            waker.thread().unpark();
+            // It cannot have panicked with anything that matters here.
+            let _ = waker.join();
+        }
+    }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Keeps the memory of this process in RAM, so that no page fault falls into a sample.
+
+use crate::machine::Root;
+use crate::machine::privilege::{Limit, Privilege};
+use nix::errno::Errno;
+use nix::sys::mman::{MlockAllFlags, mlockall};
+
+/// Memory is not locked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(
+        "could not lock memory: {}: without CAP_IPC_LOCK, RLIMIT_MEMLOCK is the most, and here it \
+         is {limit} bytes; run artis with sudo, or raise the limit (`ulimit -l unlimited`)",
+        errno.desc()
+    )]
+    Limit { errno: Errno, limit: Limit },
+    #[error("could not lock memory: {}", errno.desc())]
+    Other { errno: Errno },
+}
+
+/// Locks all memory of the process, what it has and what it will get, stacks of new threads
+/// included. The kernel brings every page in before the call returns, or before the `mmap` of a
+/// later one does: there is nothing left to fault.
+///
+/// # Errors
+/// When the limit is too small; memory is as it was before.
+pub fn lock_and_prefault() -> Result<(), Error> {
+    mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).map_err(|errno| {
+        let limit = Privilege::of_self(&Root::default()).map(|this| this.memlock);
+        match (errno, limit) {
+            (Errno::ENOMEM | Errno::EPERM, Ok(limit)) => Error::Limit { errno, limit },
+            _ => Error::Other { errno },
+        }
+    })
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a measuring thread does before it measures: bind itself to its CPU, take its policy,
+//! and leave signals to others.
+//!
+//! Owns the choice of the priority; what a refusal means stands in [`crate::task::diagnose`].
+
+use crate::machine::{CpuList, Root};
+use crate::task::diagnose::{self, Refusal, Step};
+use crate::task::syscall::{self, SCHED_DEADLINE, Scheduling};
+use nix::errno::Errno;
+use nix::sys::signal::{SigSet, Signal};
+use std::fmt;
+
+/// The highest safe priority, and the default: 99 is left to what must get through even when a
+/// measuring thread runs wild, such as a watchdog.
+pub const PRIORITY: u8 = 98;
+
+/// How a measuring thread is scheduled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// Not real-time: the policy that artis was started with, or `SCHED_OTHER` if that is a
+    /// real-time one.
+    Normal,
+    /// `SCHED_FIFO` with this priority, 1 to 99.
+    Fifo(u8),
+}
+
+impl Policy {
+    /// What a command line's priority means: 0 is [`Policy::Normal`].
+    pub fn from_priority(priority: u8) -> Self {
+        match priority {
+            0 => Self::Normal,
+            priority => Self::Fifo(priority),
+        }
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Normal => f.write_str("normal"),
+            Self::Fifo(priority) => write!(f, "SCHED_FIFO {priority}"),
+        }
+    }
+}
+
+/// Why a thread cannot measure as it should.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("could not bind a measuring thread to CPU {cpu}: {}: {refusal}", errno.desc())]
+    Bind {
+        cpu: u32,
+        errno: Errno,
+        refusal: Refusal,
+    },
+    #[error("could not make a measuring thread {policy}: {}: {refusal}", errno.desc())]
+    Policy {
+        policy: Policy,
+        errno: Errno,
+        refusal: Refusal,
+    },
+    #[error("could not {what} of a measuring thread")]
+    System { what: &'static str, source: Errno },
+}
+
+/// Prepares the calling thread: bound to `cpu` if there is one, with this policy, and without the
+/// signals that end a run, which then interrupt another thread.
+///
+/// # Errors
+/// What the kernel refused, and why on this machine.
+pub fn settle(cpu: Option<u32>, policy: Policy) -> Result<(), Error> {
+    let mut signals = SigSet::empty();
+    signals.extend([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]);
+    signals.thread_block().map_err(|source| Error::System {
+        what: "block signals",
+        source,
+    })?;
+    let tid = nix::unistd::gettid().as_raw();
+    let before = syscall::scheduling(tid).map_err(|source| Error::System {
+        what: "read the policy",
+        source,
+    })?;
+    let explain = |step, errno| diagnose::explain(&Root::default(), tid, before, step, errno);
+    // Bound first, so that it is never a real-time task on a CPU that is not its own.
+    if let Some(cpu) = cpu {
+        syscall::set_affinity(tid, &CpuList::from_iter([cpu])).map_err(|errno| Error::Bind {
+            cpu,
+            errno,
+            refusal: explain(Step::Bind(cpu), errno),
+        })?;
+    }
+    let Some(to) = scheduling(before, policy) else {
+        return Ok(());
+    };
+    syscall::set_scheduling(tid, to).map_err(|errno| Error::Policy {
+        policy,
+        errno,
+        refusal: explain(Step::Policy(to), errno),
+    })
+}
+
+/// What to change; none when the thread is scheduled that way already.
+fn scheduling(before: Scheduling, policy: Policy) -> Option<Scheduling> {
+    let real_time = [libc::SCHED_FIFO, libc::SCHED_RR, SCHED_DEADLINE].contains(&before.policy);
+    let to = match policy {
+        Policy::Normal if real_time => Scheduling {
+            policy: libc::SCHED_OTHER,
+            priority: 0,
+            ..before
+        },
+        Policy::Normal => before,
+        Policy::Fifo(priority) => Scheduling {
+            policy: libc::SCHED_FIFO,
+            priority: u32::from(priority),
+            ..before
+        },
+    };
+    (to != before).then_some(to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::privilege::{Capability, Privilege};
+
+    const OTHER: Scheduling = Scheduling {
+        policy: libc::SCHED_OTHER,
+        nice: 5,
+        priority: 0,
+        reset_on_fork: true,
+    };
+
+    #[test]
+    fn normal_leaves_every_policy_but_real_time_ones() {
+        assert_eq!(scheduling(OTHER, Policy::Normal), None);
+        let fifo = scheduling(OTHER, Policy::Fifo(7)).unwrap();
+        assert_eq!((fifo.policy, fifo.priority), (libc::SCHED_FIFO, 7));
+        assert!(fifo.reset_on_fork, "taking it away needs a privilege");
+        assert_eq!(scheduling(fifo, Policy::Fifo(7)), None);
+        assert_eq!(scheduling(fifo, Policy::Normal), Some(OTHER));
+    }
+
+    #[test]
+    fn a_thread_is_bound_and_only_that_thread() {
+        let last = syscall::affinity(0).unwrap().last().unwrap();
+        let before = syscall::affinity(0).unwrap();
+        let bound = std::thread::spawn(move || {
+            settle(Some(last), Policy::Normal).unwrap();
+            let blocked = SigSet::thread_get_mask().unwrap();
+            assert!(blocked.contains(Signal::SIGINT));
+            syscall::affinity(0).unwrap()
+        });
+        assert_eq!(bound.join().unwrap(), CpuList::from_iter([last]));
+        assert_eq!(syscall::affinity(0).unwrap(), before);
+    }
+
+    #[test]
+    fn a_thread_becomes_real_time_or_says_why_not() {
+        let privileged = Privilege::of_self(&Root::default()).unwrap();
+        let outcome = std::thread::spawn(|| {
+            settle(None, Policy::Fifo(1)).map(|()| syscall::scheduling(0).unwrap())
+        });
+        match outcome.join().unwrap() {
+            Ok(now) => assert_eq!((now.policy, now.priority), (libc::SCHED_FIFO, 1)),
+            Err(error) if privileged.has(Capability::SysNice) => {
+                println!("SKIPPED: a_thread_becomes_real_time: refused to root: {error}");
+            }
+            Err(error) => assert!(error.to_string().contains("SCHED_FIFO 1"), "{error}"),
+        }
+    }
+}
