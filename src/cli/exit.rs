@@ -4,6 +4,9 @@
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
+/// A bound or threshold was missed, as rtla has it.
+pub const BOUND_MISSED: u8 = 2;
+
 /// Wrong words on the command line (`EX_USAGE` of sysexits.h).
 pub const USAGE: u8 = 64;
 

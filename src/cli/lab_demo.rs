@@ -2,7 +2,7 @@
 //! `artis lab demo`: the same work on the stock scheduler, behind a shield and under artis, and
 //! a table of what each did; and its hidden half that runs in the guest.
 
-use super::exit::UsageError;
+use super::exit::{BOUND_MISSED, UsageError};
 use super::lab::resolve;
 use super::output::print_json;
 use super::progress::Stderr;
@@ -24,8 +24,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Exit status when a bar was missed.
-const MISSED: u8 = 2;
 /// Virtual CPUs; one is RT.
 const CPUS: u32 = 2;
 /// The RT CPU.
@@ -132,7 +130,7 @@ pub fn run(kernels: &Kernels, args: &Demo) -> anyhow::Result<ExitCode> {
     }
     Ok(match document.missed.is_empty() {
         true => ExitCode::SUCCESS,
-        false => ExitCode::from(MISSED),
+        false => ExitCode::from(BOUND_MISSED),
     })
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The command line: one file a subcommand, its flags and what it prints.
 
+mod duration;
 pub mod exit;
 mod lab;
 mod lab_demo;
@@ -30,6 +31,8 @@ enum Command {
     Sched(sched::Args),
     /// Start a command, or change a running task, as RT0, RT1+ or Linux task
     Run(run::Args),
+    /// Measure latency, execution time and throughput
+    Measure(measure::Args),
     /// Boot a stock kernel in a virtual machine and run a command there
     Lab(lab::Args),
 }
@@ -41,6 +44,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Sched(args) => sched::run(args),
         Command::Run(args) => run::run(args),
+        Command::Measure(args) => measure::run(args),
         Command::Lab(args) => lab::run(args),
     }
 }

@@ -46,7 +46,8 @@ impl Progress for Stderr {
     }
 }
 
-fn live_line() -> ProgressBar {
+/// A line that moves by itself, for a terminal.
+pub fn live_line() -> ProgressBar {
     let style = ProgressStyle::with_template("{spinner} artis: {msg}")
         .expect("the template is constant and a test renders it");
     let bar = ProgressBar::new_spinner().with_style(style);

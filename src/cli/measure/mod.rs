@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis measure`: one file a quantity, and what they share ([`session`]).
 
+mod latency;
 mod session;
 
 use std::process::ExitCode;
@@ -12,8 +13,12 @@ pub struct Args {
 }
 
 #[derive(clap::Subcommand)]
-enum Command {}
+enum Command {
+    Latency(latency::Args),
+}
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    match args.command {}
+    match args.command {
+        Command::Latency(args) => latency::run(args),
+    }
 }

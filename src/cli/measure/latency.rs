@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `artis measure latency`: cyclictest's letters, the project's result.
+
+use super::session::{Common, Session};
+use crate::cli::duration;
+use crate::cli::exit::{BOUND_MISSED, UsageError};
+use crate::cli::progress::live_line;
+use crate::machine::cpus::Cpus;
+use crate::machine::{CpuList, Root};
+use crate::measure::dma_latency::DmaLatency;
+use crate::measure::latency::sampler::{Limits, Live};
+use crate::measure::latency::source::{Request, SourceKind};
+use crate::measure::latency::split::Split;
+use crate::measure::latency::{self, Outcome, Plan, ThreadPlan};
+use crate::measure::memory;
+use crate::measure::thread::{PRIORITY, Policy};
+use crate::result::file::Target;
+use crate::result::{Distribution, Kind, Series, Unit, Warning};
+use crate::task::syscall::affinity;
+use anyhow::Context;
+use indicatif::ProgressBar;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Measure how late threads wake up: cyclictest's options, and more sources
+///
+/// One SCHED_FIFO thread per allowed CPU, memory locked, CPUs kept out of deep idle states.
+/// Without -D or -l it runs until Ctrl-C, which keeps every sample.
+#[derive(clap::Args)]
+#[command(disable_help_flag = true)]
+#[command(
+    after_help = "Example:\n  artis measure latency -a 1 -D 1m --load hackbench --json latency.json"
+)]
+pub struct Args {
+    /// What to wait for
+    #[arg(long, value_enum, default_value_t = SourceKind::Timer, hide_possible_values = true)]
+    #[arg(help = "timer, nanosleep, timerfd, rtc, wake or gpio")]
+    source: SourceKind,
+    /// Priority of the threads, 1 to 99; 0 is the normal policy
+    #[arg(short, long, value_name = "PRIO", default_value_t = PRIORITY)]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..=99))]
+    priority: u8,
+    /// Period, microseconds [default: 1000, for rtc 976]
+    #[arg(short, long, value_name = "US")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=3_600_000_000))]
+    interval: Option<u64>,
+    /// How much longer each thread's period is than the one before, microseconds
+    #[arg(short, long, value_name = "US", default_value_t = 0)]
+    distance: u64,
+    /// CPUs to bind the threads to, one after the other [default: all that are allowed]
+    #[arg(short, long, value_name = "LIST", num_args = 0..=1)]
+    affinity: Option<Option<CpuList>>,
+    /// Number of threads; alone: one per CPU, which is the default
+    #[arg(short, long, value_name = "N", num_args = 0..=1)]
+    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<Option<u16>>,
+    /// One thread on each CPU: what the defaults do, too
+    #[arg(short = 'S', long, conflicts_with = "threads")]
+    smp: bool,
+    /// Memory is locked in any case; accepted for cyclictest's sake
+    #[arg(short, long)]
+    mlockall: bool,
+    /// How long: seconds, or with a unit: 90s, 5m, 12h, 1d
+    #[arg(short = 'D', long, value_name = "TIME", value_parser = duration::parse)]
+    duration: Option<Duration>,
+    /// Samples of each thread, instead of a duration
+    #[arg(short, long, value_name = "N")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    loops: Option<u64>,
+    /// Print a histogram of so many buckets of 1 us, as cyclictest does, instead of the table
+    #[arg(short = 'h', long, value_name = "US")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    histogram: Option<u32>,
+    /// Write that histogram to FILE
+    #[arg(long, value_name = "FILE")]
+    histfile: Option<PathBuf>,
+    /// No progress line
+    #[arg(short, long)]
+    quiet: bool,
+    /// Stop when a latency is above, with exit status 2
+    #[arg(long, value_name = "US")]
+    on_threshold: Option<u64>,
+    /// As --on-threshold, and freeze the kernel's trace on the spot
+    #[arg(short, long, value_name = "US", conflicts_with = "on_threshold")]
+    breaktrace: Option<u64>,
+    /// Exit latency of idle states to allow meanwhile, microseconds (/dev/cpu_dma_latency)
+    #[arg(long, value_name = "US", default_value_t = 0)]
+    latency: i32,
+    /// The clock of --source rtc
+    #[arg(long, value_name = "DEVICE", default_value = "/dev/rtc0")]
+    rtc: PathBuf,
+    #[command(flatten)]
+    common: Common,
+    /// Print help
+    #[arg(long, action = clap::ArgAction::HelpShort)]
+    help: Option<bool>,
+}
+
+/// What cyclictest's histogram shows when only a file for it was named.
+const BUCKETS_US: u32 = 400;
+/// What the result calls the measured quantities.
+const LATENCY: &str = "latency";
+const DUE_TO_HANDLER: &str = "due_to_handler";
+const HANDLER_TO_TASK: &str = "handler_to_task";
+
+/// The options after defaults were settled.
+struct Resolved {
+    /// CPU and period in ns of each thread.
+    threads: Vec<(u32, u64)>,
+    allowed: CpuList,
+    policy: Policy,
+    threshold_us: Option<u64>,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let resolved = args.resolve()?;
+    let histfile = args.histfile.as_deref().map(Target::open).transpose()?;
+    let freeze_trace = args.breaktrace.map(|_| trace_switch()).transpose()?;
+    let mut audit = Vec::new();
+    // Before the threads' memory is made: it is then brought in and locked as it comes.
+    let locked = memory::lock_and_prefault();
+    let awake = DmaLatency::hold(&Root::default(), args.latency);
+    let split = resolved.split(args.source, &mut audit);
+    let plan = Plan {
+        threads: resolved.threads(&args),
+        duration: args.duration,
+        limits: resolved.limits(&args),
+        freeze_trace,
+        split: split.as_ref(),
+    };
+    let session = Session::begin(&args.common, args.settings(&resolved))?;
+    if awake.is_ok() {
+        eprintln!(
+            "artis: holding /dev/cpu_dma_latency at {} us: idle CPUs wake up faster than usual meanwhile",
+            args.latency
+        );
+    }
+    let stop = session.stop_flag();
+    let line = ProgressLine::new(args.quiet);
+    let outcome = latency::measure(&plan, &stop, &mut |threads| line.show(threads))?;
+    line.clear();
+    let exceeded = exceeded(&outcome);
+    let (document, table_wanted) = session.finish(|document| {
+        document.seconds = Some(outcome.seconds);
+        document.ended_early = document.ended_early.take().or_else(|| exceeded.clone());
+        document.series = resolved.series(&outcome);
+        document.audit = audit;
+    })?;
+    if let Some(failure) = failure(&outcome, args.source) {
+        return Err(failure);
+    }
+    if let Some(exceeded) = exceeded {
+        eprintln!("artis: {exceeded}");
+        return Ok(ExitCode::from(BOUND_MISSED));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Args {
+    fn resolve(&self) -> anyhow::Result<Resolved> {
+        let allowed = affinity(0).context("cannot read which CPUs this process may use")?;
+        let online = Cpus::read(&Root::default())?.online;
+        let chosen = match &self.affinity {
+            Some(Some(list)) => list.clone(),
+            _ => allowed.clone(),
+        };
+        if !chosen.is_subset(&online) {
+            return Err(UsageError(format!(
+                "CPUs {chosen} are not all online; online are {online}"
+            ))
+            .into());
+        }
+        let cpus: Vec<u32> = chosen.iter().collect();
+        let count = match self.threads {
+            Some(Some(count)) => usize::from(count),
+            _ => cpus.len(),
+        };
+        let interval_us = |thread: usize| self.interval_us() + self.distance * thread as u64;
+        Ok(Resolved {
+            threads: (0..count)
+                .map(|thread| (cpus[thread % cpus.len()], interval_us(thread) * 1000))
+                .collect(),
+            allowed: &allowed | &chosen,
+            policy: Policy::from_priority(self.priority),
+            threshold_us: self.on_threshold.or(self.breaktrace),
+        })
+    }
+
+    fn interval_us(&self) -> u64 {
+        self.interval.unwrap_or(match self.source {
+            // 1024 Hz: the clock has powers of two only.
+            SourceKind::Rtc => 976,
+            _ => 1000,
+        })
+    }
+
+    /// What the result says of the options.
+    fn settings(&self, resolved: &Resolved) -> BTreeMap<String, Value> {
+        let mut settings = BTreeMap::from([
+            ("source", json!(self.source.to_string())),
+            ("priority", json!(self.priority)),
+            ("interval_us", json!(self.interval_us())),
+            ("distance_us", json!(self.distance)),
+            ("threads", json!(resolved.threads.len())),
+            ("dma_latency_us", json!(self.latency)),
+        ]);
+        if let Some(duration) = self.duration {
+            settings.insert("duration_s", json!(duration.as_secs_f64()));
+        }
+        if let Some(loops) = self.loops {
+            settings.insert("loops", json!(loops));
+        }
+        if let Some(threshold_us) = resolved.threshold_us {
+            settings.insert("threshold_us", json!(threshold_us));
+        }
+        settings
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect()
+    }
+}
+
+impl Resolved {
+    fn threads(&self, args: &Args) -> Vec<ThreadPlan> {
+        self.threads
+            .iter()
+            .map(|(cpu, interval_ns)| ThreadPlan {
+                request: Request {
+                    kind: args.source,
+                    interval_ns: *interval_ns,
+                    cpu: Some(*cpu),
+                    allowed: self.allowed.clone(),
+                    rtc: args.rtc.clone(),
+                },
+                policy: self.policy,
+            })
+            .collect()
+    }
+
+    fn limits(&self, args: &Args) -> Limits {
+        let threshold_ns = |us: u64| i64::try_from(us.saturating_mul(1000)).unwrap_or(i64::MAX);
+        Limits {
+            samples: args.loops,
+            threshold_ns: self.threshold_us.map(threshold_ns),
+        }
+    }
+
+    /// The view of the kernel's part. Without it there is still a latency: that it is missing
+    /// goes into the audit.
+    fn split(&self, source: SourceKind, audit: &mut Vec<Warning>) -> Option<Split> {
+        if !source.is_timer() {
+            return None;
+        }
+        match Split::attach(u32::try_from(self.threads.len()).unwrap_or(u32::MAX)) {
+            Ok(split) => Some(split),
+            Err(error) => {
+                audit.push(Warning {
+                    id: "no_split".to_owned(),
+                    seen: format!("{:#}", anyhow::Error::new(error)),
+                    why: "a late interrupt and a late task look the same in the latency".to_owned(),
+                    mend: None,
+                });
+                None
+            }
+        }
+    }
+
+    fn series(&self, outcome: &Outcome) -> Vec<Series> {
+        let mut all = Vec::new();
+        for (index, (measured, (cpu, _))) in outcome.threads.iter().zip(&self.threads).enumerate() {
+            let samples = &measured.samples;
+            let series = |name, distribution: &Distribution| Series {
+                cpu: Some(*cpu),
+                thread: u32::try_from(index).ok(),
+                ..Series::new(name, Kind::Latency, Unit::Nanoseconds, distribution.clone())
+            };
+            all.push(Series {
+                max_at_s: samples.max_at_s,
+                missed: Some(samples.missed),
+                ..series(LATENCY, &samples.latency)
+            });
+            if let Some(parts) = &samples.split {
+                all.push(series(DUE_TO_HANDLER, &parts.due_to_handler));
+                all.push(series(HANDLER_TO_TASK, &parts.handler_to_task));
+            }
+        }
+        all
+    }
+}
+
+/// Opens the switch that freezes what the kernel's tracer holds.
+fn trace_switch() -> anyhow::Result<File> {
+    let candidates = [
+        "/sys/kernel/tracing/tracing_on",
+        "/sys/kernel/debug/tracing/tracing_on",
+    ];
+    let there = candidates.iter().find(|path| Path::new(path).exists());
+    let path = there.with_context(|| {
+        "-b freezes the kernel's trace, and tracefs is not mounted; \
+         run: mount -t tracefs nodev /sys/kernel/tracing"
+    })?;
+    File::options()
+        .write(true)
+        .open(path)
+        .with_context(|| format!("cannot open {path}; run artis as root"))
+}
+
+/// The sentence about the threshold that was passed.
+fn exceeded(outcome: &Outcome) -> Option<String> {
+    let mut threads = outcome.threads.iter().enumerate();
+    threads.find_map(|(index, measured)| {
+        let exceeded = measured.samples.exceeded?;
+        Some(format!(
+            "thread {index} was {:.3} us late, {:.6} s after the start: above the threshold",
+            exceeded.latency_ns as f64 / 1000.0,
+            exceeded.at_s
+        ))
+    })
+}
+
+/// A source that failed in the middle.
+fn failure(outcome: &Outcome, source: SourceKind) -> Option<anyhow::Error> {
+    let mut threads = outcome.threads.iter().enumerate();
+    threads.find_map(|(index, measured)| {
+        let errno = measured.failed?;
+        Some(anyhow::anyhow!(
+            "the source {source} of thread {index} failed after {} samples: {}; \
+             what was measured until then is in the result",
+            measured.samples.latency.count(),
+            errno.desc()
+        ))
+    })
+}
+
+/// The line that shows the running maximum on a terminal.
+struct ProgressLine(Option<ProgressBar>);
+
+impl ProgressLine {
+    fn new(quiet: bool) -> Self {
+        Self((!quiet && std::io::stderr().is_terminal()).then(live_line))
+    }
+
+    fn show(&self, threads: &[Live]) {
+        let Some(bar) = &self.0 else { return };
+        let samples: u64 = threads.iter().map(Live::samples).sum();
+        let max_ns = threads.iter().filter_map(Live::max_ns).max();
+        let us = |ns: i64| ns as f64 / 1000.0;
+        let last: Vec<String> = threads
+            .iter()
+            .take(8)
+            .map(|thread| format!("{:.1}", us(thread.last_ns())))
+            .collect();
+        bar.set_message(format!(
+            "max {:.1} us, {samples} samples; last {} us",
+            us(max_ns.unwrap_or(0)),
+            last.join(" ")
+        ));
+    }
+
+    fn clear(&self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
