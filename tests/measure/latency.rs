@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `artis measure latency`.
+
+use super::{document, measure, said, series};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::process::Stdio;
+use std::time::Duration;
+
+#[test]
+fn cyclictests_letters_mean_what_they_mean_there() {
+    let words = "latency -p 80 -i 500 -d 100 -a 0 -t 2 -m -q -D 0.3 --latency 5";
+    let words: Vec<&str> = words.split(' ').collect();
+    let Some(document) = document("cyclictests_letters", &words, 0) else {
+        return;
+    };
+    assert_eq!(document["schema"], "artis.result/1");
+    let options = &document["setup"]["options"];
+    for (name, value) in [
+        ("priority", 80),
+        ("interval_us", 500),
+        ("distance_us", 100),
+        ("threads", 2),
+        ("dma_latency_us", 5),
+    ] {
+        assert_eq!(options[name], value, "{name}");
+    }
+    let latency = series(&document, "latency");
+    assert_eq!(latency.len(), 2);
+    for (index, thread) in latency.iter().enumerate() {
+        assert_eq!(thread["cpu"], 0);
+        assert_eq!(thread["thread"], index);
+        let count = thread["count"].as_u64().unwrap();
+        // A busy machine misses periods, and says so.
+        let periods = count + thread["missed"].as_u64().unwrap();
+        assert!(count > 0 && periods >= 400, "{thread}");
+        assert!(thread["max_at_s"].as_f64().unwrap() > 0.0);
+    }
+}
+
+#[test]
+fn the_kernels_part_and_the_tasks_part_make_the_whole() {
+    let Some(document) = document("the_kernels_part", &["latency", "-a", "0", "-l", "300"], 0)
+    else {
+        return;
+    };
+    let (whole, handler, task) = (
+        series(&document, "latency"),
+        series(&document, "due_to_handler"),
+        series(&document, "handler_to_task"),
+    );
+    if handler.is_empty() {
+        let audit = document["audit"].as_array().unwrap();
+        let why = audit.iter().find(|warning| warning["id"] == "no_split");
+        let why = why.expect("a missing split is told");
+        super::common::skipped("the_kernels_part", why["seen"].as_str().unwrap());
+        return;
+    }
+    // A wakeup whose timer expired on another CPU has no known parts.
+    let parts = handler[0]["count"].as_u64().unwrap();
+    assert!(parts >= 200, "{parts} of 300 wakeups were split");
+    if parts == 300 {
+        let mean = |series: &serde_json::Value| series["mean"].as_f64().unwrap();
+        let sum = mean(handler[0]) + mean(task[0]);
+        assert!((sum - mean(whole[0])).abs() < 1.0, "{document:#}");
+    }
+}
+
+#[test]
+fn a_passed_threshold_ends_with_its_own_status_and_is_told() {
+    let words = ["latency", "-D", "60", "--on-threshold", "0"];
+    let Some(document) = document("a_passed_threshold", &words, 2) else {
+        return;
+    };
+    let why = document["ended_early"].as_str().unwrap();
+    assert!(why.contains("above the threshold"), "{why}");
+    assert!(document["seconds"].as_f64().unwrap() < 60.0);
+}
+
+#[test]
+fn an_interrupt_keeps_every_sample() {
+    let child = measure(&["latency", "-p", "0", "-i", "1000000000", "-t", "1"])
+        .args(["--json", "-"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["ended_early"], "signal 2");
+    assert_eq!(series(&document, "latency").len(), 1);
+}
+
+#[test]
+fn wrong_words_are_refused_as_usage() {
+    for words in [
+        vec!["latency", "-i", "0"],
+        vec!["latency", "-i", "-5"],
+        vec!["latency", "-p", "100"],
+        vec!["latency", "-a", "8000"],
+        vec!["latency", "-t", "0"],
+        vec!["latency", "-D", "soon"],
+        vec!["latency", "--source", "sundial"],
+        vec!["latency", "-b", "5", "--on-threshold", "5"],
+    ] {
+        let output = measure(&words).output().unwrap();
+        assert_eq!(output.status.code(), Some(64), "{words:?}");
+        assert!(!said(&output).is_empty(), "{words:?}");
+    }
+}
+
+#[test]
+fn an_unwritable_result_is_found_before_the_measurement() {
+    let words = [
+        "latency",
+        "-p",
+        "0",
+        "-D",
+        "1000",
+        "--json",
+        "/no/such/folder/x",
+    ];
+    let output = measure(&words).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("/no/such/folder/x"));
+    let words = ["latency", "-p", "0", "-l", "10", "--json", "/dev/full"];
+    let output = measure(&words).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("No space left"), "{}", said(&output));
+}
+
+#[test]
+fn a_missing_source_says_what_to_load() {
+    let words = [
+        "latency",
+        "--source",
+        "rtc",
+        "--rtc",
+        "/dev/no-such-rtc",
+        "-l",
+        "5",
+    ];
+    let output = measure(&words).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("modprobe"), "{}", said(&output));
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The recorder itself, driven directly: what it costs in memory.
+
+use artis::result::Distribution;
+
+/// Memory of this process that is in RAM, bytes.
+fn resident_bytes() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let resident: u64 = pages.split(' ').nth(1).unwrap().parse().unwrap();
+    resident * 4096
+}
+
+/// What a fresh recorder takes after so many values between 0 and 1 ms.
+fn record(values: u64) -> u64 {
+    let before = resident_bytes();
+    let mut distribution = Distribution::prefaulted(false);
+    // A multiplicative congruential generator (Park and Miller): the same values every time.
+    let mut state = 1_u64;
+    for _ in 0..values {
+        state = state * 48_271 % 2_147_483_647;
+        distribution.record((state % 1_000_000).cast_signed());
+    }
+    assert_eq!(distribution.count(), values);
+    resident_bytes().saturating_sub(before)
+}
+
+#[test]
+fn a_hundred_million_samples_take_no_more_memory_than_a_hundred_thousand() {
+    let few = record(100_000);
+    let many = record(100_000_000);
+    println!("10^5 samples: {few} bytes, 10^8 samples: {many} bytes");
+    assert!(many.abs_diff(few) <= 1 << 20, "{few} and {many} bytes");
+    assert!(few > 0, "the recorder is in memory");
+}
