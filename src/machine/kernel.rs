@@ -229,7 +229,11 @@ fn cgroup(root: &Root) -> Option<CgroupVersion> {
         .then_some(CgroupVersion::V2)
 }
 
-fn rt_throttling(root: &Root) -> Result<Option<RtThrottling>, Unreadable> {
+/// Reads the limit of real-time tasks; `None`: no such limit in this kernel.
+///
+/// # Errors
+/// When one of its files is there and cannot be read.
+pub fn rt_throttling(root: &Root) -> Result<Option<RtThrottling>, Unreadable> {
     let number = |name: &str| -> Result<Option<i64>, Unreadable> {
         Ok(root
             .read(format!("/proc/sys/kernel/{name}"))?

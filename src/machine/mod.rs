@@ -4,11 +4,18 @@
 //! Reads only, and only below a movable [`Root`], so canned `/proc` and `/sys` trees test
 //! it. Never changes anything and never decides what a finding means for a command.
 
+pub mod clock_source;
+pub mod cpu_times;
 pub mod cpulist;
 pub mod cpus;
+pub mod deadline_servers;
+pub mod frequency;
+pub mod idle;
 pub mod kernel;
+pub mod locked;
 pub mod privilege;
 pub mod root;
+pub mod topology;
 pub mod virtualisation;
 
 pub use cpulist::CpuList;

@@ -3,6 +3,7 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 /// The root folder of the machine being looked at: `/`, or a canned tree in a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +46,28 @@ impl Root {
                 Ok(None)
             }
             Err(source) => Err(Unreadable { path, source }),
+        }
+    }
+
+    /// The number in a file; `None` when it does not exist.
+    ///
+    /// # Errors
+    /// As [`Root::read`], and when it holds something else.
+    pub fn number<T: FromStr>(&self, path: impl AsRef<Path>) -> Result<Option<T>, Unreadable> {
+        let Some(text) = self.read(&path)? else {
+            return Ok(None);
+        };
+        let number = text.parse();
+        number
+            .map(Some)
+            .map_err(|_| self.malformed(path, format!("not a number here: {text:?}")))
+    }
+
+    /// The error of a file that was read and is not what it should be.
+    pub fn malformed(&self, path: impl AsRef<Path>, reason: String) -> Unreadable {
+        Unreadable {
+            path: self.path(path),
+            source: std::io::Error::new(ErrorKind::InvalidData, reason),
         }
     }
 
@@ -95,6 +118,8 @@ mod tests {
         );
         assert!(root.read("/proc/version").unwrap().is_none());
         assert!(root.read("/proc/cmdline/below").unwrap().is_none());
+        let error = root.number::<u32>("/proc/cmdline").unwrap_err();
+        assert!(error.source.to_string().contains("quiet"), "{error:?}");
         let error = root.read("/proc").unwrap_err();
         assert!(error.to_string().ends_with("/proc"), "{error}");
     }

@@ -5,6 +5,7 @@
 //! nothing. A measuring thread allocates nothing, locks nothing and logs nothing once it has
 //! started: what it needs is made before, what it found is read afterwards or through atomics.
 
+pub mod audit;
 pub mod clock;
 pub mod dma_latency;
 pub mod host;

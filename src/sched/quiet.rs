@@ -3,12 +3,9 @@
 //!
 //! Reads the machine and plans; [`crate::partition::journal`] does it.
 
+use crate::machine::deadline_servers::{SERVERS, runtime_file};
 use crate::machine::{CpuList, Root, Unreadable};
 use crate::partition::journal::Change;
-
-/// Deadline servers: each takes some 5 % of a CPU from real-time tasks for a lower class, so
-/// that those do not starve. On an RT CPU that is a hole in RT0's latency.
-const SERVERS: [&str; 2] = ["fair_server", "ext_server"];
 
 /// Moves timers of idle CPUs to busy ones: on an RT CPU, timers of others.
 const TIMER_MIGRATION: &str = "/proc/sys/kernel/timer_migration";
@@ -31,17 +28,13 @@ pub fn plan(root: &Root, rt: &CpuList) -> Result<Vec<Change>, Unreadable> {
         Ok(())
     };
     for cpu in rt.iter() {
+        // On an RT CPU the time of a server is a hole in RT0's latency.
         for server in SERVERS {
-            zero(format!("/sys/kernel/debug/sched/{server}/cpu{cpu}/runtime"))?;
+            zero(runtime_file(server, cpu))?;
         }
     }
     zero(TIMER_MIGRATION.to_owned())?;
     Ok(changes)
-}
-
-/// Can the deadline servers be seen at all? Without debugfs they go on, unseen.
-pub fn servers_visible(root: &Root) -> bool {
-    root.exists("/sys/kernel/debug/sched")
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::{quiet, require};
 use crate::machine::cpus::{self, Cpus};
 use crate::machine::kernel::Kernel;
 use crate::machine::privilege::Privilege;
-use crate::machine::{CpuList, Root, Unreadable};
+use crate::machine::{CpuList, Root, Unreadable, deadline_servers};
 use crate::partition::journal::{self, Change};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -118,7 +118,7 @@ pub fn run(
     runtime.clear();
     // From here on every way out, an error too, goes through this guard.
     let undo = Undo(&runtime);
-    if !quiet::servers_visible(&root) {
+    if !deadline_servers::visible(&root) {
         report(Event::ServersUnseen);
     }
     let changes = quiet::plan(&root, rt)?;

@@ -3,6 +3,7 @@
 
 mod latency;
 mod session;
+mod warnings;
 
 use std::process::ExitCode;
 

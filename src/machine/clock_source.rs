@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The hardware that the kernel reads the time from.
+//!
+//! Source: `Documentation/timers/timekeeping.rst`.
+
+use super::{Root, Unreadable};
+
+/// The file that names it.
+pub const FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+
+/// The clock source in use: `tsc`, `arch_sys_counter`, `hpet`, …
+///
+/// # Errors
+/// When the file is there and cannot be read.
+pub fn current(root: &Root) -> Result<Option<String>, Unreadable> {
+    root.read(FILE)
+}
+
+/// Whether it is a counter of the CPU itself, which user mode reads in some ten nanoseconds.
+pub fn is_cpu_counter(name: &str) -> bool {
+    // x86, Arm, RISC-V, Power, s390.
+    [
+        "tsc",
+        "arch_sys_counter",
+        "riscv_clocksource",
+        "timebase",
+        "tod",
+    ]
+    .contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::root::canned;
+    use super::*;
+
+    #[test]
+    fn the_source_is_read_and_known() {
+        let (_folder, root) = canned(&[(FILE, "hpet\n")]);
+        let name = current(&root).unwrap().unwrap();
+        assert_eq!(name, "hpet");
+        assert!(!is_cpu_counter(&name) && is_cpu_counter("tsc"));
+    }
+}

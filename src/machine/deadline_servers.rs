@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The deadline servers: each takes some 5 % of a CPU from real-time tasks for a lower class,
+//! so that those do not starve.
+//!
+//! Kernels from 6.12 on have them in place of RT throttling, and show them in debugfs.
+//! Source: `Documentation/scheduler/sched-deadline.rst` and `kernel/sched/debug.c`.
+
+use super::{Root, Unreadable};
+
+/// One for normal tasks, one for those of a BPF scheduler.
+pub const SERVERS: [&str; 2] = ["fair_server", "ext_server"];
+
+/// Where debugfs is mounted.
+pub const DEBUGFS: &str = "/sys/kernel/debug";
+
+/// The file of a server's runtime in each period, nanoseconds; 0 is off.
+pub fn runtime_file(server: &str, cpu: u32) -> String {
+    format!("{DEBUGFS}/sched/{server}/cpu{cpu}/runtime")
+}
+
+/// The runtime of a server on a CPU, nanoseconds; none where this kernel does not have it, or
+/// does not show it.
+///
+/// # Errors
+/// When the file is there and cannot be read or understood.
+pub fn runtime_ns(root: &Root, server: &str, cpu: u32) -> Result<Option<u64>, Unreadable> {
+    root.number(runtime_file(server, cpu))
+}
+
+/// Can they be seen at all? Without debugfs they go on, unseen.
+pub fn visible(root: &Root) -> bool {
+    root.exists(format!("{DEBUGFS}/sched"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::root::canned;
+    use super::*;
+
+    #[test]
+    fn runtimes_are_read() {
+        let (_folder, root) = canned(&[(
+            "sys/kernel/debug/sched/fair_server/cpu1/runtime",
+            "50000000\n",
+        )]);
+        assert!(visible(&root));
+        assert_eq!(
+            runtime_ns(&root, "fair_server", 1).unwrap(),
+            Some(50_000_000)
+        );
+        assert_eq!(runtime_ns(&root, "ext_server", 1).unwrap(), None);
+    }
+}

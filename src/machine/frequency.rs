@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Who chooses the frequency of a CPU.
+//!
+//! Source: `Documentation/admin-guide/pm/cpufreq.rst`.
+
+use super::{Root, Unreadable};
+
+/// The file that names a CPU's governor.
+pub fn governor_file(cpu: u32) -> String {
+    format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor")
+}
+
+/// The governor: `performance`, `powersave`, `schedutil`, …; none where the kernel does not
+/// change frequencies.
+///
+/// # Errors
+/// When the file is there and cannot be read.
+pub fn governor(root: &Root, cpu: u32) -> Result<Option<String>, Unreadable> {
+    root.read(governor_file(cpu))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::root::canned;
+    use super::*;
+
+    #[test]
+    fn the_governor_is_each_cpus_own() {
+        let (_folder, root) = canned(&[(
+            "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor",
+            "schedutil\n",
+        )]);
+        assert_eq!(governor(&root, 0).unwrap(), None);
+        assert_eq!(governor(&root, 1).unwrap().as_deref(), Some("schedutil"));
+    }
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Settings that are wrong from the start: of the measuring threads, the kernel, the CPUs and the
+//! machine.
+//!
+//! Source: rt-tests' and the kernel's advice for real-time measurements
+//! (`Documentation/admin-guide/kernel-per-CPU-kthreads.rst`, `Documentation/timers/no_hz.rst`,
+//! `Documentation/scheduler/sched-rt-group.rst`).
+
+use super::{Plan, Unchecked, checked, subject};
+use crate::machine::cpus::Cpus;
+use crate::machine::deadline_servers::{self, DEBUGFS, SERVERS};
+use crate::machine::kernel::rt_throttling;
+use crate::machine::virtualisation::virtualisation;
+use crate::machine::{CpuList, Root, clock_source, frequency, idle, locked};
+use crate::measure::thread::{PRIORITY, Policy};
+use crate::result::Warning;
+use std::collections::BTreeSet;
+
+/// Leaving C1 takes a microsecond or two on every machine, leaving the next deeper state ten.
+const C1_EXIT_LATENCY_US: u32 = 2;
+
+type Judged = Result<Option<Warning>, Unchecked>;
+
+/// All findings, those of the measuring threads first.
+pub fn judge(root: &Root, plan: &Plan) -> Vec<Warning> {
+    let checks: [(&str, fn(&Root, &Plan) -> Judged); 9] = [
+        ("policy", policy),
+        ("memory", memory),
+        ("rt_throttling", throttling),
+        ("deadline_servers", servers),
+        ("idle_states", idle_states),
+        ("frequency", governor),
+        ("isolated_cpus", isolated),
+        ("clock_source", clock),
+        ("virtual_machine", virtual_machine),
+    ];
+    let found = checks.map(|(id, check)| {
+        let named = |warning: Warning| Warning {
+            id: id.to_owned(),
+            ..warning
+        };
+        checked(id, check(root, plan)).map(named)
+    });
+    found.into_iter().flatten().collect()
+}
+
+/// A finding that gets its id in [`judge`].
+fn finding(seen: String, why: &str, mend: String) -> Judged {
+    Ok(Some(Warning {
+        id: String::new(),
+        seen,
+        why: why.to_owned(),
+        mend: Some(mend),
+    }))
+}
+
+fn real_time(plan: &Plan) -> bool {
+    plan.policy != Policy::Normal
+}
+
+fn policy(_root: &Root, plan: &Plan) -> Judged {
+    if real_time(plan) || !plan.wants_real_time {
+        return Ok(None);
+    }
+    finding(
+        "the measuring threads have no real-time priority".to_owned(),
+        "they wait for every other task, so the figures are the load's and not the kernel's",
+        format!("measure with -p {PRIORITY} and sudo"),
+    )
+}
+
+fn memory(root: &Root, plan: &Plan) -> Judged {
+    if plan.memory_locked {
+        return Ok(None);
+    }
+    let locked = locked::locked_kib(root)?
+        .map(|kib| format!(": {kib} KiB are ({})", locked::FILE))
+        .unwrap_or_default();
+    finding(
+        format!("the memory of this process is not locked{locked}"),
+        "a page fault, to disk at worst, falls into the samples",
+        "run artis with sudo, or raise the limit: `ulimit -l unlimited`".to_owned(),
+    )
+}
+
+/// Kernels with deadline servers have no such throttling.
+fn throttling(root: &Root, plan: &Plan) -> Judged {
+    let limit = rt_throttling(root)?;
+    let Some((runtime_us, period_us)) =
+        limit.and_then(|limit| Some((limit.runtime_us?, limit.period_us)))
+    else {
+        return Ok(None);
+    };
+    let replaced = root.exists(format!("{DEBUGFS}/sched/{}", SERVERS[0]));
+    if !real_time(plan) || replaced || runtime_us >= period_us {
+        return Ok(None);
+    }
+    let rest_ms = (period_us - runtime_us) / 1000;
+    finding(
+        format!(
+            "real-time tasks of a CPU together may run {runtime_us} us of each {period_us} \
+             (/proc/sys/kernel/sched_rt_runtime_us)"
+        ),
+        &format!(
+            "kernels before 6.12 stop all of them for up to {rest_ms} ms when they want more, the \
+             measuring threads too"
+        ),
+        "`sudo sysctl kernel.sched_rt_runtime_us=-1`; a real-time task in an endless loop then \
+         keeps its CPU"
+            .to_owned(),
+    )
+}
+
+fn servers(root: &Root, plan: &Plan) -> Judged {
+    if !real_time(plan) {
+        return Ok(None);
+    }
+    if !deadline_servers::visible(root) {
+        // A kernel without debugfs does not even have the folder.
+        if !root.exists(DEBUGFS) {
+            return Ok(None);
+        }
+        return Err(Unchecked::Hidden(format!(
+            "{DEBUGFS}/sched is not there; `sudo mount -t debugfs none {DEBUGFS}`, and measure as \
+             root"
+        )));
+    }
+    let mut on = BTreeSet::new();
+    let mut cpus = CpuList::new();
+    for cpu in plan.cpus.iter() {
+        for server in SERVERS {
+            if deadline_servers::runtime_ns(root, server, cpu)?.is_some_and(|ns| ns > 0) {
+                on.insert(server);
+                cpus.insert(cpu);
+            }
+        }
+    }
+    if cpus.is_empty() {
+        return Ok(None);
+    }
+    let numbers: Vec<String> = cpus.iter().map(|cpu| cpu.to_string()).collect();
+    finding(
+        format!(
+            "{} on {} ({DEBUGFS}/sched/*_server/cpu*/runtime)",
+            on.into_iter().collect::<Vec<_>>().join(" and "),
+            subject(&cpus)
+        ),
+        "when normal tasks starve, a server gives them some 50 ms of each second, before every \
+         SCHED_FIFO task",
+        format!(
+            "`sudo sh -c 'for n in {}; do for f in {DEBUGFS}/sched/*_server/cpu$n/runtime; do echo 0 \
+             >$f; done; done'`",
+            numbers.join(" ")
+        ),
+    )
+}
+
+fn idle_states(root: &Root, plan: &Plan) -> Judged {
+    if plan.dma_latency_held || !plan.sleeps {
+        return Ok(None);
+    }
+    let mut deep = BTreeSet::new();
+    let mut cpus = CpuList::new();
+    for cpu in plan.cpus.iter() {
+        for state in idle::states(root, cpu)? {
+            if !state.disabled && state.exit_latency_us > C1_EXIT_LATENCY_US {
+                deep.insert((state.exit_latency_us, state.name));
+                cpus.insert(cpu);
+            }
+        }
+    }
+    let Some((slowest_us, _)) = deep.last() else {
+        return Ok(None);
+    };
+    let why = format!("waking up from the deepest takes up to {slowest_us} us more");
+    let names: Vec<&str> = deep.iter().map(|(_, name)| name.as_str()).collect();
+    finding(
+        format!(
+            "{} may go into idle states deeper than C1: {} ({}/state*)",
+            subject(&cpus),
+            names.join(", "),
+            idle::folder(cpus.first().unwrap_or(0))
+        ),
+        &why,
+        format!(
+            "run artis with sudo, which holds /dev/cpu_dma_latency at 0, or `sudo cpupower idle-set \
+             -D {C1_EXIT_LATENCY_US}` (package linux-cpupower)"
+        ),
+    )
+}
+
+fn governor(root: &Root, plan: &Plan) -> Judged {
+    let mut names = BTreeSet::new();
+    let mut cpus = CpuList::new();
+    for cpu in plan.cpus.iter() {
+        if let Some(name) = frequency::governor(root, cpu)?.filter(|name| name != "performance") {
+            names.insert(name);
+            cpus.insert(cpu);
+        }
+    }
+    let Some(first) = cpus.first() else {
+        return Ok(None);
+    };
+    finding(
+        format!(
+            "{} changes frequency by the governor {} ({})",
+            subject(&cpus),
+            names.into_iter().collect::<Vec<_>>().join(", "),
+            frequency::governor_file(first)
+        ),
+        "the same work takes longer at a lower frequency, so the figures depend on what ran before",
+        format!("`sudo cpupower -c {cpus} frequency-set -g performance` (package linux-cpupower)"),
+    )
+}
+
+fn isolated(root: &Root, plan: &Plan) -> Judged {
+    let isolated = match Cpus::read(root) {
+        Ok(cpus) => &cpus.isolated - &plan.cpus,
+        // A machine without the file has none set apart.
+        Err(crate::machine::cpus::Error::Absent(_)) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    if isolated.is_empty() {
+        return Ok(None);
+    }
+    finding(
+        format!(
+            "isolated {} not measured (/sys/devices/system/cpu/isolated)",
+            if isolated.len() == 1 {
+                format!("CPU {isolated} is")
+            } else {
+                format!("CPUs {isolated} are")
+            }
+        ),
+        "CPUs that were set apart for real-time work differ from the others, and these figures do \
+         not tell of them",
+        format!("measure them: -a {isolated}"),
+    )
+}
+
+fn clock(root: &Root, _plan: &Plan) -> Judged {
+    let Some(name) =
+        clock_source::current(root)?.filter(|name| !clock_source::is_cpu_counter(name))
+    else {
+        return Ok(None);
+    };
+    finding(
+        format!("the clock source is {name} ({})", clock_source::FILE),
+        "reading it takes longer than a counter of the CPU, up to microseconds in each sample",
+        format!(
+            "`echo tsc | sudo tee {}` where available_clocksource lists it; `dmesg | grep -i tsc` \
+             tells why the kernel gave it up",
+            clock_source::FILE
+        ),
+    )
+}
+
+fn virtual_machine(root: &Root, _plan: &Plan) -> Judged {
+    let Some(name) = virtualisation(root) else {
+        return Ok(None);
+    };
+    finding(
+        format!("this is a virtual machine ({name})"),
+        "its CPUs stop whenever the host wants, and exits to the hypervisor lengthen interrupts \
+         and timers",
+        "measure on the real machine; compare figures of this one with each other only".to_owned(),
+    )
+}
+
+#[cfg(test)]
+mod tests;
