@@ -2,14 +2,16 @@
 //! `artis measure latency`: cyclictest's letters, the project's result.
 
 use super::session::{Common, Session};
+use super::warnings;
 use crate::cli::duration;
 use crate::cli::exit::{BOUND_MISSED, UsageError};
 use crate::cli::progress::live_line;
 use crate::machine::cpus::Cpus;
 use crate::machine::{CpuList, Root};
+use crate::measure::audit::{self, Audit, Samples};
 use crate::measure::dma_latency::DmaLatency;
 use crate::measure::latency::sampler::{Limits, Live};
-use crate::measure::latency::source::{Request, SourceKind};
+use crate::measure::latency::source::{GpioLines, Request, SourceKind};
 use crate::measure::latency::split::Split;
 use crate::measure::latency::{self, Outcome, Plan, ThreadPlan};
 use crate::measure::memory;
@@ -95,10 +97,36 @@ pub struct Args {
     #[arg(long, value_name = "DEVICE", default_value = "/dev/rtc0")]
     rtc: PathBuf,
     #[command(flatten)]
+    gpio: Gpio,
+    #[command(flatten)]
     common: Common,
     /// Print help
     #[arg(long, action = clap::ArgAction::HelpShort)]
     help: Option<bool>,
+}
+
+/// The lines of `--source gpio`.
+#[derive(clap::Args)]
+struct Gpio {
+    /// The chip of --source gpio
+    #[arg(long, value_name = "DEVICE", default_value = "/dev/gpiochip0")]
+    gpio_chip: PathBuf,
+    /// Its line with the edges, from 0
+    #[arg(long, value_name = "LINE", required_if_eq("source", "gpio"))]
+    gpio_in: Option<u32>,
+    /// Its line that answers
+    #[arg(long, value_name = "LINE", required_if_eq("source", "gpio"))]
+    gpio_out: Option<u32>,
+}
+
+impl Gpio {
+    fn lines(&self) -> Option<GpioLines> {
+        Some(GpioLines {
+            chip: self.gpio_chip.clone(),
+            input: self.gpio_in?,
+            output: self.gpio_out?,
+        })
+    }
 }
 
 /// What cyclictest's histogram shows when only a file for it was named.
@@ -121,11 +149,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let resolved = args.resolve()?;
     let histfile = args.histfile.as_deref().map(Target::open).transpose()?;
     let freeze_trace = args.breaktrace.map(|_| trace_switch()).transpose()?;
-    let mut audit = Vec::new();
+    let mut notes = Vec::new();
     // Before the threads' memory is made: it is then brought in and locked as it comes.
     let locked = memory::lock_and_prefault();
     let awake = DmaLatency::hold(&Root::default(), args.latency);
-    let split = resolved.split(args.source, &mut audit);
+    let split = resolved.split(args.source, &mut notes);
     let plan = Plan {
         threads: resolved.threads(&args),
         duration: args.duration,
@@ -134,6 +162,19 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         split: split.as_ref(),
     };
     let session = Session::begin(&args.common, args.settings(&resolved))?;
+    let root = Root::default();
+    let audit = Audit::before(
+        &root,
+        &audit::Plan {
+            cpus: resolved.cpus(),
+            policy: resolved.policy,
+            wants_real_time: true,
+            memory_locked: locked.is_ok(),
+            dma_latency_held: awake.is_ok() && args.latency == 0,
+            sleeps: true,
+        },
+    );
+    warnings::print(audit.found());
     if awake.is_ok() {
         eprintln!(
             "artis: holding /dev/cpu_dma_latency at {} us: idle CPUs wake up faster than usual meanwhile",
@@ -149,7 +190,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         document.seconds = Some(outcome.seconds);
         document.ended_early = document.ended_early.take().or_else(|| exceeded.clone());
         document.series = resolved.series(&outcome);
-        document.audit = audit;
+        let told = audit.found().len();
+        document.audit = audit.after(&root, &samples(&document.series));
+        warnings::print(&document.audit[told..]);
+        warnings::print(&notes);
+        document.audit.append(&mut notes);
     })?;
     if let Some(failure) = failure(&outcome, args.source) {
         return Err(failure);
@@ -178,6 +223,8 @@ impl Args {
         let cpus: Vec<u32> = chosen.iter().collect();
         let count = match self.threads {
             Some(Some(count)) => usize::from(count),
+            // There is one clock, and one pair of lines.
+            None if matches!(self.source, SourceKind::Rtc | SourceKind::Gpio) => 1,
             _ => cpus.len(),
         };
         let interval_us = |thread: usize| self.interval_us() + self.distance * thread as u64;
@@ -226,6 +273,10 @@ impl Args {
 }
 
 impl Resolved {
+    fn cpus(&self) -> CpuList {
+        self.threads.iter().map(|(cpu, _)| *cpu).collect()
+    }
+
     fn threads(&self, args: &Args) -> Vec<ThreadPlan> {
         self.threads
             .iter()
@@ -236,6 +287,7 @@ impl Resolved {
                     cpu: Some(*cpu),
                     allowed: self.allowed.clone(),
                     rtc: args.rtc.clone(),
+                    gpio: args.gpio.lines(),
                 },
                 policy: self.policy,
             })
@@ -291,6 +343,17 @@ impl Resolved {
         }
         all
     }
+}
+
+/// How much there is of what a percentile needs much of.
+fn samples(series: &[Series]) -> Vec<Samples<'_>> {
+    let latency = series.iter().filter(|series| series.name == LATENCY);
+    latency
+        .map(|series| Samples {
+            series: &series.name,
+            count: series.distribution.count(),
+        })
+        .collect()
 }
 
 /// Opens the switch that freezes what the kernel's tracer holds.

@@ -8,6 +8,7 @@
 //! (many parallel timers) is many threads; Piel et al., section 3.1, is the split into kernel
 //! latency and user latency.
 
+pub mod gpio;
 pub mod nanosleep;
 pub mod rtc;
 pub mod sampler;
@@ -301,6 +302,7 @@ mod tests {
                 cpu: allowed.first(),
                 allowed,
                 rtc: PathBuf::from("/dev/no-such-rtc"),
+                gpio: None,
             },
             policy: Policy::Normal,
         };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Where the events come from whose lateness is measured: one trait, one file a source.
 
-use super::{nanosleep, rtc, timer, timerfd, wake};
+use super::{gpio, nanosleep, rtc, timer, timerfd, wake};
 use crate::machine::CpuList;
 use crate::measure::clock::difference_ns;
 use nix::errno::Errno;
@@ -56,6 +56,8 @@ pub enum SourceKind {
     Rtc,
     /// A futex handed over by a thread on another CPU
     Wake,
+    /// An edge on one GPIO line, answered on another
+    Gpio,
 }
 
 impl SourceKind {
@@ -78,6 +80,7 @@ impl fmt::Display for SourceKind {
             Self::Timerfd => "timerfd",
             Self::Rtc => "rtc",
             Self::Wake => "wake",
+            Self::Gpio => "gpio",
         })
     }
 }
@@ -103,6 +106,9 @@ pub enum Unavailable {
         /// The system's reason.
         source: Errno,
     },
+    /// The GPIO lines cannot be had.
+    #[error(transparent)]
+    Gpio(#[from] gpio::Error),
 }
 
 /// What a source is to be made of.
@@ -118,6 +124,19 @@ pub struct Request {
     pub allowed: CpuList,
     /// The real-time clock's device.
     pub rtc: PathBuf,
+    /// The GPIO lines; for [`SourceKind::Gpio`] only, and then needed.
+    pub gpio: Option<GpioLines>,
+}
+
+/// Which lines the source `gpio` uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GpioLines {
+    /// `/dev/gpiochipN`.
+    pub chip: PathBuf,
+    /// The line with the edges.
+    pub input: u32,
+    /// The line that answers.
+    pub output: u32,
 }
 
 /// Opens the source that `request` asks for.
@@ -131,6 +150,17 @@ pub fn open(request: &Request) -> Result<Box<dyn Source>, Unavailable> {
         SourceKind::Nanosleep => Box::new(nanosleep::Nanosleep::new(interval_ns)),
         SourceKind::Timerfd => Box::new(timerfd::PeriodicFd::new(interval_ns)?),
         SourceKind::Rtc => Box::new(rtc::Rtc::open(&request.rtc, interval_ns)?),
+        SourceKind::Gpio => {
+            let lines = request.gpio.as_ref().ok_or_else(|| Unavailable::Absent {
+                what: "the source gpio needs its lines".to_owned(),
+                next: "name them: --gpio-chip /dev/gpiochip0 --gpio-in LINE --gpio-out LINE",
+            })?;
+            Box::new(gpio::Responder::open(
+                &lines.chip,
+                lines.input,
+                lines.output,
+            )?)
+        }
         SourceKind::Wake => Box::new(wake::Wake::new(interval_ns, request.cpu, &request.allowed)?),
     })
 }
