@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 /// The schema's name, the first thing in each file.
 pub const SCHEMA: &str = "artis.result/1";
 
+/// Id of the [`Warning`] that a result's times are an emulator's and never to be shown.
+pub const EMULATED_TIME: &str = "emulated_time";
+
 /// One result file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -154,6 +157,11 @@ impl Document {
             audit: Vec::new(),
             series: Vec::new(),
         }
+    }
+
+    /// Whether its times are an emulator's, which mean nothing.
+    pub fn is_emulated(&self) -> bool {
+        self.audit.iter().any(|found| found.id == EMULATED_TIME)
     }
 
     /// All series of this name and kind as one distribution; none when there is none.

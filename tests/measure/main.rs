@@ -4,6 +4,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod lab;
 mod latency;
 mod recorder;
 

@@ -17,7 +17,7 @@ use crate::measure::latency::{self, Outcome, Plan, ThreadPlan};
 use crate::measure::memory;
 use crate::measure::thread::{PRIORITY, Policy};
 use crate::result::file::Target;
-use crate::result::{Distribution, Kind, Series, Unit, Warning};
+use crate::result::{Distribution, Kind, Series, Unit};
 use crate::task::syscall::affinity;
 use anyhow::Context;
 use indicatif::ProgressBar;
@@ -81,6 +81,9 @@ pub struct Args {
     /// Write that histogram to FILE
     #[arg(long, value_name = "FILE")]
     histfile: Option<PathBuf>,
+    /// Tell the kernel's part (due to handler) and the task's apart, by BPF, which adds to both
+    #[arg(long)]
+    split: bool,
     /// No progress line
     #[arg(short, long)]
     quiet: bool,
@@ -149,11 +152,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let resolved = args.resolve()?;
     let histfile = args.histfile.as_deref().map(Target::open).transpose()?;
     let freeze_trace = args.breaktrace.map(|_| trace_switch()).transpose()?;
-    let mut notes = Vec::new();
     // Before the threads' memory is made: it is then brought in and locked as it comes.
     let locked = memory::lock_and_prefault();
     let awake = DmaLatency::hold(&Root::default(), args.latency);
-    let split = resolved.split(args.source, &mut notes);
+    let split = resolved.split(&args)?;
     let plan = Plan {
         threads: resolved.threads(&args),
         duration: args.duration,
@@ -191,10 +193,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         document.ended_early = document.ended_early.take().or_else(|| exceeded.clone());
         document.series = resolved.series(&outcome);
         let told = audit.found().len();
-        document.audit = audit.after(&root, &samples(&document.series));
-        warnings::print(&document.audit[told..]);
-        warnings::print(&notes);
-        document.audit.append(&mut notes);
+        let mut found = audit.after(&root, &samples(&document.series));
+        warnings::print(&found[told..]);
+        document.audit.append(&mut found);
     })?;
     if let Some(failure) = failure(&outcome, args.source) {
         return Err(failure);
@@ -255,6 +256,7 @@ impl Args {
             ("distance_us", json!(self.distance)),
             ("threads", json!(resolved.threads.len())),
             ("dma_latency_us", json!(self.latency)),
+            ("split", json!(self.split)),
         ]);
         if let Some(duration) = self.duration {
             settings.insert("duration_s", json!(duration.as_secs_f64()));
@@ -302,24 +304,19 @@ impl Resolved {
         }
     }
 
-    /// The view of the kernel's part. Without it there is still a latency: that it is missing
-    /// goes into the audit.
-    fn split(&self, source: SourceKind, audit: &mut Vec<Warning>) -> Option<Split> {
-        if !source.is_timer() {
-            return None;
+    /// The view of the kernel's part.
+    fn split(&self, args: &Args) -> anyhow::Result<Option<Split>> {
+        if !args.split {
+            return Ok(None);
         }
-        match Split::attach(u32::try_from(self.threads.len()).unwrap_or(u32::MAX)) {
-            Ok(split) => Some(split),
-            Err(error) => {
-                audit.push(Warning {
-                    id: "no_split".to_owned(),
-                    seen: format!("{:#}", anyhow::Error::new(error)),
-                    why: "a late interrupt and a late task look the same in the latency".to_owned(),
-                    mend: None,
-                });
-                None
-            }
+        if !args.source.is_timer() {
+            return Err(UsageError(format!(
+                "--split follows a kernel timer, and --source {} has none; use timer, nanosleep or timerfd",
+                args.source
+            ))
+            .into());
         }
+        Ok(Some(Split::attach(u32::try_from(self.threads.len())?)?))
     }
 
     fn series(&self, outcome: &Outcome) -> Vec<Series> {

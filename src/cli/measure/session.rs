@@ -5,8 +5,9 @@
 use crate::cli::signals::stop_on_signals;
 use crate::machine::Root;
 use crate::measure::host;
+use crate::result::document::EMULATED_TIME;
 use crate::result::file::Target;
-use crate::result::{Document, Setup};
+use crate::result::{Document, Setup, Warning};
 use anyhow::Context;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -45,6 +46,7 @@ impl Session {
         });
         document.machine =
             Some(host::describe(&Root::default()).context("cannot describe this machine")?);
+        document.audit.extend(emulated());
         let stop = stop_on_signals()?;
         document.started = Some(humantime::format_rfc3339_millis(SystemTime::now()).to_string());
         Ok(Self {
@@ -64,7 +66,8 @@ impl Session {
         Arc::clone(&self.stop)
     }
 
-    /// Ends the measurement: `fill` puts the figures into the document, which is then written.
+    /// Ends the measurement: `fill` puts the figures into the document, and adds to its audit.
+    /// The document is then written.
     ///
     /// Returns the document and whether standard output is free for a table.
     pub fn finish(self, fill: impl FnOnce(&mut Document)) -> anyhow::Result<(Document, bool)> {
@@ -80,4 +83,16 @@ impl Session {
         }
         Ok((document, !self.to_stdout))
     }
+}
+
+/// The mark of the lab's QEMU, which tells its guests of itself: its CPUs are emulated, and
+/// their times are those of nothing.
+fn emulated() -> Option<Warning> {
+    let lab = std::env::var_os("ARTIS_LAB")?;
+    (lab == "qemu").then(|| Warning {
+        id: EMULATED_TIME.to_owned(),
+        seen: "this is a machine of artis lab, whose CPUs are emulated (QEMU TCG)".to_owned(),
+        why: "its times mean nothing, neither alone nor beside each other".to_owned(),
+        mend: Some("measure on a real machine".to_owned()),
+    })
 }
