@@ -8,6 +8,7 @@ use super::signals::stop_on_signals;
 use crate::lab::cache::Cache;
 use crate::lab::image::GuestFile;
 use crate::lab::kernel::{Kernel, Kernels, Listed};
+use crate::lab::modules::{self, Module};
 use crate::lab::progress::Progress;
 use crate::lab::qemu::{self, Machine};
 use crate::lab::record::Ended;
@@ -86,6 +87,9 @@ struct Run {
     /// Folder for the files the command writes, console.log and run.json
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
+    /// Load a module of the kernel's Debian package, and what it needs, before the command; repeatable
+    #[arg(long = "module", value_name = "NAME")]
+    modules: Vec<String>,
     /// Put a file into the guest, by default into /files, which is in PATH; repeatable
     #[arg(long = "file", value_name = "HOSTPATH[:GUESTPATH]")]
     files: Vec<OsString>,
@@ -179,6 +183,21 @@ pub(super) fn resolve(
     }
 }
 
+/// The modules called `names`, in loading order; a name that means none is wrong usage.
+fn resolve_modules(
+    kernels: &Kernels,
+    kernel: &Kernel,
+    names: &[String],
+    progress: &mut Stderr,
+) -> anyhow::Result<Vec<Module>> {
+    match modules::resolve(kernels, kernel, names, progress) {
+        Err(error @ crate::lab::Error::UnknownModule { .. }) => {
+            Err(UsageError(error.to_string()).into())
+        }
+        other => Ok(other?),
+    }
+}
+
 fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
     let files = args.files.iter().map(|words| GuestFile::parse(words));
     let files = files
@@ -186,6 +205,7 @@ fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
         .map_err(|error| UsageError(error.to_string()))?;
     let mut progress = Stderr::default();
     let kernel = resolve(kernels, &args.kernel, &mut progress)?;
+    let modules = resolve_modules(kernels, &kernel, &args.modules, &mut progress)?;
 
     // Without --output only the exit status and the streams are wanted.
     let passing = tempfile::Builder::new()
@@ -200,6 +220,7 @@ fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
     machine.append = args.append;
     machine.timeout = (args.timeout > 0).then(|| Duration::from_secs(args.timeout));
     machine.files = files;
+    machine.modules = modules;
     machine.stop = stop_on_signals()?;
 
     let facts = &machine.kernel.facts;

@@ -6,7 +6,7 @@
 //! where its mirror is, and lends its proxy settings; its lists, sources and hooks are never
 //! touched or run. Needs no root.
 
-use super::index::{Offer, Package};
+use super::index::Package;
 use super::progress::Progress;
 use super::{Error, cache::Cache, tool};
 use std::io::{BufRead, BufReader, Read};
@@ -75,21 +75,22 @@ impl Apt {
         Ok(lists)
     }
 
-    /// Downloads what `offer` is made of into `folder`, verified against the lists of `mirror`.
+    /// Downloads `packages`, which are `what`, into `folder`, verified against the lists of `mirror`.
     pub fn download(
         &self,
         mirror: &str,
-        offer: &Offer,
+        what: &str,
+        packages: &[Package],
         folder: &Path,
         progress: &mut dyn Progress,
     ) -> Result<(), Error> {
         self.use_mirror(mirror)?;
         let mut apt = self.program("apt-get")?;
         let exact = |package: &Package| format!("{}={}", package.name, package.version);
-        apt.arg("download").args(offer.packages.iter().map(exact));
+        apt.arg("download").args(packages.iter().map(exact));
         apt.current_dir(folder);
-        let mib = offer.size_bytes().div_ceil(1 << 20);
-        let what = format!("fetching {} ({mib} MiB)", offer.release);
+        let bytes: u64 = packages.iter().map(|package| package.size_bytes).sum();
+        let what = format!("fetching {what} ({} MiB)", bytes.div_ceil(1 << 20));
         run_with_progress(apt, &what, progress)
     }
 

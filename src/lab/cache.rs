@@ -117,6 +117,7 @@ impl Cache {
             self.root.clone(),
             self.root.join("kernels"),
             self.root.join("emulators"),
+            self.root.join("modules"),
         ] {
             // A folder that cannot be read holds nothing of ours to tidy up.
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

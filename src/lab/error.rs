@@ -68,6 +68,26 @@ pub enum Error {
         /// Configuration option.
         option: &'static str,
     },
+    /// The archive has dropped them.
+    #[error(
+        "Debian no longer has the modules of kernel {release} {version}; choose a newer kernel (artis lab kernels)"
+    )]
+    NoModules {
+        /// Kernel release.
+        release: String,
+        /// Version of its packages.
+        version: String,
+    },
+    /// No module of that name.
+    #[error("kernel {release} has no module {name:?}; what is built in needs no --module{hint}")]
+    UnknownModule {
+        /// What was asked for.
+        name: String,
+        /// Kernel release.
+        release: String,
+        /// Names like it, or nothing.
+        hint: String,
+    },
     /// A file cannot be put into the guest.
     #[error("cannot put {} into the guest: {reason}", path.display())]
     Guest {

@@ -7,6 +7,7 @@
 //! kernel's "newc" cpio, uncompressed: unpacking would cost more time in an emulated CPU than
 //! copying does.
 
+use super::modules::Module;
 use super::{Error, closure, tool};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -22,6 +23,9 @@ const INIT: &str = include_str!("../../lab/init");
 
 /// Where a file goes when no guest path is given; the first folder of the guest's `PATH`.
 const FILES: &str = "/files";
+
+/// Where the guest's init looks for kernel modules.
+const MODULES: &str = "/modules";
 
 /// Host programs every guest has: name, and the Debian package to install when it is missing.
 const PROGRAMS: &[(&str, &str)] = &[
@@ -202,6 +206,16 @@ impl Image {
             }
         }
         Ok(())
+    }
+
+    /// Adds kernel modules, which the guest's init loads in this order.
+    pub fn add_modules(&mut self, modules: &[Module]) {
+        for (position, module) in modules.iter().enumerate() {
+            // The shell lists file names in order.
+            let name = format!("{MODULES}/{position:04}-{}.ko", module.name);
+            let content = Entry::Text(module.content.clone(), 0o600);
+            self.add(Path::new(&name), content);
+        }
     }
 
     /// Sets the command to run, variables for it, and the end mark of this run's streams.

@@ -3,8 +3,9 @@
 //!
 //! Packages of a kernel changed shape over time: up to 6.18 `linux-image-<release>` holds
 //! the image; later it is only a name for `linux-binary-<release>` (the image) and, from 7.2
-//! on, `linux-base-<release>` (its configuration). Modules are not needed: what the guest
-//! uses is built in.
+//! on, `linux-base-<release>` (its configuration). Modules are beside the image first, later in
+//! `linux-modules-<release>`; they are fetched for who asks for them only: what the guest itself
+//! needs is built in.
 
 use super::{Error, version};
 use serde::{Deserialize, Serialize};
@@ -74,6 +75,8 @@ pub struct Offer {
     pub suite: String,
     /// What to download; the first holds the image.
     pub packages: Vec<Package>,
+    /// What holds its modules; empty when the suite has dropped it.
+    pub modules: Vec<Package>,
 }
 
 impl Offer {
@@ -137,9 +140,9 @@ fn offers_of_suite(suite: &str, text: &str) -> Vec<Offer> {
     releases
         .filter_map(|release| {
             let package = |kind: &str| packages.get(format!("linux-{kind}-{release}").as_str());
-            let (image, configuration) = match package("binary") {
-                Some(binary) => (binary, package("base")),
-                None => (package("image")?, None),
+            let (image, configuration, modules) = match package("binary") {
+                Some(binary) => (binary, package("base"), package("modules")),
+                None => (package("image")?, None, package("image")),
             };
             Some(Offer {
                 release: release.to_owned(),
@@ -150,6 +153,7 @@ fn offers_of_suite(suite: &str, text: &str) -> Vec<Offer> {
                     .flatten()
                     .cloned()
                     .collect(),
+                modules: modules.into_iter().cloned().collect(),
             })
         })
         .collect()
@@ -159,9 +163,13 @@ fn offers_of_suite(suite: &str, text: &str) -> Vec<Offer> {
 fn kernel_package(stanza: &str) -> Option<Package> {
     let name = field(stanza, "Package")?;
     // linux-image-amd64 and its like are names for the newest; releases start with a digit.
-    ["linux-image-", "linux-binary-", "linux-base-"]
+    ["image", "binary", "base", "modules"]
         .iter()
-        .find_map(|prefix| name.strip_prefix(prefix))
+        .find_map(|kind| {
+            name.strip_prefix("linux-")?
+                .strip_prefix(kind)?
+                .strip_prefix('-')
+        })
         .filter(|release| release.starts_with(|letter: char| letter.is_ascii_digit()))?;
     Some(Package {
         name: name.to_owned(),
@@ -203,6 +211,7 @@ mod tests {
             stanza("linux-base-7.2.13+deb14-rt-amd64", "7.2.13-1"),
             stanza("linux-binary-7.2.13+deb14-rt-amd64", "7.2.13-1"),
             stanza("linux-image-7.2.13+deb14-rt-amd64", "7.2.13-1"),
+            stanza("linux-modules-7.2.13+deb14-rt-amd64", "7.2.13-1"),
             stanza("linux-image-6.18.5+deb13-amd64", "6.18.5-2"),
         ];
         vec![
@@ -230,8 +239,20 @@ mod tests {
 
     #[test]
     fn each_shape_of_packages_is_understood() {
-        let names: Vec<Vec<String>> = offers(&lists())
-            .unwrap()
+        let offers = offers(&lists()).unwrap();
+        let modules: Vec<Option<&str>> = offers
+            .iter()
+            .map(|offer| offer.modules.first().map(|one| one.name.as_str()))
+            .collect();
+        assert_eq!(
+            modules,
+            [
+                Some("linux-image-6.18.5+deb13-amd64"),
+                None,
+                Some("linux-modules-7.2.13+deb14-rt-amd64"),
+            ]
+        );
+        let names: Vec<Vec<String>> = offers
             .into_iter()
             .map(|offer| offer.packages.into_iter().map(|one| one.name).collect())
             .collect();

@@ -6,7 +6,7 @@
 
 use super::apt::{self, Apt};
 use super::cache::{Cache, Lock};
-use super::index::{self, Flavour, Index, Offer};
+use super::index::{self, Flavour, Index, Offer, Package};
 use super::package::{self, Facts};
 use super::progress::Progress;
 use super::{Error, version};
@@ -276,7 +276,26 @@ impl Kernels {
         })
     }
 
-    fn lock(&self, progress: &mut dyn Progress) -> Result<Lock, Error> {
+    /// What holds the modules of a cached kernel, and the mirror that has it; nothing when the
+    /// suites have dropped it.
+    pub(super) fn modules_of(
+        &self,
+        kernel: &Facts,
+        progress: &mut dyn Progress,
+    ) -> Result<(Vec<Package>, String), Error> {
+        let index = self.index(INDEX_AGE_MAX, progress)?;
+        let same =
+            |offer: &Offer| offer.release == kernel.release && offer.version() == kernel.version;
+        let offer = index.offers.into_iter().find(same);
+        let packages = offer.map_or_else(Vec::new, |offer| offer.modules);
+        Ok((packages, index.mirror))
+    }
+
+    pub(super) fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    pub(super) fn lock(&self, progress: &mut dyn Progress) -> Result<Lock, Error> {
         self.cache
             .lock(|| progress.note("waiting for another artis that is fetching a kernel"))
     }
@@ -333,7 +352,6 @@ fn now_s() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::index::Package;
     use crate::lab::progress::Silent;
 
     fn kernel(cache: &Cache, release: &str, flavour: Flavour, version: &str) {
@@ -370,6 +388,7 @@ mod tests {
                 size_bytes: 1,
                 sha256: String::new(),
             }],
+            modules: Vec::new(),
         };
         let index = Index {
             refreshed_s: now_s() - age_s,

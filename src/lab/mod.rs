@@ -19,6 +19,7 @@ pub mod error;
 pub mod image;
 pub mod index;
 pub mod kernel;
+pub mod modules;
 pub mod output;
 pub mod package;
 pub mod progress;

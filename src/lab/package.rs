@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// Drivers the guest needs before any module could be loaded.
@@ -21,6 +21,9 @@ const NEEDED: [&str; 3] = [
     "CONFIG_VIRTIO_CONSOLE",
     "CONFIG_SERIAL_8250_CONSOLE",
 ];
+
+/// The name under which a file of a package is kept, by its path there; none for those that are not.
+pub(super) type Place<'a> = &'a dyn Fn(&Path) -> Option<PathBuf>;
 
 /// What is known about a fetched kernel; `kernel.json` beside it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,20 +58,46 @@ pub fn download(
     folder: &Path,
     progress: &mut dyn Progress,
 ) -> Result<(), Error> {
-    let packages = folder.join("packages");
-    fs::create_dir(&packages).map_err(Error::io("create", &packages))?;
-    Apt::new(cache, SUITES)?.download(mirror, offer, &packages, progress)?;
-    for entry in fs::read_dir(&packages).map_err(Error::io("read", &packages))? {
-        let file = entry.map_err(Error::io("read", &packages))?.path();
-        if file.extension() == Some(OsStr::new("deb")) {
-            unpack(&file, &offer.release, folder)?;
-        }
-    }
-    fs::remove_dir_all(&packages).map_err(Error::io("remove", &packages))
+    let place = |path: &Path| place_of(path, &offer.release).map(PathBuf::from);
+    let what = &offer.release;
+    download_files(
+        cache,
+        mirror,
+        what,
+        &offer.packages,
+        folder,
+        &place,
+        progress,
+    )
 }
 
-/// Takes the image and the configuration out of a Debian package.
-fn unpack(package: &Path, release: &str, folder: &Path) -> Result<(), Error> {
+/// Fetches `packages`, which are `what`, and keeps those of their files that `place` gives a name
+/// below `folder`.
+///
+/// The caller holds the cache's lock.
+pub(super) fn download_files(
+    cache: &Cache,
+    mirror: &str,
+    what: &str,
+    packages: &[Package],
+    folder: &Path,
+    place: Place<'_>,
+    progress: &mut dyn Progress,
+) -> Result<(), Error> {
+    let archives = folder.join("packages");
+    fs::create_dir(&archives).map_err(Error::io("create", &archives))?;
+    Apt::new(cache, SUITES)?.download(mirror, what, packages, &archives, progress)?;
+    for entry in fs::read_dir(&archives).map_err(Error::io("read", &archives))? {
+        let file = entry.map_err(Error::io("read", &archives))?.path();
+        if file.extension() == Some(OsStr::new("deb")) {
+            unpack(&file, place, folder)?;
+        }
+    }
+    fs::remove_dir_all(&archives).map_err(Error::io("remove", &archives))
+}
+
+/// Takes the wanted files out of a Debian package.
+fn unpack(package: &Path, place: Place<'_>, folder: &Path) -> Result<(), Error> {
     let mut dpkg = Command::new(tool::find("dpkg-deb", "dpkg")?);
     let mut child = dpkg
         .arg("--fsys-tarfile")
@@ -78,7 +107,7 @@ fn unpack(package: &Path, release: &str, folder: &Path) -> Result<(), Error> {
         .spawn()
         .map_err(Error::io("unpack", package))?;
     let kept = match child.stdout.take() {
-        Some(pipe) => keep(pipe, release, folder),
+        Some(pipe) => keep(pipe, place, folder),
         None => Ok(()),
     };
     let ended = child
@@ -94,12 +123,12 @@ fn unpack(package: &Path, release: &str, folder: &Path) -> Result<(), Error> {
 }
 
 /// Copies the wanted files of an archive into `folder`.
-fn keep(archive: impl Read, release: &str, folder: &Path) -> std::io::Result<()> {
+fn keep(archive: impl Read, place: Place<'_>, folder: &Path) -> std::io::Result<()> {
     let mut archive = tar::Archive::new(archive);
     for entry in archive.entries()? {
         let mut entry = entry?;
-        let place = place_of(&entry.path()?, release);
-        if let Some(name) = place {
+        let name = place(&entry.path()?);
+        if let Some(name) = name {
             std::io::copy(&mut entry, &mut fs::File::create(folder.join(name))?)?;
         }
     }
@@ -186,6 +215,7 @@ mod tests {
             flavour: Flavour::Normal,
             suite: "sid".to_owned(),
             packages: Vec::new(),
+            modules: Vec::new(),
         };
         let facts = || facts(&offer, "http://mirror.example/debian", folder.path());
         assert!(matches!(facts(), Err(Error::NoImage { .. })));

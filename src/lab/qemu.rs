@@ -7,6 +7,7 @@
 use super::emulator::{Emulator, Wanted};
 use super::image::{GuestFile, Image};
 use super::kernel::Kernel;
+use super::modules::Module;
 use super::output::{self, Unpacked};
 use super::progress::Progress;
 use super::protocol;
@@ -72,6 +73,8 @@ pub struct Machine {
     pub timeout: Option<Duration>,
     /// Files to put into the guest.
     pub files: Vec<GuestFile>,
+    /// Kernel modules to load before the command, in this order.
+    pub modules: Vec<Module>,
     /// Host folder for the files the command writes, the console and the record.
     pub output: PathBuf,
     /// A signal number put here ends the machine; 0 does not.
@@ -110,6 +113,7 @@ impl Machine {
             append: String::new(),
             timeout: None,
             files: Vec::new(),
+            modules: Vec::new(),
             output,
             stop: Arc::default(),
         })
@@ -195,6 +199,7 @@ impl Machine {
         for file in &self.files {
             image.copy(&file.host, &file.guest)?;
         }
+        image.add_modules(&self.modules);
         let variables = [
             ("ARTIS_LAB", "qemu"),
             ("ARTIS_LAB_KERNEL", &self.kernel.facts.release),
@@ -320,6 +325,7 @@ impl Machine {
             arguments: self.arguments(),
             cpus: self.cpus,
             memory_mib: self.memory_mib,
+            modules: self.modules.iter().map(|one| one.name.clone()).collect(),
             command: command
                 .iter()
                 .map(|word| word.to_string_lossy().into_owned())

@@ -52,6 +52,8 @@ pub struct Record {
     pub cpus: u32,
     /// Memory of the guest, MiB.
     pub memory_mib: u32,
+    /// Kernel modules that were loaded before the command, in this order.
+    pub modules: Vec<String>,
     /// The command, word by word.
     pub command: Vec<String>,
     /// How it ended.
