@@ -9,7 +9,7 @@ mod common;
 use common::{probe, skipped};
 use std::process::{Command, Output};
 
-const TIMES: u64 = 500;
+const TIMES: u64 = 200;
 /// A thread that is kept from the CPU may ask for a time that has passed: no timer is started then.
 const TOLD_MIN: u64 = TIMES * 99 / 100;
 

@@ -7,9 +7,11 @@
 //! time. The first part is the kernel latency of Piel and others (section 3.1), the whole is their
 //! user latency. Needs a kernel with BTF, and no tracer.
 
+use crate::machine::Root;
+use crate::machine::privilege::{Capability, Privilege};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
-use libbpf_rs::{ErrorKind, Link, MapCore, MapFlags, MapHandle};
+use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 use nix::sys::mman::{MapFlags as Mmap, ProtFlags, mmap, munmap};
 use nix::unistd::Pid;
 use skeleton::SplitSkelBuilder;
@@ -42,13 +44,17 @@ pub enum Error {
          those in this pid namespace; run artis on the host"
     )]
     PidNamespace,
+    /// Not allowed to trace the kernel.
+    #[error(
+        "kernel and user latency cannot be told apart: BPF tracing is not permitted; run as root, \
+         or with the capabilities CAP_BPF and CAP_PERFMON"
+    )]
+    Privilege,
     /// The kernel or libbpf refused something.
-    #[error("kernel and user latency cannot be told apart: cannot {doing}{hint}")]
+    #[error("kernel and user latency cannot be told apart: cannot {doing}")]
     Bpf {
         /// What failed.
         doing: &'static str,
-        /// What to do about it, or nothing.
-        hint: &'static str,
         /// What libbpf says.
         source: libbpf_rs::Error,
     },
@@ -59,19 +65,7 @@ pub enum Error {
 
 impl Error {
     fn bpf(doing: &'static str) -> impl FnOnce(libbpf_rs::Error) -> Self {
-        move |source| {
-            let hint = match source.kind() {
-                ErrorKind::PermissionDenied => {
-                    "; run as root, or with the capabilities CAP_BPF and CAP_PERFMON"
-                }
-                _ => "",
-            };
-            Self::Bpf {
-                doing,
-                hint,
-                source,
-            }
-        }
+        move |source| Self::Bpf { doing, source }
     }
 }
 
@@ -105,6 +99,11 @@ impl Split {
         let namespace = std::fs::read_link("/proc/self/ns/pid");
         if namespace.is_ok_and(|name| name.as_os_str() != INITIAL_PID_NAMESPACE) {
             return Err(Error::PidNamespace);
+        }
+        // Asked here, because libbpf would speak of it on standard error.
+        let privilege = Privilege::of_self(&Root::default());
+        if privilege.is_ok_and(|privilege| !may_trace(&privilege)) {
+            return Err(Error::Privilege);
         }
         Btf::from_vmlinux().map_err(Error::NoBtf)?;
         let mut storage = MaybeUninit::uninit();
@@ -152,6 +151,13 @@ impl Split {
             wakeups_seen: self.shared.slots.read(index).wakeups,
         })
     }
+}
+
+/// May this process load BPF programs that trace the kernel?
+fn may_trace(privilege: &Privilege) -> bool {
+    let has = |capability| privilege.has(capability);
+    let named = has(Capability::Bpf) && has(Capability::Perfmon);
+    privilege.initial_user_namespace && (named || has(Capability::SysAdmin))
 }
 
 /// One thread's way to its own slot.
@@ -250,5 +256,24 @@ impl Drop for Slots {
     fn drop(&mut self) {
         // SAFETY: our own mapping; readers hold its owner. Failing leaves it mapped: harmless.
         let _ = unsafe { munmap(self.start, self.bytes.get()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tracing_takes_root_or_two_capabilities() {
+        let mut privilege = Privilege::of_self(&Root::default()).unwrap();
+        let mut may = |capabilities: &[Capability], initial_user_namespace| {
+            privilege.capabilities = capabilities.iter().map(|&one| 1 << one as u32).sum();
+            privilege.initial_user_namespace = initial_user_namespace;
+            may_trace(&privilege)
+        };
+        assert!(may(&[Capability::Bpf, Capability::Perfmon], true));
+        assert!(may(&[Capability::SysAdmin], true));
+        assert!(!may(&[Capability::Bpf], true));
+        assert!(!may(&[Capability::SysAdmin], false));
     }
 }
