@@ -55,6 +55,30 @@ pub fn live_line() -> ProgressBar {
     bar
 }
 
+/// One line about a measurement that goes on; nothing where stderr is no terminal.
+pub struct LiveLine(Option<ProgressBar>);
+
+impl LiveLine {
+    pub fn new() -> Self {
+        Self(std::io::stderr().is_terminal().then(live_line))
+    }
+
+    /// Shows what `text` says, which is only asked when somebody can see it.
+    pub fn show(&self, text: impl FnOnce() -> String) {
+        if let Some(bar) = &self.0 {
+            bar.set_message(text());
+        }
+    }
+}
+
+impl Drop for LiveLine {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,8 +7,11 @@
 
 pub mod audit;
 pub mod clock;
+pub mod crew;
 pub mod dma_latency;
+pub mod exec;
 pub mod host;
 pub mod latency;
 pub mod memory;
+pub mod routine;
 pub mod thread;

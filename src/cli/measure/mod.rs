@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis measure`: one file a quantity, and what they share ([`session`]).
 
+mod cpus;
+mod exec;
+mod ideal;
 mod latency;
 mod session;
 mod warnings;
@@ -16,10 +19,12 @@ pub struct Args {
 #[derive(clap::Subcommand)]
 enum Command {
     Latency(latency::Args),
+    Exec(exec::Args),
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Latency(args) => latency::run(args),
+        Command::Exec(args) => exec::run(args),
     }
 }

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The time of a piece of work without load, which measured times are compared with, and when to
+//! doubt it.
+
+use crate::measure::clock::now_ns;
+use crate::result::{Distribution, Warning};
+
+/// A piece of work should be this many times longer than reading the clock.
+const CLOCK_READS: f64 = 100.0;
+/// Measured times below the shortest one without load: this part of it is the clock's grain.
+const GRAIN: f64 = 0.001;
+
+/// The shortest of these times.
+pub(super) fn shortest_ns(times: &Distribution) -> u64 {
+    times
+        .moments()
+        .map_or(0, |moments| moments.min.unsigned_abs())
+}
+
+/// What speaks against comparing `loaded` with the shortest time of the unloaded run.
+pub(super) fn doubts(ideal_ns: u64, loaded: &[&Distribution]) -> Vec<Warning> {
+    judge(
+        ideal_ns,
+        loaded.iter().map(|times| shortest_ns(times)).min(),
+        clock_read_ns(),
+    )
+}
+
+fn judge(ideal_ns: u64, fastest_ns: Option<u64>, clock_read_ns: f64) -> Vec<Warning> {
+    let mut found = Vec::new();
+    let ideal = ideal_ns as f64;
+    if let Some(fastest_ns) = fastest_ns.filter(|ns| (*ns as f64) < ideal * (1.0 - GRAIN)) {
+        found.push(Warning {
+            id: "unloaded_run".to_owned(),
+            seen: format!(
+                "the work took {:.3} us at least in the run without load, and only {:.3} us once in \
+                 the measurement",
+                ideal / 1000.0,
+                fastest_ns as f64 / 1000.0
+            ),
+            why: "the reference is not the shortest possible time, so the excess is told too small"
+                .to_owned(),
+            mend: Some("measure it for longer with --unloaded, on an idle machine".to_owned()),
+        });
+    }
+    if ideal < clock_read_ns * CLOCK_READS {
+        found.push(Warning {
+            id: "short_work".to_owned(),
+            seen: format!(
+                "the work takes {:.3} us, and reading the clock {clock_read_ns:.0} ns",
+                ideal / 1000.0
+            ),
+            why: "reading the clock is more than 1 % of each sample".to_owned(),
+            mend: Some("give it more work with --count".to_owned()),
+        });
+    }
+    found
+}
+
+/// What reading the clock costs here.
+fn clock_read_ns() -> f64 {
+    const READS: u32 = 1000;
+    let began_ns = now_ns();
+    let mut now = began_ns;
+    for _ in 0..READS {
+        now = now_ns();
+    }
+    (now - began_ns) as f64 / f64::from(READS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_that_was_beaten_and_work_too_short_are_told() {
+        let ids = |ideal_ns, fastest_ns| {
+            let found = judge(ideal_ns, fastest_ns, 30.0);
+            found
+                .into_iter()
+                .map(|warning| warning.id)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(ids(1_000_000, Some(999_500)), [""; 0]);
+        assert_eq!(ids(1_000_000, Some(998_000)), ["unloaded_run"]);
+        assert_eq!(ids(2000, None), ["short_work"]);
+        assert!(clock_read_ns() > 0.0);
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Measuring threads that begin together, or not at all.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc;
+use std::thread::ScopedJoinHandle;
+
+/// A thread could not be started.
+#[derive(Debug, thiserror::Error)]
+#[error("could not start a measuring thread; raise the limit of threads (ulimit -u)")]
+pub struct SpawnError(#[source] std::io::Error);
+
+/// What the threads wait for.
+const WAIT: u8 = 0;
+const BEGIN: u8 = 1;
+const ABANDON: u8 = 2;
+
+/// Starts `count` threads. Each prepares itself, and when all have, each does its `work`; what
+/// it prepared never leaves its thread. The caller waits in `meanwhile`, which is told how to
+/// see whether all have finished, and gets their results in order.
+///
+/// # Errors
+/// The first failure of `prepare`, or that a thread cannot be started; then none has worked.
+pub fn run<P, T, E>(
+    count: usize,
+    prepare: impl Fn(usize) -> Result<P, E> + Sync,
+    work: impl Fn(usize, P) -> T + Sync,
+    meanwhile: impl FnOnce(&dyn Fn() -> bool),
+) -> Result<Vec<T>, E>
+where
+    T: Send,
+    E: Send + From<SpawnError>,
+{
+    let start = AtomicU8::new(WAIT);
+    std::thread::scope(|scope| {
+        let (ready, readiness) = mpsc::channel();
+        let mut threads = Vec::new();
+        let mut refused = None;
+        for index in 0..count {
+            let (ready, start, prepare, work) = (ready.clone(), &start, &prepare, &work);
+            let body = move || {
+                let prepared = match prepare(index) {
+                    Ok(prepared) => prepared,
+                    Err(error) => {
+                        // Nobody listens any more when another thread was refused first.
+                        let _ = ready.send(Err(error));
+                        return None;
+                    }
+                };
+                let _ = ready.send(Ok(()));
+                while start.load(Ordering::Acquire) == WAIT {
+                    std::thread::park();
+                }
+                (start.load(Ordering::Acquire) == BEGIN).then(|| work(index, prepared))
+            };
+            let builder = std::thread::Builder::new().name(format!("artis-measure-{index}"));
+            match builder.spawn_scoped(scope, body) {
+                Ok(thread) => threads.push(thread),
+                Err(error) => {
+                    refused = Some(E::from(SpawnError(error)));
+                    break;
+                }
+            }
+        }
+        drop(ready);
+        // Fewer answers than threads when one panicked: then it is joined below.
+        let refused =
+            refused.or_else(|| readiness.iter().take(threads.len()).find_map(Result::err));
+        start.store(
+            if refused.is_some() { ABANDON } else { BEGIN },
+            Ordering::Release,
+        );
+        threads.iter().for_each(|thread| thread.thread().unpark());
+        if let Some(error) = refused {
+            return Err(error);
+        }
+        meanwhile(&|| threads.iter().all(ScopedJoinHandle::is_finished));
+        Ok(threads.into_iter().filter_map(join).collect())
+    })
+}
+
+fn join<T>(thread: ScopedJoinHandle<Option<T>>) -> Option<T> {
+    thread
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    #[derive(Debug)]
+    struct Refused(usize);
+
+    impl From<SpawnError> for Refused {
+        fn from(_: SpawnError) -> Self {
+            Self(usize::MAX)
+        }
+    }
+
+    #[test]
+    fn results_come_in_order() {
+        let looked = AtomicUsize::new(0);
+        let results: Result<Vec<usize>, Refused> = run(
+            4,
+            |index| Ok(index * 10),
+            |index, prepared| index + prepared,
+            |_| {
+                looked.fetch_add(1, Ordering::Relaxed);
+            },
+        );
+        assert_eq!(results.unwrap(), [0, 11, 22, 33]);
+        assert_eq!(looked.into_inner(), 1);
+    }
+
+    #[test]
+    fn one_refusal_lets_nobody_begin() {
+        let worked = AtomicUsize::new(0);
+        let results = run(
+            4,
+            |index| {
+                if index == 2 {
+                    Err(Refused(index))
+                } else {
+                    Ok(())
+                }
+            },
+            |_, ()| worked.fetch_add(1, Ordering::Relaxed),
+            |_| unreachable!("nobody has begun"),
+        );
+        assert_eq!(results.unwrap_err().0, 2);
+        assert_eq!(worked.into_inner(), 0);
+    }
+}

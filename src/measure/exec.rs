@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Execution-time variation: how long a fixed piece of work takes, over and over.
+//!
+//! One thread on one CPU. What the work takes in an unloaded run at least is the time that every
+//! other one is compared with. Source: piel-artis, section 3.2.
+//!
+//! The thread rests for a tenth of the time. Without that it would run into the kernel's own
+//! protection against real-time tasks that never sleep (RT throttling, deadline servers: both give
+//! 5 % of the time to others), and would measure that; and the machine could not be used meanwhile.
+//! The rests stand between samples and in none of them.
+
+use super::clock::{SECOND_NS, difference_ns, now_ns};
+use super::crew::{self, SpawnError};
+use super::routine::Work;
+use super::thread::{self, Policy};
+use crate::result::Distribution;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Work between two rests: long enough that few samples begin just after one, short against the
+/// second over which the kernel counts.
+const STRETCH_NS: u64 = 10_000_000;
+/// The rest, as a part of the work before it.
+const REST_DIVISOR: u64 = 9;
+/// How often the caller looks at the thread.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What is measured, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    pub work: &'a Work,
+    pub cpu: u32,
+    pub policy: Policy,
+    pub duration: Duration,
+    /// The shortest time of an unloaded run; none while that run is made.
+    pub t_min_ns: Option<u64>,
+}
+
+/// What a run gave.
+#[derive(Clone, Debug)]
+pub struct Samples {
+    /// Of each sample, nanoseconds.
+    pub time: Distribution,
+    /// The same less Tmin; empty without one. Kept apart because a histogram is exact to a part of
+    /// its values, and here the part that matters is small.
+    pub excess: Distribution,
+    /// When the longest was, seconds after the start.
+    pub max_at_s: f64,
+    /// How long was measured, seconds.
+    pub seconds: f64,
+}
+
+/// What the running thread shows.
+#[derive(Debug, Default)]
+pub struct Live {
+    count: AtomicU64,
+    max_ns: AtomicU64,
+}
+
+impl Live {
+    /// Samples so far.
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// The longest so far, nanoseconds.
+    pub fn max_ns(&self) -> u64 {
+        self.max_ns.load(Ordering::Relaxed)
+    }
+}
+
+/// Why it could not be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Thread(#[from] thread::Error),
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+}
+
+/// Measures until the duration is over or `stop` is not 0: one sample at least. `look` is called
+/// ten times a second.
+///
+/// # Errors
+/// When the thread cannot be started, bound or given its policy.
+pub fn measure(
+    plan: &Plan,
+    stop: &AtomicUsize,
+    look: &mut dyn FnMut(&Live),
+) -> Result<Samples, Error> {
+    let live = Live::default();
+    let mut samples = crew::run(
+        1,
+        |_| -> Result<Samples, Error> {
+            thread::settle(Some(plan.cpu), plan.policy)?;
+            let samples = Samples {
+                time: Distribution::prefaulted(false),
+                excess: Distribution::prefaulted(true),
+                max_at_s: 0.0,
+                seconds: 0.0,
+            };
+            // Once for the caches and what predicts branches.
+            plan.work.run();
+            Ok(samples)
+        },
+        |_, samples| sample(plan, samples, &live, stop),
+        |finished| {
+            while !finished() {
+                std::thread::sleep(LOOK.min(plan.duration));
+                look(&live);
+            }
+        },
+    )?;
+    Ok(samples.remove(0))
+}
+
+fn sample(plan: &Plan, mut samples: Samples, live: &Live, stop: &AtomicUsize) -> Samples {
+    let began_ns = now_ns();
+    let duration_ns = u64::try_from(plan.duration.as_nanos()).unwrap_or(u64::MAX);
+    let end_ns = began_ns.saturating_add(duration_ns);
+    let seconds = |at_ns: u64| (at_ns - began_ns) as f64 / SECOND_NS as f64;
+    let mut unrested_ns = 0;
+    loop {
+        let start_ns = now_ns();
+        plan.work.run();
+        let finished_ns = now_ns();
+        let took_ns = finished_ns - start_ns;
+        if samples.time.record(difference_ns(finished_ns, start_ns)) {
+            samples.max_at_s = seconds(start_ns);
+            live.max_ns.store(took_ns, Ordering::Relaxed);
+        }
+        if let Some(t_min_ns) = plan.t_min_ns {
+            samples.excess.record(difference_ns(took_ns, t_min_ns));
+        }
+        live.count.store(samples.time.count(), Ordering::Relaxed);
+        if finished_ns >= end_ns || stop.load(Ordering::Relaxed) != 0 {
+            samples.seconds = seconds(finished_ns);
+            return samples;
+        }
+        unrested_ns += took_ns;
+        if unrested_ns >= STRETCH_NS {
+            std::thread::sleep(Duration::from_nanos(unrested_ns / REST_DIVISOR));
+            unrested_ns = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::routine::Routine;
+    use super::*;
+    use crate::task::syscall::affinity;
+
+    fn run(work: &Work, t_min_ns: Option<u64>, stop: usize) -> Samples {
+        let plan = Plan {
+            work,
+            cpu: affinity(0).unwrap().last().unwrap(),
+            policy: Policy::Normal,
+            duration: Duration::from_millis(40),
+            t_min_ns,
+        };
+        measure(&plan, &AtomicUsize::new(stop), &mut |_| ()).unwrap()
+    }
+
+    #[test]
+    fn excess_is_the_time_above_the_shortest() {
+        let work = Work::new(Routine::Integer, 10_000);
+        let unloaded = run(&work, None, 0);
+        assert_eq!(unloaded.excess.count(), 0);
+        let t_min_ns = unloaded.time.moments().unwrap().min;
+        assert!(t_min_ns > 0 && unloaded.seconds >= 0.04);
+        let samples = run(&work, Some(t_min_ns.unsigned_abs()), 0);
+        let (time, excess) = (
+            samples.time.moments().unwrap(),
+            samples.excess.moments().unwrap(),
+        );
+        assert_eq!(time.count, excess.count);
+        assert_eq!(time.max - t_min_ns, excess.max);
+        assert_eq!(time.min - t_min_ns, excess.min);
+        assert!(samples.max_at_s <= samples.seconds);
+    }
+
+    #[test]
+    fn a_stop_ends_it_after_the_sample() {
+        let samples = run(&Work::new(Routine::Float, 1000), None, 2);
+        assert_eq!(samples.time.count(), 1);
+    }
+}
