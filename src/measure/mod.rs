@@ -11,6 +11,7 @@ pub mod crew;
 pub mod dma_latency;
 pub mod exec;
 pub mod host;
+pub mod jitter;
 pub mod latency;
 pub mod memory;
 pub mod routine;

@@ -3,8 +3,9 @@
 
 mod cpus;
 mod exec;
-mod ideal;
+mod jitter;
 mod latency;
+mod piece;
 mod session;
 mod warnings;
 
@@ -20,11 +21,13 @@ pub struct Args {
 enum Command {
     Latency(latency::Args),
     Exec(exec::Args),
+    Jitter(jitter::Args),
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Latency(args) => latency::run(args),
         Command::Exec(args) => exec::run(args),
+        Command::Jitter(args) => jitter::run(args),
     }
 }

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `artis measure jitter`: what the system costs threads that compute equal pieces and wait for
+//! each other.
+
+use super::exec::under_load;
+use super::session::{Common, Session};
+use super::{cpus, piece, warnings};
+use crate::cli::duration;
+use crate::machine::{CpuList, Root};
+use crate::measure::audit::{self, Audit};
+use crate::measure::dma_latency::DmaLatency;
+use crate::measure::jitter::{self, Plan, Samples};
+use crate::measure::memory;
+use crate::measure::routine::Routine;
+use crate::measure::thread::Policy;
+use crate::result::{Distribution, Document, Kind, Series, Unit};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+/// Measure the OS noise of barrier-based computing
+///
+/// Threads compute equal pieces and meet at a barrier, round after round; all wait for whoever was
+/// disturbed. Told are the time lost against the ideal, where every piece takes as long as its
+/// shortest did before any load, the noise of each thread, and who was the slowest how often. A
+/// normal policy by default, as such programs have; with a priority the threads rest for a tenth of
+/// the time, so that the machine goes on.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  artis measure jitter -a 0-3 -D 1m --json jitter.json")]
+pub struct Args {
+    /// CPUs, one thread on each [default: all that are allowed]
+    #[arg(short = 'a', long, value_name = "LIST")]
+    cpus: Option<CpuList>,
+    /// SCHED_FIFO priority of the threads, 1 to 99; 0 is the normal policy
+    #[arg(short, long, value_name = "PRIO", default_value_t = 0)]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..=99))]
+    priority: u8,
+    /// Kind of work: integer or float (divisions), memory (loads), syscall
+    #[arg(long, value_enum, default_value_t = Routine::Integer, hide_possible_values = true)]
+    routine: Routine,
+    /// Steps in a piece of work [default: 100000; 10000 of memory and syscall]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    count: Option<u32>,
+    /// How long: seconds, or with a unit: 90s, 5m, 12h, 1d
+    #[arg(short = 'D', long, value_name = "TIME", default_value = "10s", value_parser = duration::parse)]
+    duration: Duration,
+    /// How long the run for the ideal is, before any load
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration::parse)]
+    unloaded: Duration,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What the result calls the measured quantities.
+const ROUND: &str = "round";
+const LOST: &str = "lost";
+const NOISE: &str = "noise";
+const SLOWEST: &str = "slowest";
+const UNLOADED: &str = "piece_unloaded";
+
+/// Programs of this kind synchronise about every millisecond at the finest.
+const PIECE_OF_EXEC: u32 = 10;
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let root = Root::default();
+    let chosen = cpus::resolve(args.cpus.as_ref())?;
+    let policy = Policy::from_priority(args.priority);
+    let default = args.routine.default_count() / PIECE_OF_EXEC;
+    let mut plan = Plan {
+        cpus: chosen.iter().collect(),
+        policy,
+        routine: args.routine,
+        count: piece::count(args.routine, args.count, default)?,
+        duration: args.unloaded,
+        ideal_ns: Vec::new(),
+    };
+    // Before the threads' memory is made: it is then brought in and locked as it comes.
+    let locked = memory::lock_and_prefault();
+    // Threads that only compute never let their CPUs idle.
+    let sleeps = policy != Policy::Normal;
+    let awake = sleeps.then(|| DmaLatency::hold(&root, 0));
+    let held = matches!(awake, Some(Ok(_)));
+    if held {
+        eprintln!("artis: holding /dev/cpu_dma_latency at 0 us: no CPU idles deeply meanwhile");
+    }
+    // Nothing is lost yet when a signal ends this run, so it just does.
+    let unloaded = jitter::measure(&plan, &AtomicUsize::new(0))?;
+    plan.ideal_ns = unloaded.pieces.iter().map(piece::shortest_ns).collect();
+    plan.duration = args.duration;
+
+    let session = Session::begin(&args.common, args.settings(&chosen, plan.count))?;
+    let audit = Audit::before(
+        &root,
+        &audit::Plan {
+            cpus: chosen.clone(),
+            policy,
+            wants_real_time: false,
+            memory_locked: locked.is_ok(),
+            dma_latency_held: held,
+            sleeps,
+        },
+    );
+    warnings::print(audit.found());
+    let known = audit.found().len();
+    let loaded = jitter::measure(&plan, &session.stop_flag())?;
+    let (document, table_wanted) = session.finish(|document| {
+        document.seconds = Some(loaded.rounds.seconds);
+        document.audit = audit.after(&root, &samples(&loaded));
+        document.audit.extend(doubts(&plan, &loaded));
+        document.series = series(&plan, &unloaded, &loaded);
+    })?;
+    warnings::print(&document.audit[known..]);
+    if table_wanted {
+        print!("{}", table(&document, &plan, &chosen));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Args {
+    /// What the result says of the options.
+    fn settings(&self, cpus: &CpuList, count: u32) -> BTreeMap<String, Value> {
+        BTreeMap::from(
+            [
+                ("cpus", json!(cpus)),
+                ("priority", json!(self.priority)),
+                ("routine", json!(self.routine.name())),
+                ("count", json!(count)),
+                ("duration_s", json!(self.duration.as_secs_f64())),
+                ("unloaded_s", json!(self.unloaded.as_secs_f64())),
+            ]
+            .map(|(key, value)| (key.to_owned(), value)),
+        )
+    }
+}
+
+fn samples(loaded: &Samples) -> [audit::Samples<'static>; 1] {
+    [audit::Samples {
+        series: ROUND,
+        count: loaded.rounds.time.count(),
+    }]
+}
+
+/// Doubts about the ideal of the thread that was furthest below its own.
+fn doubts(plan: &Plan, loaded: &Samples) -> Vec<crate::result::Warning> {
+    let least_ns = |noise: &Distribution| noise.moments().map_or(0, |moments| moments.min);
+    let below = plan
+        .ideal_ns
+        .iter()
+        .zip(&loaded.pieces)
+        .map(|(ideal_ns, noise)| (*ideal_ns, least_ns(noise)))
+        .min_by_key(|(_, least_ns)| *least_ns);
+    below.map_or_else(Vec::new, |(ideal_ns, least_ns)| {
+        piece::doubts(ideal_ns, ideal_ns.saturating_add_signed(least_ns))
+    })
+}
+
+fn series(plan: &Plan, unloaded: &Samples, loaded: &Samples) -> Vec<Series> {
+    let whole = |name, kind, values: &Distribution| {
+        Series::new(name, kind, Unit::Nanoseconds, values.clone())
+    };
+    let mut all = vec![
+        Series {
+            max_at_s: Some(loaded.rounds.max_at_s),
+            ..whole(ROUND, Kind::Duration, &loaded.rounds.time)
+        },
+        whole(LOST, Kind::Noise, &loaded.rounds.lost),
+    ];
+    for (index, cpu) in plan.cpus.iter().enumerate() {
+        let of_thread = |series| Series {
+            cpu: Some(*cpu),
+            thread: u32::try_from(index).ok(),
+            ..series
+        };
+        let mut slowest = Distribution::new();
+        slowest.record(loaded.rounds.slowest[index].cast_signed());
+        all.push(of_thread(whole(NOISE, Kind::Noise, &loaded.pieces[index])));
+        all.push(of_thread(Series::new(
+            SLOWEST,
+            Kind::Count,
+            Unit::Count,
+            slowest,
+        )));
+        all.push(of_thread(whole(
+            UNLOADED,
+            Kind::ExecutionTime,
+            &unloaded.pieces[index],
+        )));
+    }
+    all
+}
+
+fn us(ns: f64) -> f64 {
+    ns / 1000.0
+}
+
+/// The result for people.
+fn table(document: &Document, plan: &Plan, cpus: &CpuList) -> String {
+    let mut text = String::new();
+    let of = |name: &'static str| {
+        document
+            .series
+            .iter()
+            .filter(move |series| series.name == name)
+    };
+    let (Some(round), Some(lost)) = (of(ROUND).next(), of(LOST).next()) else {
+        return text;
+    };
+    let (Some(time), Some(loss)) = (round.distribution.moments(), lost.distribution.moments())
+    else {
+        return text;
+    };
+    let ideal_us = us((time.min - loss.min) as f64);
+    let _ = writeln!(
+        text,
+        "{} rounds of {} x {} {}, CPUs {cpus}, {}\n\
+         ideal {ideal_us:.3} us a round, from the shortest pieces before any load\n\
+         {:.2} % of {:.1} s lost; the longest round lost {:.1} us after {:.2} s, {}\n\n\
+         {:6} {:>9} {:>11} {:>11} {:>11} {:>11} {:>11}",
+        time.count,
+        plan.cpus.len(),
+        plan.count,
+        plan.routine.steps(),
+        plan.policy,
+        loss.mean * 100.0 / time.mean,
+        document.seconds.unwrap_or(0.0),
+        us(loss.max as f64),
+        round.max_at_s.unwrap_or(0.0),
+        under_load(document),
+        "lost",
+        "slowest %",
+        "mean us",
+        "50 % us",
+        "99 % us",
+        "99.9 % us",
+        "max us",
+    );
+    for (noise, slowest) in of(NOISE).zip(of(SLOWEST)) {
+        let times = slowest.distribution.moments().map_or(0.0, |once| once.mean);
+        let share = format!("{:.1}", times * 100.0 / time.count as f64);
+        let name = format!("CPU {}", noise.cpu.unwrap_or(0));
+        text += &row(&name, &share, &noise.distribution);
+    }
+    text += &row("round", "", &lost.distribution);
+    text
+}
+
+fn row(name: &str, share: &str, values: &Distribution) -> String {
+    let Some(moments) = values.moments() else {
+        return String::new();
+    };
+    let at = |percent| us(values.percentile(percent).unwrap_or(moments.max) as f64);
+    format!(
+        "{name:6} {share:>9} {:11.3} {:11.3} {:11.3} {:11.3} {:11.3}\n",
+        us(moments.mean),
+        at(50.0),
+        at(99.0),
+        at(99.9),
+        us(moments.max as f64)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::jitter::Rounds;
+    use crate::result::Setup;
+
+    fn values(all: &[i64]) -> Distribution {
+        let mut distribution = Distribution::signed();
+        for value in all {
+            distribution.record(*value);
+        }
+        distribution
+    }
+
+    #[test]
+    fn the_table_tells_what_is_lost_and_by_whom() {
+        let plan = Plan {
+            cpus: vec![0, 2],
+            policy: Policy::Normal,
+            routine: Routine::Integer,
+            count: 10,
+            duration: Duration::from_secs(1),
+            ideal_ns: vec![100_000, 100_000],
+        };
+        let mut rounds = Rounds::new(2, 100_000);
+        rounds.record(1000, [101_000, 151_000].into_iter());
+        rounds.record(201_000, [301_000, 301_000].into_iter());
+        let loaded = Samples {
+            pieces: vec![values(&[0, 0]), values(&[50_000, 0])],
+            rounds,
+        };
+        let mut document = Document::new(Setup::default());
+        document.series = series(&plan, &loaded, &loaded);
+        let text = table(&document, &plan, &"0,2".parse().unwrap());
+        // 50 of 250 us.
+        assert!(
+            text.contains("20.00 %") && text.contains("ideal 100.000 us"),
+            "{text}"
+        );
+        let line = text.lines().find(|line| line.starts_with("CPU 2")).unwrap();
+        let fields: Vec<_> = line.split_whitespace().collect();
+        assert_eq!(
+            fields,
+            [
+                "CPU", "2", "50.0", "25.000", "0.000", "50.000", "50.000", "50.000"
+            ]
+        );
+        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+    }
+}
