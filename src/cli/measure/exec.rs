@@ -6,7 +6,7 @@ use super::{cpus, piece, warnings};
 use crate::cli::duration;
 use crate::cli::progress::LiveLine;
 use crate::machine::Root;
-use crate::measure::audit::{self, Audit};
+use crate::measure::audit;
 use crate::measure::dma_latency::DmaLatency;
 use crate::measure::exec::{self, Live, Samples};
 use crate::measure::memory;
@@ -85,31 +85,24 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     plan.duration = args.duration;
 
     let session = Session::begin(&args.common, args.settings(cpu, count))?;
-    let audit = Audit::before(
-        &root,
-        &audit::Plan {
-            cpus: [cpu].into_iter().collect(),
-            policy,
-            wants_real_time: true,
-            memory_locked: locked.is_ok(),
-            dma_latency_held: awake.is_ok(),
-            sleeps: true,
-        },
-    );
-    warnings::print(audit.found());
-    let known = audit.found().len();
+    let audit = warnings::begin(&audit::Plan {
+        cpus: [cpu].into_iter().collect(),
+        policy,
+        wants_real_time: true,
+        memory_locked: locked.is_ok(),
+        dma_latency_held: awake.is_ok(),
+        sleeps: true,
+    });
     let stop = session.stop_flag();
     let line = LiveLine::new();
     let loaded = exec::measure(&plan, &stop, &mut |live| line.show(|| told(live, t_min_ns)))?;
     drop(line);
     let (document, table_wanted) = session.finish(|document| {
         document.seconds = Some(loaded.seconds);
-        document.audit = audit.after(&root, &samples(&loaded));
-        let fastest_ns = piece::shortest_ns(&loaded.time);
-        document.audit.extend(piece::doubts(t_min_ns, fastest_ns));
+        let doubts = piece::doubts(t_min_ns, piece::shortest_ns(&loaded.time));
+        warnings::conclude(document, audit, &samples(&loaded), doubts);
         document.series = series(cpu, &unloaded, &loaded);
     })?;
-    warnings::print(&document.audit[known..]);
     if table_wanted {
         let what = format!("{count} {}", args.routine.steps());
         print!("{}", table(&document, &what, cpu, policy, t_min_ns));

@@ -7,7 +7,7 @@ use super::session::{Common, Session};
 use super::{cpus, piece, warnings};
 use crate::cli::duration;
 use crate::machine::{CpuList, Root};
-use crate::measure::audit::{self, Audit};
+use crate::measure::audit;
 use crate::measure::dma_latency::DmaLatency;
 use crate::measure::jitter::{self, Plan, Samples};
 use crate::measure::memory;
@@ -92,27 +92,20 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     plan.duration = args.duration;
 
     let session = Session::begin(&args.common, args.settings(&chosen, plan.count))?;
-    let audit = Audit::before(
-        &root,
-        &audit::Plan {
-            cpus: chosen.clone(),
-            policy,
-            wants_real_time: false,
-            memory_locked: locked.is_ok(),
-            dma_latency_held: held,
-            sleeps,
-        },
-    );
-    warnings::print(audit.found());
-    let known = audit.found().len();
+    let audit = warnings::begin(&audit::Plan {
+        cpus: chosen.clone(),
+        policy,
+        wants_real_time: false,
+        memory_locked: locked.is_ok(),
+        dma_latency_held: held,
+        sleeps,
+    });
     let loaded = jitter::measure(&plan, &session.stop_flag())?;
     let (document, table_wanted) = session.finish(|document| {
         document.seconds = Some(loaded.rounds.seconds);
-        document.audit = audit.after(&root, &samples(&loaded));
-        document.audit.extend(doubts(&plan, &loaded));
+        warnings::conclude(document, audit, &samples(&loaded), doubts(&plan, &loaded));
         document.series = series(&plan, &unloaded, &loaded);
     })?;
-    warnings::print(&document.audit[known..]);
     if table_wanted {
         print!("{}", table(&document, &plan, &chosen));
     }

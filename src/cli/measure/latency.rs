@@ -2,13 +2,12 @@
 //! `artis measure latency`: cyclictest's letters, the project's result.
 
 use super::session::{Common, Session};
-use super::warnings;
+use super::{cpus, warnings};
 use crate::cli::duration;
 use crate::cli::exit::{BOUND_MISSED, UsageError};
-use crate::cli::progress::live_line;
-use crate::machine::cpus::Cpus;
+use crate::cli::progress::LiveLine;
 use crate::machine::{CpuList, Root};
-use crate::measure::audit::{self, Audit, Samples};
+use crate::measure::audit::{self, Samples};
 use crate::measure::dma_latency::DmaLatency;
 use crate::measure::latency::sampler::{Limits, Live};
 use crate::measure::latency::source::{GpioLines, Request, SourceKind};
@@ -18,13 +17,10 @@ use crate::measure::memory;
 use crate::measure::thread::{PRIORITY, Policy};
 use crate::result::file::Target;
 use crate::result::{Distribution, Kind, Series, Unit};
-use crate::task::syscall::affinity;
 use anyhow::Context;
-use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -134,6 +130,8 @@ impl Gpio {
 
 /// What cyclictest's histogram shows when only a file for it was named.
 const BUCKETS_US: u32 = 400;
+/// The progress line has room for so many threads.
+const THREADS_TOLD: usize = 8;
 /// What the result calls the measured quantities.
 const LATENCY: &str = "latency";
 const DUE_TO_HANDLER: &str = "due_to_handler";
@@ -164,19 +162,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         split: split.as_ref(),
     };
     let session = Session::begin(&args.common, args.settings(&resolved))?;
-    let root = Root::default();
-    let audit = Audit::before(
-        &root,
-        &audit::Plan {
-            cpus: resolved.cpus(),
-            policy: resolved.policy,
-            wants_real_time: true,
-            memory_locked: locked.is_ok(),
-            dma_latency_held: awake.is_ok() && args.latency == 0,
-            sleeps: true,
-        },
-    );
-    warnings::print(audit.found());
+    let audit = warnings::begin(&audit::Plan {
+        cpus: resolved.cpus(),
+        policy: resolved.policy,
+        wants_real_time: true,
+        memory_locked: locked.is_ok(),
+        dma_latency_held: awake.is_ok() && args.latency == 0,
+        sleeps: true,
+    });
     if awake.is_ok() {
         eprintln!(
             "artis: holding /dev/cpu_dma_latency at {} us: idle CPUs wake up faster than usual meanwhile",
@@ -184,18 +177,20 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         );
     }
     let stop = session.stop_flag();
-    let line = ProgressLine::new(args.quiet);
-    let outcome = latency::measure(&plan, &stop, &mut |threads| line.show(threads))?;
-    line.clear();
+    let line = (!args.quiet).then(LiveLine::new);
+    let outcome = latency::measure(&plan, &stop, &mut |threads| {
+        if let Some(line) = &line {
+            line.show(|| told(threads));
+        }
+    })?;
+    drop(line);
     let exceeded = exceeded(&outcome);
     let (document, table_wanted) = session.finish(|document| {
         document.seconds = Some(outcome.seconds);
         document.ended_early = document.ended_early.take().or_else(|| exceeded.clone());
-        document.series = resolved.series(&outcome);
-        let told = audit.found().len();
-        let mut found = audit.after(&root, &samples(&document.series));
-        warnings::print(&found[told..]);
-        document.audit.append(&mut found);
+        let series = resolved.series(&outcome);
+        warnings::conclude(document, audit, &samples(&series), Vec::new());
+        document.series = series;
     })?;
     if let Some(failure) = failure(&outcome, args.source) {
         return Err(failure);
@@ -209,18 +204,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 impl Args {
     fn resolve(&self) -> anyhow::Result<Resolved> {
-        let allowed = affinity(0).context("cannot read which CPUs this process may use")?;
-        let online = Cpus::read(&Root::default())?.online;
+        let allowed = cpus::resolve(None)?;
         let chosen = match &self.affinity {
-            Some(Some(list)) => list.clone(),
+            Some(Some(list)) => cpus::resolve(Some(list))?,
             _ => allowed.clone(),
         };
-        if !chosen.is_subset(&online) {
-            return Err(UsageError(format!(
-                "CPUs {chosen} are not all online; online are {online}"
-            ))
-            .into());
-        }
         let cpus: Vec<u32> = chosen.iter().collect();
         let count = match self.threads {
             Some(Some(count)) => usize::from(count),
@@ -397,34 +385,19 @@ fn failure(outcome: &Outcome, source: SourceKind) -> Option<anyhow::Error> {
     })
 }
 
-/// The line that shows the running maximum on a terminal.
-struct ProgressLine(Option<ProgressBar>);
-
-impl ProgressLine {
-    fn new(quiet: bool) -> Self {
-        Self((!quiet && std::io::stderr().is_terminal()).then(live_line))
-    }
-
-    fn show(&self, threads: &[Live]) {
-        let Some(bar) = &self.0 else { return };
-        let samples: u64 = threads.iter().map(Live::samples).sum();
-        let max_ns = threads.iter().filter_map(Live::max_ns).max();
-        let us = |ns: i64| ns as f64 / 1000.0;
-        let last: Vec<String> = threads
-            .iter()
-            .take(8)
-            .map(|thread| format!("{:.1}", us(thread.last_ns())))
-            .collect();
-        bar.set_message(format!(
-            "max {:.1} us, {samples} samples; last {} us",
-            us(max_ns.unwrap_or(0)),
-            last.join(" ")
-        ));
-    }
-
-    fn clear(&self) {
-        if let Some(bar) = &self.0 {
-            bar.finish_and_clear();
-        }
-    }
+/// What the progress line says.
+fn told(threads: &[Live]) -> String {
+    let samples: u64 = threads.iter().map(Live::samples).sum();
+    let max_ns = threads.iter().filter_map(Live::max_ns).max();
+    let us = |ns: i64| ns as f64 / 1000.0;
+    let last: Vec<String> = threads
+        .iter()
+        .take(THREADS_TOLD)
+        .map(|thread| format!("{:.1}", us(thread.last_ns())))
+        .collect();
+    format!(
+        "max {:.1} us, {samples} samples; last {} us",
+        us(max_ns.unwrap_or(0)),
+        last.join(" ")
+    )
 }

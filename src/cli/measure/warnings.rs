@@ -1,10 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What speaks against a measurement, on stderr: one block a warning.
 
-use crate::result::Warning;
+use crate::machine::Root;
+use crate::measure::audit::{Audit, Plan, Samples};
+use crate::result::{Document, Warning};
+
+/// Begins the audit of a measurement, and prints what is known already: worth telling before
+/// hours of measuring.
+pub(super) fn begin(plan: &Plan) -> Audit {
+    let audit = Audit::before(&Root::default(), plan);
+    print(audit.found());
+    audit
+}
+
+/// Ends it: puts all that was found into the document, `more` last, and prints what is new.
+pub(super) fn conclude(
+    document: &mut Document,
+    audit: Audit,
+    samples: &[Samples],
+    more: Vec<Warning>,
+) {
+    let known = audit.found().len();
+    let mut found = audit.after(&Root::default(), samples);
+    found.extend(more);
+    print(&found[known..]);
+    document.audit.append(&mut found);
+}
 
 /// Prints what was found.
-pub(super) fn print(warnings: &[Warning]) {
+fn print(warnings: &[Warning]) {
     for warning in warnings {
         eprint!("{}", block(warning));
     }

@@ -19,27 +19,24 @@ pub mod timerfd;
 pub mod wake;
 
 use crate::measure::clock::{SECOND_NS, now_ns};
+use crate::measure::crew::{self, SpawnError};
 use crate::measure::thread::{self, Policy};
 use nix::errno::Errno;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
-use nix::unistd::{Pid, getpid, gettid};
+use nix::unistd::{getpid, gettid};
 use sampler::{Limits, Live, Sampler, Samples};
 use source::{Request, Unavailable};
 use split::{SlotReader, Split};
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
 /// How often the threads are looked at while they measure.
 const LOOK: Duration = Duration::from_millis(100);
 /// How often a thread that is to end is reminded.
 const REMINDER: Duration = Duration::from_millis(10);
-/// From the last thread's readiness to the start: they all wait by then.
+/// From the first thread's beginning to the start: all of them have begun by then.
 const LEAD_NS: u64 = 5_000_000;
-/// What the threads read instead of a start time when one of them cannot begin.
-const ABANDONED: u64 = u64::MAX;
 
 /// One measuring thread.
 #[derive(Clone, Debug)]
@@ -90,8 +87,8 @@ pub enum Error {
     Source(#[from] Unavailable),
     #[error(transparent)]
     Split(#[from] split::Error),
-    #[error("could not start a measuring thread; raise the limit of threads (ulimit -u)")]
-    Spawn(#[source] std::io::Error),
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
     #[error("could not install the handler of SIGUSR1, which ends the threads' waiting")]
     Signal(#[source] Errno),
 }
@@ -110,88 +107,39 @@ pub fn measure(
     let live: Vec<Live> = plan.threads.iter().map(|_| Live::default()).collect();
     let ending = AtomicBool::new(false);
     let start_ns = AtomicU64::new(0);
-    std::thread::scope(|scope| {
-        let (ready, readiness) = mpsc::channel();
-        let mut threads = Vec::new();
-        for (index, live) in live.iter().enumerate() {
-            let (ready, ending, start_ns) = (ready.clone(), &ending, &start_ns);
-            let body = move || live_of_a_thread(plan, index, live, ending, start_ns, &ready);
-            let builder = std::thread::Builder::new().name(format!("artis-lat-{index}"));
-            match builder.spawn_scoped(scope, body) {
-                Ok(thread) => threads.push(thread),
-                Err(error) => {
-                    begin(&threads, &start_ns, ABANDONED);
-                    return Err(Error::Spawn(error));
-                }
+    let mut ended_ns = 0;
+    let threads = crew::run(
+        plan.threads.len(),
+        |index| prepare(plan, index, &live[index], &ending),
+        |_, (mut sampler, mut samples): (Sampler, Samples)| {
+            let failed = sampler.run(&mut samples, common_start_ns(&start_ns)).err();
+            Measured { samples, failed }
+        },
+        |finished| {
+            wait_for_the_end(plan, stop, &ending, finished, &mut || look(&live));
+            ended_ns = now_ns();
+            ending.store(true, Ordering::Relaxed);
+            while !finished() {
+                live.iter().for_each(remind);
+                std::thread::sleep(REMINDER);
             }
-        }
-        drop(ready);
-        // As many answers as threads, or fewer when one panicked: then it is joined below.
-        let refused = readiness.iter().take(threads.len()).find_map(Result::err);
-        let began_ns = now_ns() + LEAD_NS;
-        begin(
-            &threads,
-            &start_ns,
-            if refused.is_some() {
-                ABANDONED
-            } else {
-                began_ns
-            },
-        );
-        if let Some(error) = refused {
-            return Err(error);
-        }
-        wait_for_the_end(plan, &threads, began_ns, stop, &ending, &mut || look(&live));
-        let ended_ns = now_ns();
-        let threads = threads.into_iter().zip(&live);
-        let threads = threads.filter_map(|(thread, live)| join(thread, live.tid()));
-        let threads = threads.collect();
-        Ok(Outcome {
-            threads,
-            seconds: ended_ns.saturating_sub(began_ns) as f64 / SECOND_NS as f64,
-        })
+        },
+    )?;
+    let began_ns = start_ns.into_inner();
+    Ok(Outcome {
+        threads,
+        seconds: ended_ns.saturating_sub(began_ns) as f64 / SECOND_NS as f64,
     })
 }
 
-type Thread<'scope> = ScopedJoinHandle<'scope, Option<Measured>>;
-
-/// Tells all threads when to start.
-fn begin(threads: &[Thread], start_ns: &AtomicU64, at_ns: u64) {
-    start_ns.store(at_ns, Ordering::Release);
-    for thread in threads {
-        thread.thread().unpark();
+/// The first thread that comes decides when all of them start.
+fn common_start_ns(start_ns: &AtomicU64) -> u64 {
+    let proposed_ns = now_ns() + LEAD_NS;
+    let decided = start_ns.compare_exchange(0, proposed_ns, Ordering::Relaxed, Ordering::Relaxed);
+    match decided {
+        Ok(_) => proposed_ns,
+        Err(earlier_ns) => earlier_ns,
     }
-}
-
-/// What a thread does from its first to its last breath; none when none of them began.
-fn live_of_a_thread(
-    plan: &Plan,
-    index: usize,
-    live: &Live,
-    ending: &AtomicBool,
-    start_ns: &AtomicU64,
-    ready: &mpsc::Sender<Result<(), Error>>,
-) -> Option<Measured> {
-    let prepared = prepare(plan, index, live, ending);
-    let (mut sampler, mut samples) = match prepared {
-        Ok(prepared) => prepared,
-        Err(error) => {
-            // Nobody listens any more when another thread was refused first.
-            let _ = ready.send(Err(error));
-            return None;
-        }
-    };
-    let _ = ready.send(Ok(()));
-    let mut at_ns = start_ns.load(Ordering::Acquire);
-    while at_ns == 0 {
-        std::thread::park();
-        at_ns = start_ns.load(Ordering::Acquire);
-    }
-    if at_ns == ABANDONED {
-        return None;
-    }
-    let failed = sampler.run(&mut samples, at_ns).err();
-    Some(Measured { samples, failed })
 }
 
 fn prepare<'a>(
@@ -228,23 +176,22 @@ fn claim(split: Option<&Split>, index: usize) -> Result<Option<SlotReader>, Erro
 
 fn wait_for_the_end(
     plan: &Plan,
-    threads: &[Thread],
-    began_ns: u64,
     stop: &AtomicUsize,
     ending: &AtomicBool,
+    finished: &dyn Fn() -> bool,
     look: &mut dyn FnMut(),
 ) {
     let end_ns = plan.duration.map(|duration| {
-        began_ns.saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+        let duration_ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+        (now_ns() + LEAD_NS).saturating_add(duration_ns)
     });
     loop {
         let left = end_ns.map(|end_ns| Duration::from_nanos(end_ns.saturating_sub(now_ns())));
-        let over = left == Some(Duration::ZERO)
+        if left == Some(Duration::ZERO)
             || stop.load(Ordering::Relaxed) != 0
             || ending.load(Ordering::Relaxed)
-            || threads.iter().all(ScopedJoinHandle::is_finished);
-        if over {
-            ending.store(true, Ordering::Relaxed);
+            || finished()
+        {
             return;
         }
         std::thread::sleep(left.map_or(LOOK, |left| left.min(LOOK)));
@@ -252,24 +199,17 @@ fn wait_for_the_end(
     }
 }
 
-/// Ends the thread's waiting, as often as it takes: a signal may come just before it waits.
-fn join(thread: Thread, tid: Pid) -> Option<Measured> {
-    while !thread.is_finished() {
-        // SAFETY: takes numbers only. A thread that has just ended cannot be signalled: as good.
-        unsafe {
-            libc::syscall(
-                libc::SYS_tgkill,
-                getpid().as_raw(),
-                tid.as_raw(),
-                libc::SIGUSR1,
-            )
-        };
-        std::thread::sleep(REMINDER);
-    }
-    match thread.join() {
-        Ok(measured) => measured,
-        Err(panic) => std::panic::resume_unwind(panic),
-    }
+/// Ends a thread's waiting; to be repeated, for the signal may come just before it waits.
+fn remind(thread: &Live) {
+    // SAFETY: takes numbers only. A thread that has just ended cannot be signalled: as good.
+    unsafe {
+        libc::syscall(
+            libc::SYS_tgkill,
+            getpid().as_raw(),
+            thread.tid().as_raw(),
+            libc::SIGUSR1,
+        )
+    };
 }
 
 /// A reminder only interrupts system calls.
