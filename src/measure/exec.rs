@@ -50,6 +50,38 @@ pub struct Samples {
     pub seconds: f64,
 }
 
+impl Samples {
+    /// None yet; their memory is touched, so that adding one takes no page fault.
+    pub fn prefaulted() -> Self {
+        Self {
+            time: Distribution::prefaulted(false),
+            excess: Distribution::prefaulted(true),
+            max_at_s: 0.0,
+            seconds: 0.0,
+        }
+    }
+
+    /// Does the work once and adds how long it took: that time, ns, and whether it is the longest
+    /// so far. Allocates nothing, locks nothing.
+    pub fn work(&mut self, work: &Work, t_min_ns: Option<u64>, began_ns: u64) -> (u64, bool) {
+        let start_ns = now_ns();
+        work.run();
+        let took_ns = now_ns() - start_ns;
+        let new_max = self.time.record(took_ns.cast_signed());
+        if new_max {
+            self.max_at_s = seconds(began_ns, start_ns);
+        }
+        if let Some(t_min_ns) = t_min_ns {
+            self.excess.record(difference_ns(took_ns, t_min_ns));
+        }
+        (took_ns, new_max)
+    }
+}
+
+fn seconds(began_ns: u64, at_ns: u64) -> f64 {
+    difference_ns(at_ns, began_ns) as f64 / SECOND_NS as f64
+}
+
 /// What the running thread shows.
 #[derive(Debug, Default)]
 pub struct Live {
@@ -93,12 +125,7 @@ pub fn measure(
         1,
         |_| -> Result<Samples, Error> {
             thread::settle(Some(plan.cpu), plan.policy)?;
-            let samples = Samples {
-                time: Distribution::prefaulted(false),
-                excess: Distribution::prefaulted(true),
-                max_at_s: 0.0,
-                seconds: 0.0,
-            };
+            let samples = Samples::prefaulted();
             // Once for the caches and what predicts branches.
             plan.work.run();
             Ok(samples)
@@ -118,23 +145,16 @@ fn sample(plan: &Plan, mut samples: Samples, live: &Live, stop: &AtomicUsize) ->
     let began_ns = now_ns();
     let duration_ns = u64::try_from(plan.duration.as_nanos()).unwrap_or(u64::MAX);
     let end_ns = began_ns.saturating_add(duration_ns);
-    let seconds = |at_ns: u64| (at_ns - began_ns) as f64 / SECOND_NS as f64;
     let mut unrested_ns = 0;
     loop {
-        let start_ns = now_ns();
-        plan.work.run();
-        let finished_ns = now_ns();
-        let took_ns = finished_ns - start_ns;
-        if samples.time.record(difference_ns(finished_ns, start_ns)) {
-            samples.max_at_s = seconds(start_ns);
+        let (took_ns, new_max) = samples.work(plan.work, plan.t_min_ns, began_ns);
+        if new_max {
             live.max_ns.store(took_ns, Ordering::Relaxed);
         }
-        if let Some(t_min_ns) = plan.t_min_ns {
-            samples.excess.record(difference_ns(took_ns, t_min_ns));
-        }
         live.count.store(samples.time.count(), Ordering::Relaxed);
-        if finished_ns >= end_ns || stop.load(Ordering::Relaxed) != 0 {
-            samples.seconds = seconds(finished_ns);
+        let now_ns = now_ns();
+        if now_ns >= end_ns || stop.load(Ordering::Relaxed) != 0 {
+            samples.seconds = seconds(began_ns, now_ns);
             return samples;
         }
         unrested_ns += took_ns;

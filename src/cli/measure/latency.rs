@@ -160,6 +160,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         limits: resolved.limits(&args),
         freeze_trace,
         split: split.as_ref(),
+        task: None,
     };
     let session = Session::begin(&args.common, args.settings(&resolved))?;
     let audit = warnings::begin(&audit::Plan {

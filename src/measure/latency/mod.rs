@@ -24,7 +24,7 @@ use crate::measure::thread::{self, Policy};
 use nix::errno::Errno;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use nix::unistd::{getpid, gettid};
-use sampler::{Limits, Live, Sampler, Samples};
+use sampler::{Limits, Live, Sampler, Samples, Task};
 use source::{Request, Unavailable};
 use split::{SlotReader, Split};
 use std::fs::File;
@@ -59,6 +59,8 @@ pub struct Plan<'a> {
     pub freeze_trace: Option<File>,
     /// The view of the kernel's part, where it can be had.
     pub split: Option<&'a Split>,
+    /// Work that each thread does after each event.
+    pub task: Option<Task<'a>>,
 }
 
 /// What a measurement gave; a thread whose source failed is among it.
@@ -158,6 +160,7 @@ fn prepare<'a>(
         stop: ending,
         freeze_trace: plan.freeze_trace.as_ref(),
         slot: claim(plan.split, index)?,
+        task: plan.task,
         signed: thread.request.kind.is_signed(),
     };
     let samples = sampler.prepare();
@@ -252,6 +255,7 @@ mod tests {
             limits,
             freeze_trace: None,
             split: None,
+            task: None,
         }
     }
 

@@ -6,6 +6,8 @@
 use super::source::{Event, Source};
 use super::split::SlotReader;
 use crate::measure::clock::{SECOND_NS, difference_ns};
+use crate::measure::exec;
+use crate::measure::routine::Work;
 use crate::result::Distribution;
 use nix::errno::Errno;
 use nix::unistd::Pid;
@@ -93,6 +95,18 @@ pub struct Samples {
     pub exceeded: Option<Exceeded>,
     /// The two parts of the latency, where the kernel was watched.
     pub split: Option<Parts>,
+    /// How long the work after each event took, where there was some.
+    pub work: Option<exec::Samples>,
+}
+
+/// The work that a thread does after each event, as a control loop does: its execution time is
+/// then measured under the very load, and between the very wakeups, that the latency is.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<'a> {
+    /// The work.
+    pub work: &'a Work,
+    /// What it takes at least, ns: the shortest time of an unloaded run.
+    pub t_min_ns: u64,
 }
 
 /// Kernel latency and what comes after it.
@@ -115,6 +129,8 @@ pub struct Sampler<'a> {
     pub freeze_trace: Option<&'a File>,
     /// Where the kernel's side of each wakeup can be read.
     pub slot: Option<SlotReader>,
+    /// Work to do after each event.
+    pub task: Option<Task<'a>>,
     pub signed: bool,
 }
 
@@ -131,6 +147,7 @@ impl Sampler<'_> {
                 due_to_handler: distribution(),
                 handler_to_task: distribution(),
             }),
+            work: self.task.map(|_| exec::Samples::prefaulted()),
         }
     }
 
@@ -181,6 +198,9 @@ impl Sampler<'_> {
         let count = samples.latency.count();
         self.live.last_ns.store(latency_ns, Ordering::Relaxed);
         self.live.samples.store(count, Ordering::Relaxed);
+        if let (Some(task), Some(work)) = (self.task, &mut samples.work) {
+            work.work(task.work, Some(task.t_min_ns), start_ns);
+        }
         if passed {
             samples.exceeded = Some(Exceeded {
                 latency_ns,
@@ -237,6 +257,7 @@ mod tests {
             stop: &stop,
             freeze_trace: None,
             slot: None,
+            task: None,
             signed: false,
         };
         let mut samples = sampler.prepare();
