@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The observer on the kernel that runs the tests, whatever its scheduler.
 
-use artis::load::process::Process;
+use artis::load::own::process::Process;
 use artis::trace::occupancy::{Counts, Error, Occupancy};
 use libbpf_rs::ErrorKind;
 use nix::sched::{CpuSet, sched_getaffinity};

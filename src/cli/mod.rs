@@ -5,6 +5,7 @@ mod duration;
 pub mod exit;
 mod lab;
 mod lab_demo;
+mod load;
 mod measure;
 mod output;
 mod progress;
@@ -33,6 +34,8 @@ enum Command {
     Run(run::Args),
     /// Measure latency, execution time and throughput
     Measure(measure::Args),
+    /// Run named loads beside a command
+    Load(load::Args),
     /// Boot a stock kernel in a virtual machine and run a command there
     Lab(lab::Args),
 }
@@ -45,6 +48,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Sched(args) => sched::run(args),
         Command::Run(args) => run::run(args),
         Command::Measure(args) => measure::run(args),
+        Command::Load(args) => load::run(args),
         Command::Lab(args) => lab::run(args),
     }
 }

@@ -165,7 +165,7 @@ fn start(root: &Root, class: Class, command: &[OsString]) -> anyhow::Result<Exit
 }
 
 /// Exit status and reason of a command that could not be run.
-fn not_started(program: &OsStr, error: &std::io::Error) -> (u8, String) {
+pub(super) fn not_started(program: &OsStr, error: &std::io::Error) -> (u8, String) {
     let is_path = program.as_encoded_bytes().contains(&b'/');
     match error.kind() {
         ErrorKind::NotFound if is_path && Path::new(program).exists() => (

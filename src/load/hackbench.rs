@@ -1,51 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! hackbench of rt-tests, the same small round again and again: a group of threads that send
-//! each other messages over sockets. A round is the unit, so that a run of any length can be
-//! compared.
+//! hackbench of rt-tests: groups of tasks that send each other messages over sockets.
 
-use super::Error;
-use super::counters::Counters;
-use std::convert::Infallible;
-use std::process::{Command, Stdio};
+use super::{Error, program};
+use std::path::PathBuf;
 
-/// One group of 4 senders and 4 receivers, 25 messages between each pair: 400 messages. Threads,
-/// because with processes such a short round would be mostly their creation, which `forks` does.
-/// A round takes about 0.02 s on an otherwise idle emulated CPU, about 1 s among ten that compute.
-const ARGUMENTS: [&str; 7] = ["-T", "-g", "1", "-f", "4", "-l", "25"];
+/// The name of the program.
+pub const PROGRAM: &str = "hackbench";
 
-const PROGRAM: &str = "hackbench";
-
-/// Is the program there? Asked before the load starts, where the answer can still be shown.
-pub(super) fn check() -> Result<(), Error> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    if std::env::split_paths(&path).any(|folder| folder.join(PROGRAM).is_file()) {
-        return Ok(());
-    }
-    Err(Error::MissingProgram {
-        load: "hackbench",
-        program: PROGRAM,
-        package: "rt-tests",
-    })
+/// Where it is.
+///
+/// # Errors
+/// [`Error::MissingProgram`].
+pub fn find() -> Result<PathBuf, Error> {
+    program::find("hackbench", PROGRAM, "rt-tests")
 }
 
-pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {
-    loop {
-        let status = Command::new(PROGRAM)
-            .args(ARGUMENTS)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .status();
-        match status {
-            Ok(status) if status.success() => counters.add_done(1),
-            Ok(status) => return Err(failed(status.to_string())),
-            Err(error) => return Err(failed(error.to_string())),
-        }
-    }
-}
-
-fn failed(reason: String) -> Error {
-    Error::ProgramFailed {
-        program: format!("{PROGRAM} {}", ARGUMENTS.join(" ")),
-        reason,
-    }
+/// Its arguments for `groups` groups of `pairs` senders and as many receivers, all of them
+/// processes; each sender sends `messages` messages to each receiver of its group.
+pub fn arguments(groups: usize, pairs: usize, messages: usize) -> Vec<String> {
+    [("-g", groups), ("-f", pairs), ("-l", messages)]
+        .iter()
+        .flat_map(|(letter, number)| [(*letter).to_owned(), number.to_string()])
+        .collect()
 }

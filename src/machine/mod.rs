@@ -14,6 +14,7 @@ pub mod idle;
 pub mod kernel;
 pub mod locked;
 pub mod privilege;
+pub mod processes;
 pub mod root;
 pub mod topology;
 pub mod virtualisation;

@@ -16,3 +16,4 @@ pub mod latency;
 pub mod memory;
 pub mod routine;
 pub mod thread;
+pub mod throughput;

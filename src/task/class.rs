@@ -115,10 +115,28 @@ impl Class {
     }
 }
 
+/// Makes the calling thread a Linux task when its policy is a real-time one; otherwise leaves its
+/// nice value and affinity alone.
+///
+/// # Errors
+/// As [`Class::apply`].
+pub fn leave_realtime(root: &Root) -> Result<(), Error> {
+    let tid = nix::unistd::gettid().as_raw();
+    let policy = syscall::scheduling(tid)
+        .map_err(|_| Error::NoSuchTask { tid })?
+        .policy;
+    if REALTIME.contains(&policy) {
+        Class::Linux.apply(root, tid)?;
+    }
+    Ok(())
+}
+
+/// The policies above the fair ones.
+const REALTIME: [i32; 3] = [libc::SCHED_FIFO, libc::SCHED_RR, SCHED_DEADLINE];
+
 /// The paper's definition: a real-time policy, and bound to one and only one CPU.
 fn was_rt0(scheduling: Scheduling, allowed: &CpuList) -> bool {
-    let realtime = [libc::SCHED_FIFO, libc::SCHED_RR, SCHED_DEADLINE];
-    realtime.contains(&scheduling.policy) && allowed.len() == 1
+    REALTIME.contains(&scheduling.policy) && allowed.len() == 1
 }
 
 #[cfg(test)]

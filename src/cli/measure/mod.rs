@@ -6,7 +6,8 @@ mod exec;
 mod jitter;
 mod latency;
 mod piece;
-mod session;
+pub(super) mod session;
+mod throughput;
 mod warnings;
 
 use std::process::ExitCode;
@@ -22,6 +23,7 @@ enum Command {
     Latency(latency::Args),
     Exec(exec::Args),
     Jitter(jitter::Args),
+    Throughput(throughput::Args),
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -29,5 +31,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Latency(args) => latency::run(args),
         Command::Exec(args) => exec::run(args),
         Command::Jitter(args) => jitter::run(args),
+        Command::Throughput(args) => throughput::run(args),
     }
 }

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What every `artis measure` command does around its measuring: find out at once that the
-//! result cannot be written, catch signals, describe the machine, and write the document.
+//! result cannot be written, catch signals, describe the machine, start the loads and see them
+//! at work, stop them afterwards, and write the document.
 
 use crate::cli::signals::stop_on_signals;
-use crate::machine::Root;
+use crate::load::preset::{Presets, Running};
+use crate::machine::{CpuList, Root};
 use crate::measure::host;
 use crate::result::document::EMULATED_TIME;
 use crate::result::file::Target;
 use crate::result::{Document, Setup, Warning};
 use anyhow::Context;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Instant, SystemTime};
+
+/// In the stop flag: no signal, but a load that ended by itself. Signals end at 64.
+const LOAD_ENDED: usize = usize::MAX;
 
 /// The options that all measuring commands have.
 #[derive(clap::Args)]
@@ -22,6 +27,12 @@ pub struct Common {
     /// Write the result file (artis.result/1) to FILE; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Loads to run meanwhile; `artis load list` says which there are
+    #[arg(long, value_name = "NAME,…")]
+    pub load: Option<Presets>,
+    /// CPUs that the loads run on [default: all]
+    #[arg(long, value_name = "LIST", requires = "load")]
+    pub load_cpus: Option<CpuList>,
 }
 
 /// A measurement that is being made.
@@ -29,15 +40,22 @@ pub struct Session {
     target: Option<Target>,
     to_stdout: bool,
     stop: Arc<AtomicUsize>,
+    load: Option<Running>,
     began: Instant,
     document: Document,
 }
 
 impl Session {
-    /// Prepares all that can fail before the measurement. `options` are the settings after
-    /// defaults were settled, for the result.
-    pub fn begin(common: &Common, options: BTreeMap<String, Value>) -> anyhow::Result<Self> {
+    /// Prepares all that can fail before the measurement, and starts the loads: they are at work
+    /// when this returns. `options` are the settings after defaults were settled, for the result.
+    ///
+    /// Call it before a thread of the measurement is started: the loads are forked.
+    pub fn begin(common: &Common, mut options: BTreeMap<String, Value>) -> anyhow::Result<Self> {
         let target = common.json.as_deref().map(Target::open).transpose()?;
+        if let Some(presets) = &common.load {
+            options.insert("load".to_owned(), json!(presets.to_string()));
+            options.insert("load_cpus".to_owned(), json!(common.load_cpus));
+        }
         let mut document = Document::new(Setup {
             command: std::env::args_os()
                 .map(|word| word.to_string_lossy().into_owned())
@@ -48,6 +66,7 @@ impl Session {
             Some(host::describe(&Root::default()).context("cannot describe this machine")?);
         document.audit.extend(emulated());
         let stop = stop_on_signals()?;
+        let load = start_loads(common, &stop)?;
         document.started = Some(humantime::format_rfc3339_millis(SystemTime::now()).to_string());
         Ok(Self {
             to_stdout: common
@@ -56,32 +75,47 @@ impl Session {
                 .is_some_and(|path| path.as_os_str() == "-"),
             target,
             stop,
+            load,
             began: Instant::now(),
             document,
         })
     }
 
-    /// Not 0 once a signal asked to end: the signal's number.
+    /// Not 0 once the measurement is to end: a signal asked for it, or a load has ended.
     pub fn stop_flag(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.stop)
     }
 
-    /// Ends the measurement: `fill` puts the figures into the document, and adds to its audit.
-    /// The document is then written.
+    /// Ends the measurement: stops the loads, and `fill` puts the figures into the document and adds
+    /// to its audit. The document is then written.
     ///
-    /// Returns the document and whether standard output is free for a table.
+    /// Returns the document and whether standard output is free for a table. A load that ended
+    /// early is an error, after the document that says so was written.
     pub fn finish(self, fill: impl FnOnce(&mut Document)) -> anyhow::Result<(Document, bool)> {
         let mut document = self.document;
         document.seconds = Some(self.began.elapsed().as_secs_f64());
-        let signal = self.stop.load(Ordering::Relaxed);
-        if signal != 0 {
-            document.ended_early = Some(format!("signal {signal}"));
-        }
+        document.ended_early = match self.stop.load(Ordering::Relaxed) {
+            0 | LOAD_ENDED => None,
+            signal => Some(format!("signal {signal}")),
+        };
+        let failed = match self.load.map(Running::stop).transpose() {
+            Ok(done) => {
+                document.load = done.unwrap_or_default();
+                None
+            }
+            Err(error) => {
+                document.ended_early = Some(error.to_string());
+                Some(error)
+            }
+        };
         fill(&mut document);
         if let Some(target) = self.target {
             target.write_document(&document)?;
         }
-        Ok((document, !self.to_stdout))
+        match failed {
+            None => Ok((document, !self.to_stdout)),
+            Some(error) => Err(error.into()),
+        }
     }
 }
 
@@ -95,4 +129,20 @@ fn emulated() -> Option<Warning> {
         why: "its times mean nothing, neither alone nor beside each other".to_owned(),
         mend: Some("measure on a real machine".to_owned()),
     })
+}
+
+/// Starts the loads, if there are any. One that ends by itself sets the stop flag.
+fn start_loads(common: &Common, stop: &Arc<AtomicUsize>) -> anyhow::Result<Option<Running>> {
+    let Some(presets) = &common.load else {
+        return Ok(None);
+    };
+    let Some(running) = Running::start(presets, common.load_cpus.as_ref(), stop)? else {
+        return Ok(None);
+    };
+    let flag = Arc::clone(stop);
+    running.watch(move || {
+        // A signal that came first is the better reason.
+        let _ = flag.compare_exchange(0, LOAD_ENDED, Ordering::Relaxed, Ordering::Relaxed);
+    })?;
+    Ok(Some(running))
 }

@@ -9,9 +9,10 @@
 //! busier and idler by itself: a slow minute then hits all of them.
 
 use super::{Configuration, Measured, Work};
-use crate::load::periodic::{Periodic, units_per_second};
-use crate::load::process::Process;
-use crate::load::{self, Load};
+use crate::load;
+use crate::load::own::Load;
+use crate::load::own::periodic::{Periodic, units_per_second};
+use crate::load::own::process::Process;
 use crate::machine::kernel::Kernel;
 use crate::machine::{CpuList, Root, Unreadable};
 use crate::trace::occupancy::{self, Occupancy, Snapshot};

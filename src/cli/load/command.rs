@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The user's command beside a load: runs it to its end, to a time limit, or until artis is told
+//! to stop, and gives its exit status.
+
+use crate::cli::run::not_started;
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::ffi::OsString;
+use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Exit status when the time was over, as timeout(1) has it.
+const TIMED_OUT: u8 = 124;
+/// How long a wait lasts before the stop flag is looked at again: a signal may have come just
+/// before the wait began.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// Time that a command has to end by itself: after Ctrl-C, which it got as well, and then after
+/// SIGTERM.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Runs the command, or only waits when there is none.
+pub fn run(
+    words: &[OsString],
+    limit: Option<Duration>,
+    stop: &AtomicUsize,
+) -> anyhow::Result<ExitCode> {
+    let end = limit.map(|limit| Instant::now() + limit);
+    let Some((program, arguments)) = words.split_first() else {
+        wait(None, end, stop)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let mut command = Command::new(program);
+    command.args(arguments);
+    // SAFETY: between fork and exec only a system call is made.
+    unsafe {
+        command.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)?));
+    }
+    let mut child = match command.spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            let (code, reason) = not_started(program, &error);
+            eprintln!("artis: could not run {}: {reason}", program.display());
+            return Ok(ExitCode::from(code));
+        }
+    };
+    let running = pidfd(&child)?;
+    wait(Some(&running), end, stop)?;
+    if let Some(status) = child.try_wait()? {
+        return Ok(exit_code(status));
+    }
+    let was_stopped = stop.load(Ordering::Relaxed) != 0;
+    let status = end_command(&mut child, &running, was_stopped)?;
+    Ok(match was_stopped {
+        true => exit_code(status),
+        false => ExitCode::from(TIMED_OUT),
+    })
+}
+
+/// Until the command has ended, the time is over, or the flag is not 0.
+fn wait(running: Option<&OwnedFd>, end: Option<Instant>, stop: &AtomicUsize) -> anyhow::Result<()> {
+    while stop.load(Ordering::Relaxed) == 0 {
+        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+        if left == Some(Duration::ZERO) || ended_within(running, left.unwrap_or(PATIENCE))? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the command ended within this time, or [`PATIENCE`] if that is shorter.
+fn ended_within(running: Option<&OwnedFd>, time: Duration) -> anyhow::Result<bool> {
+    let mut fds: Vec<PollFd> = running
+        .iter()
+        .map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN))
+        .collect();
+    let milliseconds = time.min(PATIENCE).as_micros().div_ceil(1000);
+    match poll(&mut fds, PollTimeout::try_from(milliseconds)?) {
+        Ok(count) => Ok(count > 0),
+        Err(Errno::EINTR) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Lets the command end, asks it to, and kills it.
+fn end_command(
+    child: &mut Child,
+    running: &OwnedFd,
+    has_signal: bool,
+) -> anyhow::Result<ExitStatus> {
+    let pid = Pid::from_raw(child.id().cast_signed());
+    let steps = [None, Some(Signal::SIGTERM), Some(Signal::SIGKILL)];
+    for signal in steps.iter().skip(usize::from(!has_signal)) {
+        if let Some(signal) = signal {
+            // Not waited for yet, so the number is still its own.
+            let _ = kill(pid, *signal);
+        }
+        let end = Instant::now() + GRACE;
+        while Instant::now() < end {
+            if ended_within(Some(running), GRACE)? {
+                return Ok(child.wait()?);
+            }
+        }
+    }
+    Ok(child.wait()?)
+}
+
+fn pidfd(child: &Child) -> anyhow::Result<OwnedFd> {
+    // SAFETY: no pointer is passed.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id(), 0) };
+    let fd = i32::try_from(Errno::result(fd)?)?;
+    // SAFETY: the kernel has just opened it for us.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// As a shell has it: 128 and the signal's number for one that was killed.
+fn exit_code(status: ExitStatus) -> ExitCode {
+    let code = status.code().or(status.signal().map(|signal| 128 + signal));
+    ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What can go wrong with a load.
+
+/// Why a load did not start, or did not last.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A system call refused.
+    #[error("{what}: {errno}")]
+    System {
+        /// What was tried, and on what.
+        what: String,
+        /// The system's reason.
+        errno: nix::errno::Errno,
+    },
+    /// A load that never ends by itself has ended.
+    #[error(
+        "the load `{name}` ended early ({status}); its own message stands above, if it had one"
+    )]
+    EndedEarly {
+        /// Which load.
+        name: &'static str,
+        /// How it ended.
+        status: String,
+    },
+    /// A program that the load runs is not installed.
+    #[error(
+        "`{load}` runs the program {program}, which is not on PATH; install it (`apt install {package}`)"
+    )]
+    MissingProgram {
+        /// Which load or workload.
+        load: &'static str,
+        /// The program.
+        program: &'static str,
+        /// The Debian package that has it.
+        package: &'static str,
+    },
+    /// A program that the load runs could not be started, or failed.
+    #[error("{program}: {reason}")]
+    ProgramFailed {
+        /// The program and its arguments.
+        program: String,
+        /// Its exit status, or why it could not be started, and its own words.
+        reason: String,
+    },
+    /// A load that runs, but does nothing.
+    #[error("the load `{name}` did no work {when}; {words}")]
+    Idle {
+        /// Which load.
+        name: &'static str,
+        /// For how long, or until when.
+        when: String,
+        /// What its program said.
+        words: String,
+    },
+    /// The folder for a load's files cannot be made or written.
+    #[error("cannot use {} for the load's files: {reason}; name a folder on a disk with TMPDIR", folder.display())]
+    Folder {
+        folder: std::path::PathBuf,
+        reason: std::io::Error,
+    },
+    /// What a supervised process reported before it ended.
+    #[error("{0}")]
+    Reported(String),
+}
+
+impl Error {
+    /// Names what was tried when `errno` came back; for `map_err`.
+    pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(nix::errno::Errno) -> Self {
+        let what = what.into();
+        move |errno| Self::System { what, errno }
+    }
+
+    /// As [`Error::system`], for errors of the standard library.
+    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let what = what.into();
+        move |error| Self::ProgramFailed {
+            program: what,
+            reason: error.to_string(),
+        }
+    }
+}

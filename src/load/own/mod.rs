@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The loads that artis does itself: each kind counts what it did in units of its own, exactly
+//! and at any moment, which the demo needs to compare windows of time.
+//!
+//! Owns one file for each kind, the process it runs in ([`process`]) and the shared
+//! counters that its starter reads ([`counters`]). To add a kind: a file with a `run` function,
+//! and a line in [`Load`]'s methods.
+
+use super::Error;
+
+pub(crate) mod compute;
+pub mod counters;
+mod faults;
+mod forks;
+mod hackbench;
+mod mixed;
+pub mod periodic;
+pub mod process;
+mod signals;
+
+use counters::Counters;
+use nix::sched::CpuSet;
+use process::Process;
+use std::convert::Infallible;
+
+/// The kinds of load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Load {
+    /// Integer work in user mode, no system call: batch computing.
+    Compute,
+    /// Integer work that enters the kernel now and then: most ordinary programs.
+    Mixed,
+    /// Maps, touches and unmaps memory: page faults.
+    Faults,
+    /// Forks a child that exits, and waits for it.
+    Forks,
+    /// Integer work interrupted by signals from another process.
+    Signals,
+    /// hackbench, round after round: system calls, wakeups, many tasks.
+    Hackbench,
+}
+
+impl Load {
+    /// Its name, as people and `ps` see it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Compute => "compute",
+            Self::Mixed => "mixed",
+            Self::Faults => "faults",
+            Self::Forks => "forks",
+            Self::Signals => "signals",
+            Self::Hackbench => "hackbench",
+        }
+    }
+
+    /// What one count of [`Counters::done`] is.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Compute | Self::Mixed => "units of integer work",
+            Self::Faults => "pages touched",
+            Self::Forks => "children forked and reaped",
+            Self::Signals => "signals handled",
+            Self::Hackbench => "hackbench rounds",
+        }
+    }
+
+    /// Starts one process of this load, on `cpus` only when they are given.
+    ///
+    /// # Errors
+    /// When its program is not installed or the system refuses a process or the affinity.
+    pub fn start(self, cpus: Option<&CpuSet>) -> Result<Process, Error> {
+        let body: fn(&Counters) -> Result<Infallible, Error> = match self {
+            Self::Compute => compute::run,
+            Self::Mixed => mixed::run,
+            Self::Faults => faults::run,
+            Self::Forks => forks::run,
+            Self::Signals => signals::run,
+            Self::Hackbench => {
+                super::hackbench::find()?;
+                hackbench::run
+            }
+        };
+        Process::start(self.name(), cpus, body)
+    }
+}

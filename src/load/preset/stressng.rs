@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! stress-ng: which of its stressors stand for which load, and the work that it reports.
+
+use super::Preset;
+use std::path::Path;
+
+pub const PROGRAM: &str = "stress-ng";
+pub const PACKAGE: &str = "stress-ng";
+/// What one count of its work is.
+pub const UNIT: &str = "bogo-ops";
+
+/// The file in the load's folder that takes its report.
+pub fn report_name(stressor: &str) -> String {
+    format!("{stressor}.yaml")
+}
+
+/// The stressor of a load, and options that go with it; none when stress-ng does not do it.
+///
+/// One stressor for each load: bogo-ops of two cannot be added.
+pub fn stressor(preset: Preset) -> Option<(&'static str, &'static [&'static str])> {
+    match preset {
+        Preset::Compute => Some(("cpu", &[])),
+        // Without dsync, small files that are soon deleted never reach the disk.
+        Preset::Io => Some((
+            "hdd",
+            &["--hdd-bytes", "16m", "--hdd-opts", "wr-rnd,rd-rnd,dsync"],
+        )),
+        Preset::Network => Some(("sock", &[])),
+        Preset::Locks => Some(("flock", &[])),
+        // By itself it moves from CPU to CPU, those it was not given included.
+        Preset::Cache => Some(("cache", &["--cache-no-affinity"])),
+        Preset::Fork => Some(("fork", &[])),
+        Preset::Hackbench | Preset::Build => None,
+    }
+}
+
+/// Its arguments: `workers` of this stressor until it is interrupted, files only in `folder`.
+pub fn arguments(stressor: &str, options: &[&str], workers: usize, folder: &Path) -> Vec<String> {
+    let mut words = vec![format!("--{stressor}"), workers.to_string()];
+    words.extend(options.iter().map(|word| (*word).to_owned()));
+    // --abort: a worker that fails ends all, so that it is noticed.
+    words.extend(["--timeout", "0", "--metrics", "--abort"].map(str::to_owned));
+    words.push("--temp-path".to_owned());
+    words.push(folder.display().to_string());
+    words.push("--yaml".to_owned());
+    words.push(folder.join(report_name(stressor)).display().to_string());
+    words
+}
+
+/// The bogo-ops of a stressor in a report; none when it is not there, as for a stressor that
+/// was skipped.
+pub fn bogo_ops(report: &str, stressor: &str) -> Option<f64> {
+    let mut lines = report
+        .lines()
+        .map(|line| line.trim().trim_start_matches("- "));
+    lines.find(|line| line.strip_prefix("stressor: ") == Some(stressor))?;
+    lines
+        .take_while(|line| !line.starts_with("stressor: "))
+        .find_map(|line| line.strip_prefix("bogo-ops: ")?.parse().ok())
+        .filter(|count: &f64| count.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const REPORT: &str = "---\nsystem-info:\n      hostname: vm\n\nmetrics:\n    - stressor: cpu\n      \
+                          bogo-ops: 800\n      bogo-ops-per-second-real-time: 792.0\n\n    - stressor: \
+                          hdd\n      wall-clock-time: 1.0\n      bogo-ops: 17\n...\n";
+
+    #[test]
+    fn the_work_of_each_stressor_is_found() {
+        assert_eq!(bogo_ops(REPORT, "cpu"), Some(800.0));
+        assert_eq!(bogo_ops(REPORT, "hdd"), Some(17.0));
+        assert_eq!(bogo_ops(REPORT, "sock"), None);
+        assert_eq!(
+            bogo_ops("- stressor: cpu\n- stressor: hdd\n  bogo-ops: 1\n", "cpu"),
+            None
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_report_is_read_or_refused(text in ".*", count in ".*") {
+            let _ = bogo_ops(&text, "cpu");
+            let _ = bogo_ops(&format!("- stressor: cpu\n  bogo-ops: {count}\n"), "cpu");
+        }
+    }
+}
