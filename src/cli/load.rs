@@ -16,6 +16,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 #[derive(clap::Args)]
@@ -38,14 +39,19 @@ enum Command {
 }
 
 /// Run loads beside a command, for a time, or until Ctrl-C
-///
-/// The command is started when every load was seen at work. The loads end with the command, and
-/// the command ends with the time (SIGTERM; exit status 124). Otherwise the exit status is the
-/// command's own; 1 when a load failed. What the loads did is printed on standard output, with
-/// a command on standard error. Their files are in TMPDIR, or in /var/tmp.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  artis load run hackbench io --cpus 0 -D 10m -- cyclictest -q -m -p 90"
+    after_help = "The command is started when every load was seen at work. The loads end with the command, and
+\
+                  the command ends with the time (SIGTERM; exit status 124). Otherwise the exit status is
+\
+                  the command's own, and 1 when a load failed. What the loads did is printed on standard
+\
+                  output; with a command, on standard error. Their files are in TMPDIR, or in /var/tmp.
+
+\
+                  Example:
+  artis load run hackbench io --cpus 0 -D 10m -- cyclictest -q -m -p 90"
 )]
 struct Run {
     /// Loads, such as compute,io or all
@@ -76,13 +82,16 @@ fn run_loads(args: Run) -> anyhow::Result<ExitCode> {
     let presets: Presets = args.names.iter().flat_map(Presets::iter).collect();
     let common = Common {
         json: args.json,
-        load: Some(presets),
+        load: Some(presets.clone()),
         load_cpus: args.cpus,
     };
     let limit_s = args.duration.map(|limit| limit.as_secs_f64());
     let options = BTreeMap::from([("duration_s".to_owned(), json!(limit_s))]);
     let session = Session::begin(&common, options)?;
     let stop = session.stop_flag();
+    if stop.load(Ordering::Relaxed) == 0 {
+        eprintln!("artis: at work: {presets}");
+    }
     let status = command::run(&args.command, args.duration, &stop);
     // Also when the command could not be started: the loads end first.
     let (document, table_wanted) = session.finish(|_| ())?;

@@ -9,8 +9,8 @@ use std::process::Command;
 
 /// Source files; a build has as many compilers to run, and one linker.
 const FILES: usize = 12;
-/// Functions in each: enough that a compiler takes some tenths of a second.
-const FUNCTIONS: usize = 40;
+/// Functions in each: enough that a compiler takes about a tenth of a second.
+const FUNCTIONS: usize = 8;
 
 /// The programs that a build runs.
 #[derive(Clone, Debug)]

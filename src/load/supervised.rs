@@ -300,7 +300,7 @@ impl<'a> Inside<'a> {
             Ok(child) => Ok(child.id().cast_signed()),
             Err(error) => Err(Error::ProgramFailed {
                 program: Path::new(command.get_program()).display().to_string(),
-                reason: error.to_string(),
+                reason: format!("could not be started: {error}; check its name and PATH"),
             }),
         }
     }

@@ -3,6 +3,8 @@
 
 use super::session::{Common, Session};
 use crate::cli::exit::UsageError;
+use crate::cli::progress::Stderr;
+use crate::lab::progress::Progress;
 use crate::machine::Root;
 use crate::measure::throughput::permutation::Setting;
 use crate::measure::throughput::workload::{BuiltIn, Workload};
@@ -21,14 +23,13 @@ use std::time::Duration;
 const NS_PER_S: f64 = 1e9;
 
 /// Measure how long work takes: real, user and system time, context switches
-///
-/// A first run is made and not recorded: caches and files are warm afterwards. Each run counts
-/// everything its command waits for. Its standard output is discarded. Ctrl-C keeps the runs
-/// that are complete.
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("what").required(true).args(["workload", "command"])))]
 #[command(
-    after_help = "Examples:\n  artis measure throughput --workload build --permutations\n  \
+    after_help = "A first run is made and not recorded: caches are warm afterwards. A run counts everything\n\
+                  that its command waits for; what it prints is discarded. It is a normal task on all\n\
+                  CPUs unless --permutations says otherwise. Ctrl-C keeps the runs that are complete.\n\n\
+                  Examples:\n  artis measure throughput --workload build --permutations\n  \
                   artis measure throughput --runs 10 -- make -C linux -j8"
 )]
 pub struct Args {
@@ -65,18 +66,22 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let session = Session::begin(&args.common, options)?;
     let stop = session.stop_flag();
-    let measured = throughput::measure(&plan, &stop, &mut |setting, number| {
-        let of = format!("run {number} of {}", plan.runs);
-        let which = if number == 0 {
-            "first run, not recorded"
-        } else {
-            &of
+    let mut progress = Stderr::default();
+    let measured = throughput::measure(&plan, &stop, &mut |setting, run| {
+        let what = match setting.cpus {
+            None => "measuring".to_owned(),
+            Some(_) => setting.to_string(),
         };
-        match setting.cpus {
-            None => eprintln!("artis: {which}"),
-            Some(_) => eprintln!("artis: {setting}: {which}"),
-        }
-    })?;
+        progress.step(
+            &format!(
+                "{what}: a first run unrecorded, then {}, run {run} done",
+                plan.runs
+            ),
+            None,
+        );
+    });
+    progress.done();
+    let measured = measured?;
     let (_, table_wanted) = session.finish(|document| fill(document, &plan.settings, &measured))?;
     if table_wanted {
         let table = match args.permutations {

@@ -21,7 +21,8 @@ use std::time::{Duration, Instant};
 const START_LIMIT: Duration = Duration::from_secs(30);
 /// Between two looks at loads that are starting.
 const START_PAUSE: Duration = Duration::from_millis(20);
-/// Time in which a load must end when it is asked to: a round is finished, files are removed.
+/// Time in which a load must end when it is asked to. Rounds that take longer are killed and not
+/// counted.
 const STOP_LIMIT: Duration = Duration::from_secs(30);
 
 /// What the supervised process tells.
@@ -104,10 +105,11 @@ fn stop(
     }
     let limit = Instant::now() + STOP_LIMIT;
     while loads.iter().any(|load| load.pid.is_some()) {
-        if Instant::now() > limit {
+        let left = limit.saturating_duration_since(Instant::now());
+        if left.is_zero() {
             break;
         }
-        match inside.wait(Some(START_PAUSE))? {
+        match inside.wait(Some(left))? {
             Event::Abandoned => return Err(abandoned()),
             Event::Stop | Event::Nothing | Event::Child => {}
         }
@@ -128,8 +130,8 @@ struct Load<'a> {
     /// The program, while it runs.
     pid: Option<i32>,
     began: Instant,
-    /// When it was asked to stop, or its last round ended after that.
-    until: Option<Instant>,
+    /// Up to when its work is counted: the end of a round, or when it was asked to stop.
+    until: Instant,
     stopping: bool,
     rounds: u64,
     used: Usage,
@@ -151,7 +153,7 @@ impl<'a> Load<'a> {
             folder,
             pid: None,
             began: Instant::now(),
-            until: None,
+            until: Instant::now(),
             stopping: false,
             rounds: 0,
             used: Usage::default(),
@@ -208,19 +210,19 @@ impl<'a> Load<'a> {
                 reason: format!("{status}; {}", self.words()),
             });
         }
-        self.rounds += 1;
-        if self.stopping && !self.is_report() {
-            self.until = Some(Instant::now());
+        if !self.is_report() {
+            self.rounds += 1;
+            self.until = Instant::now();
         }
         Ok(())
     }
 
     fn ask_to_stop(&mut self) {
         self.stopping = true;
-        self.until = Some(Instant::now());
         if let Some(pid) = self.pid
             && self.is_report()
         {
+            self.until = Instant::now();
             // It is our child and not reaped yet, so the number is still its own.
             let _ = kill(Pid::from_raw(pid), Signal::SIGINT);
         }
@@ -228,7 +230,7 @@ impl<'a> Load<'a> {
 
     /// What it did, once it has ended.
     fn done(&self, cpus: Option<&CpuList>) -> Result<LoadDone, Error> {
-        if self.pid.is_some() {
+        if self.pid.is_some() && self.is_report() {
             return Err(Error::ProgramFailed {
                 program: format!("the load `{}`", self.job.preset),
                 reason: format!(
@@ -249,14 +251,13 @@ impl<'a> Load<'a> {
         if work <= 0.0 {
             return Err(self.idle("until it was stopped".to_owned()));
         }
-        let until = self.until.unwrap_or_else(Instant::now);
         Ok(LoadDone {
             name: self.job.preset.name().to_owned(),
             cpus: cpus.map(CpuList::to_string),
             command: self.command_line(),
             work,
             unit: unit.to_owned(),
-            seconds: (until - self.began).as_secs_f64(),
+            seconds: (self.until - self.began).as_secs_f64(),
             cpu_seconds: Some((self.used.user + self.used.system).as_secs_f64()),
         })
     }
