@@ -54,9 +54,9 @@ pub struct Args {
 }
 
 /// What the result calls the measured quantities.
-const TIME: &str = "execution_time";
+pub(super) const TIME: &str = "execution_time";
 const UNLOADED: &str = "execution_time_unloaded";
-const EXCESS: &str = "excess";
+pub(super) const EXCESS: &str = "excess";
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let root = Root::default();
@@ -139,7 +139,7 @@ fn samples(loaded: &Samples) -> [audit::Samples<'static>; 1] {
     }]
 }
 
-fn series(cpu: u32, unloaded: &Samples, loaded: &Samples) -> Vec<Series> {
+pub(super) fn series(cpu: u32, unloaded: &Samples, loaded: &Samples) -> Vec<Series> {
     let series = |name, kind, values: &Distribution| Series {
         cpu: Some(cpu),
         ..Series::new(name, kind, Unit::Nanoseconds, values.clone())

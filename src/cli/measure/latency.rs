@@ -133,7 +133,7 @@ const BUCKETS_US: u32 = 400;
 /// The progress line has room for so many threads.
 const THREADS_TOLD: usize = 8;
 /// What the result calls the measured quantities.
-const LATENCY: &str = "latency";
+pub(super) const LATENCY: &str = "latency";
 const DUE_TO_HANDLER: &str = "due_to_handler";
 const HANDLER_TO_TASK: &str = "handler_to_task";
 
@@ -160,11 +160,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         limits: resolved.limits(&args),
         freeze_trace,
         split: split.as_ref(),
-        task: None,
     };
     let session = Session::begin(&args.common, args.settings(&resolved))?;
     let audit = warnings::begin(&audit::Plan {
-        cpus: resolved.cpus(),
+        cpus: resolved.cpus().into_iter().collect(),
         policy: resolved.policy,
         wants_real_time: true,
         memory_locked: locked.is_ok(),
@@ -189,7 +188,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let (document, table_wanted) = session.finish(|document| {
         document.seconds = Some(outcome.seconds);
         document.ended_early = document.ended_early.take().or_else(|| exceeded.clone());
-        let series = resolved.series(&outcome);
+        let series = series(&outcome, &resolved.cpus());
         warnings::conclude(document, audit, &samples(&series), Vec::new());
         document.series = series;
     })?;
@@ -264,11 +263,11 @@ impl Args {
 }
 
 impl Resolved {
-    fn cpus(&self) -> CpuList {
+    fn cpus(&self) -> Vec<u32> {
         self.threads.iter().map(|(cpu, _)| *cpu).collect()
     }
 
-    fn threads(&self, args: &Args) -> Vec<ThreadPlan> {
+    fn threads(&self, args: &Args) -> Vec<ThreadPlan<'static>> {
         self.threads
             .iter()
             .map(|(cpu, interval_ns)| ThreadPlan {
@@ -281,6 +280,7 @@ impl Resolved {
                     gpio: args.gpio.lines(),
                 },
                 policy: self.policy,
+                task: None,
             })
             .collect()
     }
@@ -307,32 +307,33 @@ impl Resolved {
         }
         Ok(Some(Split::attach(u32::try_from(self.threads.len())?)?))
     }
+}
 
-    fn series(&self, outcome: &Outcome) -> Vec<Series> {
-        let mut all = Vec::new();
-        for (index, (measured, (cpu, _))) in outcome.threads.iter().zip(&self.threads).enumerate() {
-            let samples = &measured.samples;
-            let series = |name, distribution: &Distribution| Series {
-                cpu: Some(*cpu),
-                thread: u32::try_from(index).ok(),
-                ..Series::new(name, Kind::Latency, Unit::Nanoseconds, distribution.clone())
-            };
-            all.push(Series {
-                max_at_s: samples.max_at_s,
-                missed: Some(samples.missed),
-                ..series(LATENCY, &samples.latency)
-            });
-            if let Some(parts) = &samples.split {
-                all.push(series(DUE_TO_HANDLER, &parts.due_to_handler));
-                all.push(series(HANDLER_TO_TASK, &parts.handler_to_task));
-            }
+/// The series of each thread; `cpus` are the threads' in their order.
+pub(super) fn series(outcome: &Outcome, cpus: &[u32]) -> Vec<Series> {
+    let mut all = Vec::new();
+    for (thread, (measured, cpu)) in (0..).zip(outcome.threads.iter().zip(cpus)) {
+        let samples = &measured.samples;
+        let series = |name, distribution: &Distribution| Series {
+            cpu: Some(*cpu),
+            thread: Some(thread),
+            ..Series::new(name, Kind::Latency, Unit::Nanoseconds, distribution.clone())
+        };
+        all.push(Series {
+            max_at_s: samples.max_at_s,
+            missed: Some(samples.missed),
+            ..series(LATENCY, &samples.latency)
+        });
+        if let Some(parts) = &samples.split {
+            all.push(series(DUE_TO_HANDLER, &parts.due_to_handler));
+            all.push(series(HANDLER_TO_TASK, &parts.handler_to_task));
         }
-        all
     }
+    all
 }
 
 /// How much there is of what a percentile needs much of.
-fn samples(series: &[Series]) -> Vec<Samples<'_>> {
+pub(super) fn samples(series: &[Series]) -> Vec<Samples<'_>> {
     let latency = series.iter().filter(|series| series.name == LATENCY);
     latency
         .map(|series| Samples {
@@ -373,7 +374,7 @@ fn exceeded(outcome: &Outcome) -> Option<String> {
 }
 
 /// A source that failed in the middle.
-fn failure(outcome: &Outcome, source: SourceKind) -> Option<anyhow::Error> {
+pub(super) fn failure(outcome: &Outcome, source: SourceKind) -> Option<anyhow::Error> {
     let mut threads = outcome.threads.iter().enumerate();
     threads.find_map(|(index, measured)| {
         let errno = measured.failed?;
@@ -387,7 +388,7 @@ fn failure(outcome: &Outcome, source: SourceKind) -> Option<anyhow::Error> {
 }
 
 /// What the progress line says.
-fn told(threads: &[Live]) -> String {
+pub(super) fn told(threads: &[Live]) -> String {
     let samples: u64 = threads.iter().map(Live::samples).sum();
     let max_ns = threads.iter().filter_map(Live::max_ns).max();
     let us = |ns: i64| ns as f64 / 1000.0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis measure`: one file a quantity, and what they share ([`session`]).
 
+mod all;
 mod cpus;
 mod exec;
 mod jitter;
@@ -24,6 +25,7 @@ enum Command {
     Exec(exec::Args),
     Jitter(jitter::Args),
     Throughput(throughput::Args),
+    All(all::Args),
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -32,5 +34,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Exec(args) => exec::run(args),
         Command::Jitter(args) => jitter::run(args),
         Command::Throughput(args) => throughput::run(args),
+        Command::All(args) => all::run(args),
     }
 }

@@ -40,17 +40,19 @@ const LEAD_NS: u64 = 5_000_000;
 
 /// One measuring thread.
 #[derive(Clone, Debug)]
-pub struct ThreadPlan {
+pub struct ThreadPlan<'a> {
     /// What it waits for, and the CPU it is bound to.
     pub request: Request,
     /// How it is scheduled.
     pub policy: Policy,
+    /// Work that it does after each event.
+    pub task: Option<Task<'a>>,
 }
 
 /// A measurement.
 pub struct Plan<'a> {
     /// Its threads, at least one.
-    pub threads: Vec<ThreadPlan>,
+    pub threads: Vec<ThreadPlan<'a>>,
     /// How long; none is until a limit or a signal.
     pub duration: Option<Duration>,
     /// When a thread ends by itself.
@@ -59,8 +61,6 @@ pub struct Plan<'a> {
     pub freeze_trace: Option<File>,
     /// The view of the kernel's part, where it can be had.
     pub split: Option<&'a Split>,
-    /// Work that each thread does after each event.
-    pub task: Option<Task<'a>>,
 }
 
 /// What a measurement gave; a thread whose source failed is among it.
@@ -160,7 +160,7 @@ fn prepare<'a>(
         stop: ending,
         freeze_trace: plan.freeze_trace.as_ref(),
         slot: claim(plan.split, index)?,
-        task: plan.task,
+        task: thread.task,
         signed: thread.request.kind.is_signed(),
     };
     let samples = sampler.prepare();
@@ -248,6 +248,7 @@ mod tests {
                 gpio: None,
             },
             policy: Policy::Normal,
+            task: None,
         };
         Plan {
             threads: vec![thread; threads],
@@ -255,7 +256,6 @@ mod tests {
             limits,
             freeze_trace: None,
             split: None,
-            task: None,
         }
     }
 

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `artis measure all`: latency, execution-time variation and the load's throughput of one
+//! interval.
+//!
+//! Each thread is a small control loop: it wakes up periodically, which gives a latency, and
+//! then does a fixed piece of work, which gives an execution time. Neither disturbs the other,
+//! and both meet the same load.
+
+use super::exec::{EXCESS, under_load};
+use super::latency::LATENCY;
+use super::session::{Common, Session};
+use super::{cpus, exec as exec_command, latency as latency_command, piece, warnings};
+use crate::cli::duration;
+use crate::cli::exit::UsageError;
+use crate::cli::progress::LiveLine;
+use crate::machine::{CpuList, Root};
+use crate::measure::audit;
+use crate::measure::dma_latency::DmaLatency;
+use crate::measure::exec;
+use crate::measure::latency::sampler::{Limits, Task};
+use crate::measure::latency::source::{Request, SourceKind};
+use crate::measure::latency::{self, Plan, ThreadPlan};
+use crate::measure::memory;
+use crate::measure::routine::{Routine, Work};
+use crate::measure::thread::{PRIORITY, Policy};
+use crate::result::{Distribution, Document};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+/// Measure latency, execution-time variation and the load's throughput in one run
+///
+/// One thread per CPU wakes up periodically and then does a fixed piece of work, as a control loop
+/// does. What the work takes without load (Tmin) is measured first.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example:\n  artis measure all -a 1 --load hackbench,cache -D 1m --json all.json"
+)]
+pub struct Args {
+    /// CPUs to measure, one thread on each [default: all that are allowed]
+    #[arg(short, long, value_name = "LIST")]
+    affinity: Option<CpuList>,
+    /// SCHED_FIFO priority of the threads, 1 to 99; 0 is the normal policy
+    #[arg(short, long, value_name = "PRIO", default_value_t = PRIORITY)]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..=99))]
+    priority: u8,
+    /// Period, microseconds
+    #[arg(short, long, value_name = "US", default_value_t = 1000)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=3_600_000_000))]
+    interval: u64,
+    /// Kind of work: integer or float (divisions), memory (loads), syscall
+    #[arg(long, value_enum, default_value_t = Routine::Integer, hide_possible_values = true)]
+    routine: Routine,
+    /// Steps in a piece of work; it must leave half of the period free
+    #[arg(long, value_name = "N", default_value_t = COUNT)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    count: u32,
+    /// How long: seconds, or with a unit: 90s, 5m, 12h, 1d
+    #[arg(short = 'D', long, value_name = "TIME", default_value = "10s", value_parser = duration::parse)]
+    duration: Duration,
+    /// How long the run for Tmin is on each CPU, before any load
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = duration::parse)]
+    unloaded: Duration,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// Some ten to a hundred microseconds, on any machine of this century.
+const COUNT: u32 = 10_000;
+/// Work longer than this part of the period would make the threads late for their own reasons.
+const PERIOD_DIVISOR: u64 = 2;
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let chosen = cpus::resolve(args.affinity.as_ref())?;
+    let count = piece::count(args.routine, Some(args.count), COUNT)?;
+    let policy = Policy::from_priority(args.priority);
+    // Before the threads' memory is made: it is then brought in and locked as it comes.
+    let locked = memory::lock_and_prefault();
+    let awake = DmaLatency::hold(&Root::default(), 0);
+    if awake.is_ok() {
+        eprintln!("artis: holding /dev/cpu_dma_latency at 0 us: no CPU idles deeply meanwhile");
+    }
+    let work = Work::new(args.routine, count);
+    let unloaded = args.unloaded(&chosen, policy, &work)?;
+    let cpus: Vec<u32> = chosen.iter().collect();
+    let plan = Plan {
+        threads: args.threads(&chosen, policy, &work, &unloaded),
+        duration: Some(args.duration),
+        limits: Limits::default(),
+        freeze_trace: None,
+        split: None,
+    };
+    let session = Session::begin(&args.common, args.settings())?;
+    let audit = warnings::begin(&audit::Plan {
+        cpus: chosen,
+        policy,
+        wants_real_time: true,
+        memory_locked: locked.is_ok(),
+        dma_latency_held: awake.is_ok(),
+        sleeps: true,
+    });
+    let line = LiveLine::new();
+    let stop = session.stop_flag();
+    let outcome = latency::measure(&plan, &stop, &mut |threads| {
+        line.show(|| latency_command::told(threads));
+    })?;
+    drop(line);
+    let (document, table_wanted) = session.finish(|document| {
+        document.seconds = Some(outcome.seconds);
+        let mut series = latency_command::series(&outcome, &cpus);
+        for ((measured, unloaded), cpu) in outcome.threads.iter().zip(&unloaded).zip(&cpus) {
+            if let Some(work) = &measured.samples.work {
+                series.extend(exec_command::series(*cpu, unloaded, work));
+            }
+        }
+        let doubts = outcome
+            .threads
+            .iter()
+            .zip(&unloaded)
+            .flat_map(|(measured, unloaded)| {
+                let fastest = measured.samples.work.as_ref();
+                let fastest_ns = fastest.map_or(u64::MAX, |work| piece::shortest_ns(&work.time));
+                piece::doubts(piece::shortest_ns(&unloaded.time), fastest_ns)
+            });
+        let doubts = doubts.collect();
+        warnings::conclude(document, audit, &latency_command::samples(&series), doubts);
+        document.series = series;
+    })?;
+    if let Some(failure) = latency_command::failure(&outcome, SourceKind::Timer) {
+        return Err(failure);
+    }
+    if table_wanted {
+        let what = format!("{count} {}", args.routine.steps());
+        print!("{}", table(&document, &what, args.interval));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Args {
+    /// What the work takes on each CPU while nothing else is measured, one after the other.
+    fn unloaded(
+        &self,
+        cpus: &CpuList,
+        policy: Policy,
+        work: &Work,
+    ) -> anyhow::Result<Vec<exec::Samples>> {
+        let mut all = Vec::new();
+        for cpu in cpus.iter() {
+            let plan = exec::Plan {
+                work,
+                cpu,
+                policy,
+                duration: self.unloaded,
+                t_min_ns: None,
+            };
+            // Nothing is lost yet when a signal ends this run, so it just does.
+            let samples = exec::measure(&plan, &AtomicUsize::new(0), &mut |_| ())?;
+            let t_min_ns = piece::shortest_ns(&samples.time);
+            if t_min_ns > self.interval * 1000 / PERIOD_DIVISOR {
+                let t_min_us = t_min_ns / 1000;
+                return Err(UsageError(format!(
+                    "the work takes {t_min_us} us on CPU {cpu}, more than half of the period of {} us; \
+                     choose a longer period (-i) or less work (--count)",
+                    self.interval
+                ))
+                .into());
+            }
+            all.push(samples);
+        }
+        Ok(all)
+    }
+
+    fn threads<'a>(
+        &self,
+        cpus: &CpuList,
+        policy: Policy,
+        work: &'a Work,
+        unloaded: &[exec::Samples],
+    ) -> Vec<ThreadPlan<'a>> {
+        let threads = cpus.iter().zip(unloaded).map(|(cpu, unloaded)| ThreadPlan {
+            request: Request {
+                kind: SourceKind::Timer,
+                interval_ns: self.interval * 1000,
+                cpu: Some(cpu),
+                allowed: cpus.clone(),
+                rtc: PathBuf::new(),
+                gpio: None,
+            },
+            policy,
+            task: Some(Task {
+                work,
+                t_min_ns: piece::shortest_ns(&unloaded.time),
+            }),
+        });
+        threads.collect()
+    }
+
+    /// What the result says of the options.
+    fn settings(&self) -> BTreeMap<String, Value> {
+        BTreeMap::from(
+            [
+                ("priority", json!(self.priority)),
+                ("interval_us", json!(self.interval)),
+                ("routine", json!(self.routine.name())),
+                ("count", json!(self.count)),
+                ("duration_s", json!(self.duration.as_secs_f64())),
+                ("unloaded_s", json!(self.unloaded.as_secs_f64())),
+            ]
+            .map(|(key, value)| (key.to_owned(), value)),
+        )
+    }
+}
+
+/// The result for people: three figures and what they rest on.
+fn table(document: &Document, what: &str, interval_us: u64) -> String {
+    let mut text = String::new();
+    let seconds = document.seconds.unwrap_or(0.0);
+    let _ = writeln!(
+        text,
+        "{seconds:.1} s, every {interval_us} us {what}; {}\n\n\
+         {:<22} {:>10} {:>10} {:>10} {:>10}",
+        under_load(document),
+        "us",
+        "min",
+        "mean",
+        "99.9 %",
+        "max"
+    );
+    for (name, series) in [
+        ("wakeup latency", LATENCY),
+        ("execution-time excess", EXCESS),
+    ] {
+        if let Some(line) = document.merged(series).as_ref().and_then(figures) {
+            let _ = writeln!(text, "{name:<22} {line}");
+        }
+    }
+    if !document.load.is_empty() {
+        let _ = writeln!(
+            text,
+            "\n{:<22} {:>14} {:>14} {:>12}",
+            "load", "work", "per second", "CPU seconds"
+        );
+    }
+    for load in &document.load {
+        let per_second = load.work / load.seconds.max(f64::MIN_POSITIVE);
+        let cpu = load
+            .cpu_seconds
+            .map_or_else(|| "-".to_owned(), |s| format!("{s:.2}"));
+        let _ = writeln!(
+            text,
+            "{:<22} {:>14.0} {per_second:>14.1} {cpu:>12} {}",
+            load.name, load.work, load.unit
+        );
+    }
+    text
+}
+
+fn figures(values: &Distribution) -> Option<String> {
+    let moments = values.moments()?;
+    let us = |ns: f64| format!("{:>10.3}", ns / 1000.0);
+    let p99_9 = values.percentile(99.9)? as f64;
+    Some(
+        [moments.min as f64, moments.mean, p99_9, moments.max as f64]
+            .map(us)
+            .join(" "),
+    )
+}
