@@ -73,9 +73,9 @@ impl Error {
     /// As [`Error::system`], for errors of the standard library.
     pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let what = what.into();
-        move |error| Self::ProgramFailed {
-            program: what,
-            reason: error.to_string(),
+        move |error| Self::System {
+            what,
+            errno: nix::errno::Errno::from_raw(error.raw_os_error().unwrap_or(0)),
         }
     }
 }

@@ -7,6 +7,7 @@ mod common;
 mod lab;
 mod latency;
 mod recorder;
+mod throughput;
 
 use serde_json::Value;
 use std::process::{Command, Output};

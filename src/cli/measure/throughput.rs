@@ -5,7 +5,6 @@ use super::session::{Common, Session};
 use crate::cli::exit::UsageError;
 use crate::cli::progress::Stderr;
 use crate::lab::progress::Progress;
-use crate::machine::Root;
 use crate::measure::throughput::permutation::Setting;
 use crate::measure::throughput::workload::{BuiltIn, Workload};
 use crate::measure::throughput::{self, Plan, Run};
@@ -72,11 +71,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             None => "measuring".to_owned(),
             Some(_) => setting.to_string(),
         };
+        let of = format!("run {run} of {} done", plan.runs);
         progress.step(
-            &format!(
-                "{what}: a first run unrecorded, then {}, run {run} done",
-                plan.runs
-            ),
+            &format!("{what}; the first run is not recorded, {of}"),
             None,
         );
     });
@@ -123,7 +120,7 @@ fn settings(permutations: bool) -> anyhow::Result<Vec<Setting>> {
         ))
     })?;
     for setting in &ten {
-        setting.check(&Root::default())?;
+        setting.check()?;
     }
     Ok(ten)
 }

@@ -7,9 +7,9 @@
 //! of processes that take turns on a CPU, 2 instances show. Rowand's one CPU was a machine booted
 //! with `maxcpus=1`; ours is an affinity, so the other CPUs still do the machine's own work.
 
-use crate::machine::{CpuList, Root};
+use crate::machine::CpuList;
+use crate::measure::thread::{self, Policy};
 use crate::task::syscall::{self, Scheduling};
-use crate::task::{Class, class};
 use std::fmt;
 
 /// `SCHED_FIFO` priority of a workload: above every normal task, below the kernel's interrupt
@@ -90,23 +90,12 @@ impl Setting {
     ///
     /// # Errors
     /// What the refusal means on this machine.
-    pub fn check(&self, root: &Root) -> Result<(), class::Error> {
-        let Some(cpu) = self.cpus.as_ref().and_then(CpuList::last) else {
-            return Ok(());
-        };
+    pub fn check(&self) -> Result<(), thread::Error> {
         if !self.is_fifo {
             return Ok(());
         }
-        let class = Class::Rt0 {
-            cpu,
-            priority: PRIORITY,
-        };
-        std::thread::scope(|scope| {
-            scope
-                .spawn(|| class.apply(root, nix::unistd::gettid().as_raw()))
-                .join()
-                .unwrap_or(Ok(()))
-        })
+        let attempt = || thread::settle(None, Policy::Fifo(PRIORITY));
+        std::thread::scope(|scope| scope.spawn(attempt).join().unwrap_or(Ok(())))
     }
 }
 
