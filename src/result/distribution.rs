@@ -7,6 +7,7 @@
 //! with Welford's update, and joined with that of Chan, Golub and LeVeque ("Algorithms for
 //! computing the sample variance", 1983): long runs lose no precision.
 
+use super::histogram::VALUE_MAX;
 use hdrhistogram::Histogram;
 
 /// Values above this land in the histogram's last bucket: an hour in nanoseconds. The maximum
@@ -14,6 +15,10 @@ use hdrhistogram::Histogram;
 const HIGHEST: u64 = 3_600_000_000_000;
 /// Values below 2048 are kept exactly, larger ones to 0.1 %.
 const DIGITS: u8 = 3;
+/// Up to which multiple of the resolution a histogram of so many digits keeps neighbours apart.
+const APART: [(u8, u64); 3] = [(3, 1 << 11), (4, 1 << 15), (5, 1 << 18)];
+/// More values are a damaged file; sums of two such counts still fit.
+pub const COUNT_MAX: u64 = 1 << 62;
 
 /// The percentiles that every table and file gives, each with its key in the file.
 pub const PERCENTILES: [(&str, f64); 6] = [
@@ -31,6 +36,9 @@ pub enum Inconsistent {
     /// The histogram and the count disagree.
     #[error("count is {count}, but the histogram holds {held} values")]
     Count { count: u64, held: u64 },
+    /// Nobody measured that many.
+    #[error("more than {COUNT_MAX} values")]
+    TooMany,
     /// The statistics contradict each other or the histogram.
     #[error("{0}")]
     Statistics(&'static str),
@@ -102,6 +110,71 @@ impl Distribution {
         empty
     }
 
+    /// An empty distribution for values up to `highest` that are multiples of `resolution`. It
+    /// keeps them apart up to `apart_to`, as far as five digits go (131 ms at 1 us).
+    pub fn for_multiples(resolution: u64, apart_to: u64, highest: u64) -> Self {
+        let low = resolution.clamp(1, 1 << 40);
+        let digits = APART
+            .iter()
+            // Half: a resolution that is no power of two is kept by the power below it.
+            .find(|(_, multiples)| apart_to / low < multiples / 2)
+            .map_or(5, |(digits, _)| *digits);
+        let high = (highest.clamp(low * 2, VALUE_MAX) + 1).next_power_of_two() - 1;
+        Self {
+            positive: within(low, high, digits),
+            ..Self::new()
+        }
+    }
+
+    /// The distribution that histograms tell, each value in the middle of its bucket; `max` is
+    /// the exact maximum where it is known.
+    ///
+    /// # Errors
+    /// [`Inconsistent`] when there are too many values, or `max` is not in the last bucket.
+    pub fn from_histograms(
+        positive: Histogram<u64>,
+        negative: Option<Histogram<u64>>,
+        max: Option<i64>,
+    ) -> Result<Self, Inconsistent> {
+        let told = Self {
+            positive,
+            negative,
+            ..Self::new()
+        };
+        let mut count = 0_u64;
+        for (_, times) in told.buckets() {
+            count = count.saturating_add(times);
+        }
+        let (Some((first, _)), Some((last, _))) = (told.buckets().next(), told.buckets().last())
+        else {
+            return Ok(told);
+        };
+        let weighed = |weigh: &dyn Fn(f64) -> f64| -> f64 {
+            let middles = told.buckets().map(|(value, times)| {
+                let middle = (told.lowest(value) as f64 + value as f64) / 2.0;
+                weigh(middle) * times as f64
+            });
+            middles.sum()
+        };
+        let mean = weighed(&|value| value) / count as f64;
+        let squares = weighed(&|value| (value - mean) * (value - mean));
+        let moments = Moments {
+            count,
+            min: told.lowest(first),
+            max: max.unwrap_or(last),
+            mean: mean.min(max.unwrap_or(last) as f64),
+            stddev: (squares / count.saturating_sub(1).max(1) as f64).sqrt(),
+        };
+        Self::from_parts(told.positive, told.negative, Some(moments))
+    }
+
+    /// Memory of the histograms.
+    pub fn histogram_bytes(&self) -> usize {
+        let all = std::iter::once(&self.positive).chain(&self.negative);
+        all.map(|histogram| histogram.distinct_values() * size_of::<u64>())
+            .sum()
+    }
+
     /// Puts together what a file holds.
     ///
     /// # Errors
@@ -111,8 +184,13 @@ impl Distribution {
         negative: Option<Histogram<u64>>,
         moments: Option<Moments>,
     ) -> Result<Self, Inconsistent> {
-        let held = positive.len() + negative.as_ref().map_or(0, Histogram::len);
+        let held = positive
+            .len()
+            .saturating_add(negative.as_ref().map_or(0, Histogram::len));
         let count = moments.map_or(0, |moments| moments.count);
+        if count.max(held) > COUNT_MAX {
+            return Err(Inconsistent::TooMany);
+        }
         if held != count {
             return Err(Inconsistent::Count { count, held });
         }
@@ -130,12 +208,13 @@ impl Distribution {
         if moments.mean < moments.min as f64 - 0.5 || moments.mean > moments.max as f64 + 0.5 {
             return Err(Inconsistent::Statistics("mean is not between min and max"));
         }
-        if !(moments.stddev >= 0.0 && moments.stddev.is_finite()) {
+        let range = moments.max as f64 - moments.min as f64;
+        if !(0.0..=range + 1.0).contains(&moments.stddev) {
             return Err(Inconsistent::Statistics(
-                "stddev is negative or not a number",
+                "stddev is negative or larger than max - min",
             ));
         }
-        Ok(Self {
+        let whole = Self {
             positive,
             negative,
             count,
@@ -143,7 +222,39 @@ impl Distribution {
             max: moments.max,
             mean: moments.mean,
             squares: moments.stddev * moments.stddev * (count - 1) as f64,
-        })
+        };
+        whole.check_extremes()?;
+        Ok(whole)
+    }
+
+    /// Refuses extremes that lie outside the histogram's first and last bucket.
+    fn check_extremes(&self) -> Result<(), Inconsistent> {
+        let (Some((first, _)), Some((last, _))) = (self.buckets().next(), self.buckets().last())
+        else {
+            return Ok(());
+        };
+        // Values below 0 may have been counted as 0, those above the range in the last bucket.
+        if self.min > first && self.min <= signed(self.positive.high()) {
+            return Err(Inconsistent::Statistics(
+                "min is above the first value of the histogram",
+            ));
+        }
+        if self.max.max(0) < self.lowest(last) {
+            return Err(Inconsistent::Statistics(
+                "max is below the last value of the histogram",
+            ));
+        }
+        Ok(())
+    }
+
+    /// The lowest value of the bucket that [`buckets`](Self::buckets) gives as `value`.
+    pub fn lowest(&self, value: i64) -> i64 {
+        match &self.negative {
+            Some(negative) if value < 0 => {
+                -signed(negative.highest_equivalent(value.unsigned_abs()))
+            }
+            _ => signed(self.positive.lowest_equivalent(value.unsigned_abs())),
+        }
     }
 
     /// Adds one value. Allocates nothing, locks nothing; true when it is the new maximum.
@@ -180,21 +291,34 @@ impl Distribution {
 
     /// Adds all values of `other`.
     pub fn merge(&mut self, other: &Self) {
-        if other.count == 0 {
-            return;
+        if other.count > 0 {
+            let (ours, theirs) = (self.count as f64, other.count as f64);
+            let total = ours + theirs;
+            let delta = other.mean - self.mean;
+            self.mean += delta * (theirs / total);
+            self.squares += other.squares + delta * delta * (ours * theirs / total);
+            self.count += other.count;
+            self.min = self.min.min(other.min);
+            self.max = self.max.max(other.max);
         }
-        let (ours, theirs) = (self.count as f64, other.count as f64);
-        let total = ours + theirs;
-        let delta = other.mean - self.mean;
-        self.mean += delta * (theirs / total);
-        self.squares += other.squares + delta * delta * (ours * theirs / total);
-        self.count += other.count;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
+        // Also when empty: the sum has the finer bounds, whatever the order.
         add(&mut self.positive, &other.positive);
         if let Some(theirs) = &other.negative {
             add(self.negative.get_or_insert_with(empty), theirs);
         }
+    }
+
+    /// Adds all values of `other`, which may come from a file.
+    ///
+    /// # Errors
+    /// [`Inconsistent::TooMany`]; nothing was added then.
+    pub fn try_merge(&mut self, other: &Self) -> Result<(), Inconsistent> {
+        // Neither is above the limit, so the sum does not overflow.
+        if self.count + other.count > COUNT_MAX {
+            return Err(Inconsistent::TooMany);
+        }
+        self.merge(other);
+        Ok(())
     }
 
     /// How many values.
@@ -258,6 +382,11 @@ impl Distribution {
         negative.chain(positive)
     }
 
+    /// The histograms alone, as [`from_parts`](Self::from_parts) takes them.
+    pub fn into_histograms(self) -> (Histogram<u64>, Option<Histogram<u64>>) {
+        (self.positive, self.negative)
+    }
+
     /// The histogram of values >= 0.
     pub fn histogram(&self) -> &Histogram<u64> {
         &self.positive
@@ -270,15 +399,35 @@ impl Distribution {
 }
 
 fn empty() -> Histogram<u64> {
-    Histogram::new_with_bounds(1, HIGHEST, DIGITS).expect("the bounds are in order")
+    within(1, HIGHEST, DIGITS)
+}
+
+fn within(low: u64, high: u64, digits: u8) -> Histogram<u64> {
+    Histogram::new_with_bounds(low, high, digits).expect("the bounds are in order")
 }
 
 fn signed(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
-/// Histograms of other programs may have other bounds.
+/// Histograms of other programs have other bounds: the sum takes the finer of each, whose
+/// buckets divide the coarser's, so that the order of several sums does not matter.
 fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
+    let bounds =
+        |histogram: &Histogram<u64>| (histogram.low(), histogram.high(), histogram.sigfig());
+    if bounds(to) != bounds(from) {
+        let finer = within(
+            to.low().min(from.low()),
+            to.high().max(from.high()),
+            to.sigfig().max(from.sigfig()),
+        );
+        let before = std::mem::replace(to, finer);
+        fill(to, &before);
+    }
+    fill(to, from);
+}
+
+fn fill(to: &mut Histogram<u64>, from: &Histogram<u64>) {
     to.auto(true);
     to.add(from)
         .expect("a resizable histogram takes every value");

@@ -77,11 +77,12 @@ impl<'de> Deserialize<'de> for SchemaName {
 pub struct Machine {
     /// As `uname -r` prints it.
     pub kernel: String,
-    /// Preemption model: none, voluntary, lazy, full, `PREEMPT_RT`, …
+    /// Preemption model: none, voluntary, lazy, full, `PREEMPT_RT`, …; empty when an imported
+    /// file does not tell.
     pub preemption: String,
-    /// Boot arguments.
+    /// Boot arguments; empty when an imported file does not tell.
     pub cmdline: String,
-    /// Online CPUs, as a kernel list: `0-3`.
+    /// Online CPUs, as a kernel list: `0-3`; empty when an imported file does not tell.
     pub cpus: String,
     /// The CPU's name, where the machine tells.
     #[serde(skip_serializing_if = "Option::is_none", default)]

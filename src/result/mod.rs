@@ -2,13 +2,19 @@
 //! The result file, which every measuring command writes and everything else reads.
 //!
 //! Owns: what stands in the file ([`document`], [`series`]) and the distributions in it
-//! ([`distribution`]), and files on disk ([`file`]). Measures nothing and never looks at the
-//! machine.
+//! ([`distribution`]), files on disk ([`file`]), the formats of other programs ([`import`],
+//! [`export`]), and the joining of several files ([`merge`]). Measures nothing and never looks
+//! at the machine.
 
 pub mod distribution;
 pub mod document;
+pub mod export;
 pub mod file;
+mod histogram;
+pub mod import;
+pub mod merge;
 pub mod series;
+mod tag;
 
 pub use distribution::{Distribution, Moments, PERCENTILES};
 pub use document::{Document, LoadDone, Machine, SCHEMA, SchemaName, Setup, Warning};

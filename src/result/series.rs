@@ -3,14 +3,10 @@
 //! in the file.
 //!
 //! The file holds the statistics for people and the histogram for programs; reading checks
-//! that they agree. The histogram is HdrHistogram's V2 format, deflated and in base64, which
-//! every HdrHistogram implementation reads.
+//! that they agree. How the histogram is written: [`super::histogram`].
 
 use super::distribution::{Distribution, Moments, PERCENTILES};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD as BASE64;
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use super::histogram::{decode, encode};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -179,24 +175,6 @@ impl<'de> Deserialize<'de> for Series {
             missed: stored.missed,
         })
     }
-}
-
-/// HdrHistogram's compressed V2 form in base64.
-fn encode(histogram: &Histogram<u64>) -> Result<String, String> {
-    let mut bytes = Vec::new();
-    V2DeflateSerializer::new()
-        .serialize(histogram, &mut bytes)
-        .map_err(|error| format!("{error:?}"))?;
-    Ok(BASE64.encode(bytes))
-}
-
-fn decode(text: &str) -> Result<Histogram<u64>, String> {
-    let bytes = BASE64
-        .decode(text)
-        .map_err(|error| format!("its histogram is no base64: {error}"))?;
-    Deserializer::new()
-        .deserialize(&mut bytes.as_slice())
-        .map_err(|error| format!("its histogram is damaged: {error:?}"))
 }
 
 #[cfg(test)]

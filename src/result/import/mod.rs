@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Reads what other programs measured as a result file: one format, one file, one
+//! [`Importer`].
+//!
+//! Owns finding out which format a file has. Never guesses what a file does not tell: a unit
+//! that a format leaves open is asked for, statistics that are missing are computed from the
+//! histogram, and what lies beyond a histogram counts as the worst value the file tells, with a
+//! warning in the result ([`tally`]). A file that contradicts itself is refused with its line.
+//!
+//! Theory: each format is described in its file, as its program writes it.
+
+mod cyclictest_histogram;
+mod cyclictest_json;
+mod date;
+mod hlog;
+mod jitterdebugger;
+mod jitterdebugger_samples;
+mod json;
+mod latmus;
+mod rtla;
+mod tally;
+mod text;
+mod xenomai;
+
+use super::document::{Document, Setup, Warning};
+use super::file;
+use super::series::Series;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The unit of the numbers in a foreign file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeUnit {
+    Nanoseconds,
+    Microseconds,
+}
+
+impl TimeUnit {
+    /// One of it in nanoseconds.
+    pub fn ns(self) -> u64 {
+        match self {
+            Self::Nanoseconds => 1,
+            Self::Microseconds => 1000,
+        }
+    }
+}
+
+/// Where a file is damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Line, from 1.
+    Line(usize),
+    /// Byte of a binary file, from 0.
+    Byte(usize),
+}
+
+/// Why a file was not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub place: Place,
+    /// A sentence.
+    pub reason: String,
+}
+
+impl Refusal {
+    fn line(number: usize, reason: impl Into<String>) -> Self {
+        Self {
+            place: Place::Line(number),
+            reason: reason.into(),
+        }
+    }
+}
+
+/// What can go wrong with a file to be imported.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It cannot be read, or it is an artis file and damaged.
+    #[error(transparent)]
+    File(#[from] file::Error),
+    /// It is damaged. The text begins with file and place.
+    #[error("{}{}", path.display(), placed(refusal))]
+    Damaged { path: PathBuf, refusal: Refusal },
+    /// No format fits.
+    #[error(
+        "{}:1: no format that artis reads begins like this; name one with --from: {}",
+        path.display(), names().join(", ")
+    )]
+    Unknown { path: PathBuf },
+    /// A unit was given for a file that has its own.
+    #[error("{}: {format} files tell their unit themselves; leave --unit away", path.display())]
+    UnitTold { path: PathBuf, format: &'static str },
+}
+
+fn placed(refusal: &Refusal) -> String {
+    match refusal.place {
+        Place::Line(number) => format!(":{number}: {}", refusal.reason),
+        Place::Byte(number) => format!(": byte {number}: {}", refusal.reason),
+    }
+}
+
+/// One foreign format.
+pub trait Importer: Sync {
+    /// Its name on the command line.
+    fn name(&self) -> &'static str;
+
+    /// Does this look like the format? `head` is the first part of a file as text.
+    fn recognises(&self, head: &str) -> bool;
+
+    /// Does a file say in which unit its numbers are?
+    fn tells_unit(&self) -> bool {
+        true
+    }
+
+    /// Understands a whole file. `unit` is what the user said of a file that does not tell.
+    ///
+    /// # Errors
+    /// [`Refusal`] for a damaged file; never a panic, and never more memory than a small
+    /// multiple of the content and [`tally::Budget`].
+    fn read(&self, content: &[u8], unit: Option<TimeUnit>) -> Result<Document, Refusal>;
+}
+
+/// Every foreign format. The first that recognises a file reads it.
+pub static IMPORTERS: [&dyn Importer; 8] = [
+    &cyclictest_json::CyclictestJson,
+    &jitterdebugger::Jitterdebugger,
+    &hlog::Hlog,
+    &rtla::Rtla,
+    &latmus::Latmus,
+    &xenomai::Xenomai,
+    &cyclictest_histogram::CyclictestHistogram,
+    &jitterdebugger_samples::JitterdebuggerSamples,
+];
+
+/// artis' own format, as `--from` names it.
+pub const OWN: &str = "artis";
+
+/// What `--from` takes.
+pub fn names() -> Vec<&'static str> {
+    let foreign = IMPORTERS.iter().map(|importer| importer.name());
+    std::iter::once(OWN).chain(foreign).collect()
+}
+
+/// Formats are told by what stands in so many bytes.
+const HEAD_BYTES: usize = 64 << 10;
+
+/// Reads the file at `path` (`-` is standard input) in the format `from`, or the one it looks
+/// like; `unit` is for formats that do not tell theirs.
+///
+/// # Errors
+/// [`Error`].
+pub fn read(path: &Path, from: Option<&str>, unit: Option<TimeUnit>) -> Result<Document, Error> {
+    parse(path, &file::read_text(path)?, from, unit)
+}
+
+/// Understands the content of the file at `path`, as [`read`] does.
+///
+/// # Errors
+/// [`Error`], but for reading.
+pub fn parse(
+    path: &Path,
+    content: &[u8],
+    from: Option<&str>,
+    unit: Option<TimeUnit>,
+) -> Result<Document, Error> {
+    let head = String::from_utf8_lossy(&content[..content.len().min(HEAD_BYTES)]);
+    let importer = match from {
+        Some(name) => IMPORTERS.iter().find(|importer| importer.name() == name),
+        None => IMPORTERS.iter().find(|importer| importer.recognises(&head)),
+    };
+    let Some(importer) = importer else {
+        let path = path.to_owned();
+        // Any other JSON is taken for a damaged one of ours, which says what it lacks.
+        if from == Some(OWN) || head.trim_start().starts_with('{') {
+            return match unit {
+                Some(_) => Err(Error::UnitTold { path, format: OWN }),
+                None => Ok(file::parse(&path, content)?),
+            };
+        }
+        return Err(Error::Unknown { path });
+    };
+    if unit.is_some() && importer.tells_unit() {
+        return Err(Error::UnitTold {
+            path: path.to_owned(),
+            format: importer.name(),
+        });
+    }
+    importer
+        .read(content, unit)
+        .map_err(|refusal| Error::Damaged {
+            path: path.to_owned(),
+            refusal,
+        })
+}
+
+/// A document of imported figures.
+fn document(tool: String, series: Vec<Series>, audit: Vec<Warning>) -> Document {
+    Document {
+        tool,
+        series,
+        audit,
+        ..Document::new(Setup {
+            command: Vec::new(),
+            options: BTreeMap::new(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The examples of all formats, which the damage below is done to.
+    fn examples() -> Vec<Vec<u8>> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/result");
+        let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_none_or(|ending| ending != "md"))
+            .collect();
+        paths.sort();
+        paths
+            .iter()
+            .map(|path| std::fs::read(path).unwrap())
+            .collect()
+    }
+
+    fn all_importers(content: &[u8]) {
+        for importer in IMPORTERS {
+            let _ = importer.read(content, None);
+        }
+        let _ = parse(Path::new("some"), content, None, None);
+    }
+
+    #[test]
+    fn words_that_fit_no_format_are_refused_with_the_list_of_formats() {
+        let message = parse(Path::new("some"), b"hello\n", None, None)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.starts_with("some:1: ") && message.contains("rtla"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_unit_is_refused_where_the_file_tells_it() {
+        let content = b"# RTLA timerlat histogram\n";
+        let unit = Some(TimeUnit::Nanoseconds);
+        let error = parse(Path::new("some"), content, None, unit).unwrap_err();
+        assert!(matches!(error, Error::UnitTold { .. }));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn no_bytes_make_an_importer_panic(content in prop::collection::vec(any::<u8>(), 0..400)) {
+            all_importers(&content);
+        }
+
+        #[test]
+        fn no_lines_make_an_importer_panic(content in "(#|[A-Z]{3}\\||[0-9 \t:|.-]|[a-z\"{}]|\n){0,200}") {
+            all_importers(content.as_bytes());
+        }
+
+        #[test]
+        fn no_damage_makes_an_importer_panic(
+            which: prop::sample::Index,
+            at: prop::sample::Index,
+            until: prop::sample::Index,
+            instead in prop_oneof![
+                Just(Vec::new()),
+                Just(b"18446744073709551615".to_vec()),
+                Just(b"1000000000000000000".to_vec()),
+                Just(b"-1".to_vec()),
+                Just(b"1e308".to_vec()),
+                prop::collection::vec(any::<u8>(), 0..8),
+            ],
+        ) {
+            let examples = examples();
+            let mut content = which.get(&examples).clone();
+            let at = at.index(content.len());
+            let until = (at + until.index(12)).min(content.len());
+            content.splice(at..until, instead);
+            all_importers(&content);
+        }
+    }
+}

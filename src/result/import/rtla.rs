@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The histograms of rtla, the kernel's own tool: `rtla timerlat hist` and `rtla osnoise hist`.
+//!
+//! timerlat has up to three columns a CPU, all counted from the moment the timer was due: until
+//! the interrupt handler ran (`IRQ-000`), until the thread ran (`Thr-000`), and until it was
+//! back in user space (`Usr-000`). osnoise has one (`CPU-000`), the noise of one interruption.
+//! Behind the histogram stand `over:` (values beyond it), `count:`, `min:`, `avg:` and `max:`;
+//! what follows, the sums of all CPUs and an analysis, is passed over.
+//!
+//! Rows without a value are left out, so the bucket size (`-b`) is not known; no row can be
+//! off a multiple of it, so the largest common divisor of the rows bounds it.
+
+use super::tally::{Budget, Tally};
+use super::text::{self, COLUMNS_MAX, lines, number};
+use super::{Importer, Refusal, TimeUnit, document};
+use crate::result::{Document, Kind, Series, Unit};
+
+pub struct Rtla;
+
+impl Importer for Rtla {
+    fn name(&self) -> &'static str {
+        "rtla"
+    }
+
+    fn recognises(&self, head: &str) -> bool {
+        head.lines().any(|line| title(line).is_some())
+    }
+
+    fn read(&self, content: &[u8], _: Option<TimeUnit>) -> Result<Document, Refusal> {
+        let content = text::text(content)?;
+        let table = Table::read(content)?;
+        let mut document = document(format!("rtla {}", table.tool), Vec::new(), Vec::new());
+        document.seconds = table.seconds;
+        let mut budget = Budget::default();
+        for (column, tally) in table.tallies(text::last_line(content))? {
+            let named = format!("{} of CPU {}", column.series, column.cpu);
+            let refused = |reason| Refusal::line(table.end, format!("{named}: {reason}"));
+            let values = tally.distribution(&mut budget).map_err(refused)?;
+            document.audit.extend(tally.warnings(&named));
+            document.series.push(Series {
+                cpu: Some(column.cpu),
+                ..Series::new(column.series, column.kind, Unit::Nanoseconds, values)
+            });
+        }
+        Ok(document)
+    }
+}
+
+/// The tool's name in the line that begins its output.
+fn title(line: &str) -> Option<&str> {
+    let (_, behind) = line.split_once("# RTLA ")?;
+    behind.trim_end().strip_suffix(" histogram")
+}
+
+/// What a column counts.
+#[derive(Clone, Copy)]
+struct Column {
+    series: &'static str,
+    kind: Kind,
+    cpu: u32,
+}
+
+impl Column {
+    fn read(line: usize, word: &str) -> Result<Self, Refusal> {
+        let (kind, cpu) = word.split_once('-').unwrap_or((word, ""));
+        let (series, kind) = match kind {
+            "IRQ" => ("timer_to_irq", Kind::Latency),
+            "Thr" => ("timer_to_thread", Kind::Latency),
+            "Usr" => ("timer_to_user", Kind::Latency),
+            "CPU" => ("osnoise", Kind::Noise),
+            _ => {
+                let reason = "a column is none of IRQ-, Thr-, Usr- and CPU- with a number";
+                return Err(Refusal::line(line, reason));
+            }
+        };
+        let cpu = number(line, cpu, "the CPU of a column")?;
+        Ok(Self { series, kind, cpu })
+    }
+}
+
+struct Table<'a> {
+    tool: &'a str,
+    unit: TimeUnit,
+    seconds: Option<f64>,
+    columns: Vec<Column>,
+    buckets: Vec<Vec<(u64, u64)>>,
+    last: Option<u64>,
+    /// Largest common divisor of the rows, 0 before the first.
+    divisor: u64,
+    /// The words behind `over:`, `count:`, `min:`, `avg:`, `max:`, each with its line.
+    summary: Vec<(&'a str, usize, Vec<&'a str>)>,
+    /// Line of the last of them.
+    end: usize,
+}
+
+const SUMMARY: [&str; 5] = ["over", "count", "min", "avg", "max"];
+
+impl<'a> Table<'a> {
+    fn read(content: &'a str) -> Result<Self, Refusal> {
+        let mut all = lines(content);
+        let (first, tool) = all
+            .find_map(|(number, line)| Some((number, title(line)?)))
+            .ok_or_else(|| {
+                Refusal::line(
+                    1,
+                    "no line \"# RTLA ... histogram\"; --no-header leaves too little",
+                )
+            })?;
+        let mut table = Self {
+            tool,
+            unit: TimeUnit::Microseconds,
+            seconds: None,
+            columns: Vec::new(),
+            buckets: Vec::new(),
+            last: None,
+            divisor: 0,
+            summary: Vec::new(),
+            end: first,
+        };
+        for (number, line) in all {
+            if let Some(comment) = line.strip_prefix('#') {
+                table.comment(number, comment)?;
+            } else if let Some(names) = line.strip_prefix("Index") {
+                table.header(number, names)?;
+            } else if !line.trim().is_empty() {
+                table.line(number, line)?;
+            }
+            if table.summary.len() == SUMMARY.len() {
+                break;
+            }
+        }
+        Ok(table)
+    }
+
+    fn comment(&mut self, line: usize, comment: &str) -> Result<(), Refusal> {
+        if let Some(unit) = comment.strip_prefix(" Time unit is ") {
+            self.unit = match unit.split_whitespace().next() {
+                Some("microseconds") => TimeUnit::Microseconds,
+                Some("nanoseconds") => TimeUnit::Nanoseconds,
+                _ => return Err(Refusal::line(line, "the time unit is neither us nor ns")),
+            };
+        } else if let Some(duration) = comment.strip_prefix(" Duration:") {
+            let mut words = duration.split_whitespace();
+            let days: u32 = number(line, words.next().unwrap_or(""), "the days of the duration")?;
+            let clock = text::seconds_of_clock(line, words.next().unwrap_or(""))?;
+            self.seconds = Some(f64::from(days) * 86_400.0 + clock);
+        }
+        Ok(())
+    }
+
+    fn header(&mut self, line: usize, names: &str) -> Result<(), Refusal> {
+        let words = names.split_whitespace().take(COLUMNS_MAX);
+        let columns: Result<Vec<Column>, Refusal> =
+            words.map(|word| Column::read(line, word)).collect();
+        self.columns = columns?;
+        self.buckets = vec![Vec::new(); self.columns.len()];
+        if self.columns.is_empty() {
+            return Err(Refusal::line(line, "no column, so nothing was measured"));
+        }
+        Ok(())
+    }
+
+    /// A row of the histogram or of the summary.
+    fn line(&mut self, line: usize, words: &'a str) -> Result<(), Refusal> {
+        if self.columns.is_empty() {
+            return Err(Refusal::line(
+                line,
+                "a row before the line that names the columns",
+            ));
+        }
+        if let Some((name, values)) = words.split_once(':')
+            && SUMMARY.contains(&name)
+        {
+            let values: Vec<&str> = values.split_whitespace().take(COLUMNS_MAX + 1).collect();
+            self.fits(line, values.len())?;
+            if self.summary.iter().any(|(other, ..)| *other == name) {
+                return Err(Refusal::line(line, format!("{name}: stood there already")));
+            }
+            self.summary.push((name, line, values));
+            self.end = line;
+            return Ok(());
+        }
+        let mut row = words.split_whitespace().take(COLUMNS_MAX + 2);
+        let value: u64 = number(line, row.next().unwrap_or(""), "the index of a row")?;
+        let counts: Result<Vec<u64>, Refusal> =
+            row.map(|word| number(line, word, "a count")).collect();
+        let counts = counts?;
+        self.fits(line, counts.len())?;
+        if self.last.is_some_and(|last| last >= value) {
+            return Err(Refusal::line(line, "the rows do not ascend"));
+        }
+        self.last = Some(value);
+        self.divisor = common_divisor(self.divisor, value);
+        for (column, count) in self.buckets.iter_mut().zip(counts) {
+            if count > 0 {
+                column.push((value, count));
+            }
+        }
+        Ok(())
+    }
+
+    fn fits(&self, line: usize, found: usize) -> Result<(), Refusal> {
+        if found == self.columns.len() {
+            return Ok(());
+        }
+        let reason = format!("{found} values for {} columns", self.columns.len());
+        Err(Refusal::line(line, reason))
+    }
+
+    /// A value of the summary, with its line; none where rtla wrote `-`.
+    fn summed(&self, name: &str, at: usize, end: usize) -> Result<(usize, Option<f64>), Refusal> {
+        let found = self.summary.iter().find(|(other, ..)| *other == name);
+        let (_, line, words) = found.ok_or_else(|| {
+            let reason = format!(
+                "no line \"{name}:\" up to here; is the file cut off, or --no-summary in use?"
+            );
+            Refusal::line(end, reason)
+        })?;
+        let value = match words[at] {
+            "-" => None,
+            // timerlat cuts averages down to a whole unit: half of one more is nearer.
+            word if name == "avg" && !word.contains('.') => {
+                Some(number::<u64>(*line, word, name)? as f64 + 0.5)
+            }
+            word => Some(number::<f64>(*line, word, name)?),
+        };
+        let whole = value.is_none_or(|value| {
+            name == "avg" || (value.fract() == 0.0 && (0.0..1e18).contains(&value))
+        });
+        if !whole {
+            return Err(Refusal::line(
+                *line,
+                format!("{name}: holds no whole number"),
+            ));
+        }
+        Ok((*line, value))
+    }
+
+    /// One tally a column.
+    fn tallies(&self, end: usize) -> Result<Vec<(Column, Tally)>, Refusal> {
+        let mut tallies = Vec::new();
+        for (at, column) in self.columns.iter().enumerate() {
+            let whole = |name| {
+                let (line, value) = self.summed(name, at, end)?;
+                Ok::<_, Refusal>((line, value.map(|value| value as u64)))
+            };
+            let tally = Tally {
+                buckets: self.buckets[at].clone(),
+                width: self.divisor.max(1),
+                overflows: whole("over")?.1.unwrap_or(0),
+                min: whole("min")?.1,
+                mean: self.summed("avg", at, end)?.1,
+                max: whole("max")?.1,
+                ..Tally::new(self.unit)
+            };
+            let (line, count) = whole("count")?;
+            let found = tally
+                .counted()
+                .and_then(|counted| counted.checked_add(tally.overflows));
+            if found != Some(count.unwrap_or(0)) {
+                let reason = format!(
+                    "the count of {} of CPU {} is not the sum of its rows",
+                    column.series, column.cpu
+                );
+                return Err(Refusal::line(line, reason));
+            }
+            tallies.push((*column, tally));
+        }
+        Ok(tallies)
+    }
+}
+
+fn common_divisor(one: u64, two: u64) -> u64 {
+    if two == 0 {
+        one
+    } else {
+        common_divisor(two, one % two)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::import::Place;
+
+    const FILE: &str = "\
+# RTLA timerlat histogram
+# Time unit is microseconds (us)
+# Duration:   1 00:10:01
+Index   IRQ-001   Thr-001   Usr-001
+0           900         0         0
+1            99       990         0
+12            0         9         0
+over:         1         1         0
+count:     1000      1000         0
+min:          0         1         -
+avg:          0         1         -
+max:        300       310         -
+ALL:        IRQ       Thr       Usr
+count:     1000      1000         0
+  Saving trace to timerlat_trace.txt
+";
+
+    fn read(content: &str) -> Result<Document, Refusal> {
+        Rtla.read(content.as_bytes(), None)
+    }
+
+    fn refused(from: &str, to: &str) -> (usize, String) {
+        let damaged = FILE.replacen(from, to, 1);
+        assert_ne!(damaged, FILE);
+        let refusal = read(&damaged).unwrap_err();
+        let Place::Line(line) = refusal.place else {
+            panic!("{refusal:?}");
+        };
+        (line, refusal.reason)
+    }
+
+    #[test]
+    fn the_file_is_understood() {
+        let document = read(FILE).unwrap();
+        assert_eq!(document.tool, "rtla timerlat");
+        assert_eq!(document.seconds, Some(87_001.0));
+        let names: Vec<&str> = document
+            .series
+            .iter()
+            .map(|series| series.name.as_str())
+            .collect();
+        assert_eq!(names, ["timer_to_irq", "timer_to_thread", "timer_to_user"]);
+        let moments = document.series[1].distribution.moments().unwrap();
+        assert_eq!(
+            (moments.count, moments.min, moments.max),
+            (1000, 1000, 310_000)
+        );
+        assert_eq!(document.series[2].distribution.count(), 0);
+        assert_eq!(document.series[0].cpu, Some(1));
+        assert_eq!(document.audit.len(), 2);
+    }
+
+    #[test]
+    fn osnoise_is_noise_and_may_be_in_nanoseconds() {
+        let content = "# RTLA osnoise histogram\n# Time unit is nanoseconds (ns)\n\
+            # Duration:   0 00:00:05\nIndex   CPU-000\n100 3\n300 1\nover: 0\ncount: 4\nmin: 110\n\
+            avg: 160.50\nmax: 320\n";
+        let document = read(content).unwrap();
+        let series = &document.series[0];
+        assert_eq!(
+            (series.name.as_str(), series.kind),
+            ("osnoise", Kind::Noise)
+        );
+        let moments = series.distribution.moments().unwrap();
+        assert_eq!((moments.min, moments.max, moments.mean), (110, 320, 160.5));
+        assert_eq!(document.audit[0].id, "wide_buckets");
+    }
+
+    #[test]
+    fn damage_is_told_with_its_line() {
+        assert_eq!(refused("microseconds (us)", "weeks").0, 2);
+        assert_eq!(refused("00:10:01", "00:10").0, 3);
+        assert_eq!(refused("Usr-001", "Abc-001").0, 4);
+        assert_eq!(refused("900", "-900").0, 5);
+        assert_eq!(refused("900", "900 1").0, 5);
+        assert_eq!(refused("12 ", "1 ").0, 7);
+        assert_eq!(refused("1000", "1001").0, 9);
+        assert_eq!(refused("min:          0", "min:          5").0, 12);
+        assert_eq!(refused("max:        300", "max:        0.5").0, 12);
+        assert!(
+            refused("Index   IRQ-001   Thr-001   Usr-001\n", "")
+                .1
+                .contains("before")
+        );
+        let cut = &FILE[..FILE.find("max:").unwrap()];
+        assert!(read(cut).unwrap_err().reason.contains("\"max:\""));
+        assert!(read("# RTLA osnoise histogram\nIndex\nover: 0\n").is_err());
+    }
+}

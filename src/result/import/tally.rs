@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From the counted buckets of a foreign histogram to a distribution.
+//!
+//! What was decided here, once for all formats:
+//! - A bucket counts as its value (other programs cut their values down to whole units, and so
+//!   do their statistics); in buckets wider than one unit as their lower edge, but for one
+//!   value at the known maximum.
+//! - Minimum, mean and maximum of the file are checked against the histogram. The minimum and
+//!   the maximum are the file's. The mean is computed from the histogram, which is exact to the
+//!   unit; only where the histogram cannot tell it (overflows, wide buckets) is it the file's.
+//! - Overflows, the values beyond the last bucket, count as the maximum that the file tells:
+//!   percentiles may come out too high, never too low, and a warning says so. Without a known
+//!   maximum the file is refused.
+//! - The standard deviation is always that of the histogram.
+
+use super::TimeUnit;
+use crate::result::distribution::{COUNT_MAX, Moments};
+use crate::result::histogram::VALUE_MAX;
+use crate::result::{Distribution, Warning};
+
+/// The usual width of buckets, of which nothing needs to be said.
+const NS_PER_US: u64 = 1000;
+
+/// How much memory the histograms of one file may take.
+pub struct Budget {
+    left_bytes: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self {
+            left_bytes: 512 << 20,
+        }
+    }
+}
+
+impl Budget {
+    /// Takes the memory of a distribution into account.
+    pub fn take(&mut self, distribution: &Distribution) -> Result<(), String> {
+        self.left_bytes = self
+            .left_bytes
+            .checked_sub(distribution.histogram_bytes())
+            .ok_or("the histograms up to here take more than 512 MB; split the file")?;
+        Ok(())
+    }
+}
+
+/// One histogram as a foreign file tells it, in the file's unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tally {
+    pub unit: TimeUnit,
+    /// Lower edge and count, ascending, without empty ones.
+    pub buckets: Vec<(u64, u64)>,
+    /// How wide a bucket is, in units.
+    pub width: u64,
+    /// Values beyond the last bucket.
+    pub overflows: u64,
+    pub min: Option<u64>,
+    pub mean: Option<f64>,
+    pub max: Option<u64>,
+}
+
+impl Tally {
+    /// A tally without values.
+    pub fn new(unit: TimeUnit) -> Self {
+        Self {
+            unit,
+            buckets: Vec::new(),
+            width: 1,
+            overflows: 0,
+            min: None,
+            mean: None,
+            max: None,
+        }
+    }
+
+    /// Values in the buckets; none when there are more than anybody measured.
+    pub fn counted(&self) -> Option<u64> {
+        let counts = self.buckets.iter().map(|(_, count)| *count);
+        let total = counts.fold(Some(0), |sum: Option<u64>, count| sum?.checked_add(count));
+        total.filter(|total| *total <= COUNT_MAX)
+    }
+
+    /// The distribution of it.
+    ///
+    /// # Errors
+    /// How the file contradicts itself, or what it lacks.
+    pub fn distribution(&self, budget: &mut Budget) -> Result<Distribution, String> {
+        let total = self
+            .counted()
+            .and_then(|counted| counted.checked_add(self.overflows))
+            .filter(|total| *total <= COUNT_MAX)
+            .ok_or("it counts more values than anybody measured")?;
+        if total == 0 {
+            return Ok(Distribution::new());
+        }
+        let max = self.checked_max()?;
+        let mut values = self.recorded(max, budget)?;
+        if let Some(moments) = values.moments() {
+            let moments = self.settled(moments)?;
+            let (positive, negative) = values.into_histograms();
+            values = Distribution::from_parts(positive, negative, Some(moments))
+                .map_err(|error| error.to_string())?;
+        }
+        Ok(values)
+    }
+
+    /// The maximum, in units.
+    fn checked_max(&self) -> Result<u64, String> {
+        let last = self.buckets.last().map_or(0, |(value, _)| *value);
+        let max = match self.max {
+            Some(max) => max,
+            None if self.overflows > 0 => {
+                return Err(format!(
+                    "{} values lie beyond the last bucket, and nothing tells how far; measure again with a larger histogram",
+                    self.overflows
+                ));
+            }
+            None => last,
+        };
+        if max
+            .checked_mul(self.unit.ns())
+            .is_none_or(|ns| ns > VALUE_MAX)
+        {
+            return Err(format!("a maximum of {max} is out of range"));
+        }
+        if max < last {
+            return Err(format!(
+                "max is {max}, but the histogram counts values at {last}"
+            ));
+        }
+        if self.overflows == 0 && max - last >= self.width {
+            return Err(format!(
+                "max is {max}, but the highest bucket that counts a value is {last}, and no overflow is told"
+            ));
+        }
+        Ok(max)
+    }
+
+    fn recorded(&self, max: u64, budget: &mut Budget) -> Result<Distribution, String> {
+        let ns = |value: u64| value.saturating_mul(self.unit.ns());
+        let last = self.buckets.last().map_or(0, |(value, _)| *value);
+        let width_ns = self.unit.ns().saturating_mul(self.width);
+        let mut values = Distribution::for_multiples(width_ns, ns(last), ns(max));
+        budget.take(&values)?;
+        let signed = |value: u64| i64::try_from(ns(value)).unwrap_or(i64::MAX);
+        for (value, count) in &self.buckets {
+            // The minimum may lie within its bucket.
+            let at = (*value).max(
+                self.min
+                    .unwrap_or(0)
+                    .min(value.saturating_add(self.width - 1)),
+            );
+            let at_max = u64::from(*value == last && self.overflows == 0);
+            values.record_n(signed(at.min(max)), count - at_max);
+            values.record_n(signed(max), at_max);
+        }
+        values.record_n(signed(max), self.overflows);
+        Ok(values)
+    }
+
+    /// The statistics, after a check of the file's against those of the histogram.
+    fn settled(&self, mut moments: Moments) -> Result<Moments, String> {
+        let unit = self.unit.ns() as f64;
+        let first = self.buckets.first().map(|(value, _)| *value);
+        if let Some(min) = self.min {
+            let edge = first.unwrap_or(u64::MAX);
+            if edge.checked_add(self.width).is_some_and(|end| min >= end) {
+                return Err(format!(
+                    "min is {min}, but the histogram counts values at {edge}"
+                ));
+            }
+            moments.min = moments
+                .min
+                .min(i64::try_from(min * self.unit.ns()).unwrap_or(i64::MAX));
+        }
+        let Some(mean) = self.mean.map(|mean| mean * unit) else {
+            return Ok(moments);
+        };
+        let range = moments.min as f64..=moments.max as f64;
+        // The file's mean may be cut down to a whole unit.
+        if !(*range.start() - unit..=*range.end() + unit).contains(&mean) {
+            return Err(format!(
+                "the average {:.2} is not between min and max",
+                mean / unit
+            ));
+        }
+        if self.overflows > 0 || self.width > 1 {
+            moments.mean = mean.clamp(*range.start(), *range.end());
+        } else if (mean - moments.mean).abs() > 2.0 * unit + 0.002 * moments.mean {
+            return Err(format!(
+                "the average is {:.2}, but that of the histogram {:.2}",
+                mean / unit,
+                moments.mean / unit
+            ));
+        }
+        Ok(moments)
+    }
+
+    /// What is to be said of the series called `name`.
+    pub fn warnings(&self, name: &str) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        let unit = match self.unit {
+            TimeUnit::Nanoseconds => "ns",
+            TimeUnit::Microseconds => "us",
+        };
+        if let (1.., Some(max)) = (self.overflows, self.max) {
+            warnings.push(Warning {
+                id: "histogram_overflow".to_owned(),
+                seen: format!(
+                    "{name}: {} values lie beyond the histogram; they count as the maximum, {max} {unit}",
+                    self.overflows
+                ),
+                why: "high percentiles and the standard deviation may be too high".to_owned(),
+                mend: Some("measure again with a larger histogram".to_owned()),
+            });
+        }
+        if self.width > 1
+            && self.width.saturating_mul(self.unit.ns()) > NS_PER_US
+            && !self.buckets.is_empty()
+        {
+            warnings.push(Warning {
+                id: "wide_buckets".to_owned(),
+                seen: format!(
+                    "{name}: buckets are up to {} {unit} wide; values count as their lower edge",
+                    self.width
+                ),
+                why: "percentiles may be too low by the width of a bucket".to_owned(),
+                mend: Some("measure again with a bucket size of 1".to_owned()),
+            });
+        }
+        warnings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally() -> Tally {
+        Tally {
+            buckets: vec![(3, 2), (5, 1)],
+            min: Some(3),
+            mean: Some(3.67),
+            max: Some(5),
+            ..Tally::new(TimeUnit::Microseconds)
+        }
+    }
+
+    fn refused(tally: &Tally) -> String {
+        tally.distribution(&mut Budget::default()).unwrap_err()
+    }
+
+    fn moments(tally: &Tally) -> Moments {
+        let values = tally.distribution(&mut Budget::default()).unwrap();
+        values.moments().unwrap()
+    }
+
+    #[test]
+    fn values_are_whole_units() {
+        let values = tally().distribution(&mut Budget::default()).unwrap();
+        let moments = values.moments().unwrap();
+        assert_eq!((moments.count, moments.min, moments.max), (3, 3000, 5000));
+        assert!((moments.mean - 11_000.0 / 3.0).abs() < 1e-6);
+        let units: Vec<i64> = values.buckets().map(|(value, _)| value / 1000).collect();
+        assert_eq!(units, [3, 5]);
+    }
+
+    #[test]
+    fn overflows_count_as_the_maximum_and_are_told() {
+        let over = Tally {
+            overflows: 2,
+            max: Some(900),
+            mean: Some(200.0),
+            ..tally()
+        };
+        let values = over.distribution(&mut Budget::default()).unwrap();
+        assert_eq!(values.count(), 5);
+        assert_eq!(values.percentile(70.0), Some(900_000));
+        assert_eq!(values.moments().unwrap().mean, 200_000.0);
+        assert!(over.warnings("latency")[0].seen.contains("2 values"));
+        assert!(refused(&Tally { max: None, ..over }).contains("nothing tells how far"));
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        assert!(
+            refused(&Tally {
+                min: Some(4),
+                ..tally()
+            })
+            .contains("min is 4")
+        );
+        assert!(
+            refused(&Tally {
+                max: Some(4),
+                ..tally()
+            })
+            .contains("max is 4")
+        );
+        assert!(
+            refused(&Tally {
+                max: Some(9),
+                ..tally()
+            })
+            .contains("no overflow")
+        );
+        assert!(
+            refused(&Tally {
+                mean: Some(9.0),
+                ..tally()
+            })
+            .contains("between")
+        );
+        assert!(
+            refused(&Tally {
+                overflows: u64::MAX,
+                ..tally()
+            })
+            .contains("anybody")
+        );
+        let spread = Tally {
+            buckets: vec![(1, 1), (101, 1)],
+            min: None,
+            max: None,
+            mean: Some(9.0),
+            ..tally()
+        };
+        assert!(refused(&spread).contains("that of the histogram 51.00"));
+    }
+
+    #[test]
+    fn in_wide_buckets_the_extremes_are_the_files() {
+        let wide = Tally {
+            buckets: vec![(0, 4), (10, 3)],
+            width: 10,
+            min: Some(7),
+            mean: Some(9.0),
+            max: Some(12),
+            ..tally()
+        };
+        let moments = moments(&wide);
+        assert_eq!(
+            (moments.min, moments.max, moments.mean),
+            (7000, 12_000, 9000.0)
+        );
+        assert_eq!(wide.warnings("latency")[0].id, "wide_buckets");
+    }
+
+    #[test]
+    fn microseconds_stay_apart_up_to_a_hundred_milliseconds() {
+        let all = Tally {
+            buckets: (99_000..100_000).map(|value| (value, 1)).collect(),
+            min: None,
+            max: None,
+            mean: None,
+            ..tally()
+        };
+        let values = all.distribution(&mut Budget::default()).unwrap();
+        let units: Vec<u64> = values
+            .buckets()
+            .map(|(value, _)| value as u64 / 1000)
+            .collect();
+        assert_eq!(units, (99_000..100_000).collect::<Vec<u64>>());
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let huge = Tally {
+            buckets: vec![(1, 1), (VALUE_MAX / 1000, 1)],
+            min: None,
+            max: None,
+            mean: None,
+            ..tally()
+        };
+        let mut budget = Budget::default();
+        let taken = (0..1000).take_while(|_| huge.distribution(&mut budget).is_ok());
+        assert!(taken.count() < 100);
+    }
+}

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What `latency` of Xenomai and `latmus` of EVL, its successor, print while they measure.
+//!
+//! Lines begin with their kind: `RTT` time and settings, `RTD` one interval of a second
+//! (minimum, average, maximum, overruns, mode switches, best, worst), `RTS` the whole run, all
+//! in microseconds with three decimals. With `-h`, `HSD` lines follow: cell, range and count of
+//! three histograms, of which `avg` counts every sample.
+//!
+//! The samples become the series `latency` when there is a histogram. The `RTD` lines become
+//! `interval_min`, `interval_mean` and `interval_max`: one value an interval, which is all that
+//! a run without `-h` tells. A run with neither (`-q`) is refused.
+//!
+//! Cells are 1 us wide unless `-B` was given, which the output does not tell: when the average
+//! of the histogram is not that of `RTS`, it is refused. The last cell also counts what lies
+//! beyond. Cells count magnitudes: when the best value is below zero, early and late samples
+//! are mixed, and a warning says so.
+
+use super::tally::{Budget, Tally};
+use super::text::{self, lines, ns_of_us, number};
+use super::{Importer, Refusal, TimeUnit, document};
+use crate::result::{Distribution, Document, Kind, Moments, Series, Unit, Warning};
+
+pub struct Xenomai;
+
+const CELL_NS: u64 = 1000;
+/// More cells than anybody asks for with `-H`.
+const CELLS_MAX: u64 = 10_000_000;
+
+impl Importer for Xenomai {
+    fn name(&self) -> &'static str {
+        "xenomai"
+    }
+
+    fn recognises(&self, head: &str) -> bool {
+        let kinds = ["RTT|", "RTH|", "RTD|", "RTS|", "HSD|", "HSH|"];
+        head.lines()
+            .any(|line| kinds.iter().any(|kind| line.starts_with(kind)))
+    }
+
+    fn read(&self, content: &[u8], _: Option<TimeUnit>) -> Result<Document, Refusal> {
+        let content = text::text(content)?;
+        let run = Run::read(content)?;
+        let mut document = document("xenomai latency".to_owned(), Vec::new(), Vec::new());
+        let series = |name: &str, values| Series {
+            cpu: run.cpu,
+            ..Series::new(name, Kind::Latency, Unit::Nanoseconds, values)
+        };
+        let end = text::last_line(content);
+        if !run.cells.is_empty() {
+            let whole = run.whole.as_ref().ok_or_else(|| {
+                Refusal::line(
+                    end,
+                    "no RTS line behind the histogram; is the file cut off?",
+                )
+            })?;
+            let (values, warnings) = whole.samples(&run.cells)?;
+            document.audit.extend(warnings);
+            document.series.push(Series {
+                missed: Some(whole.overruns),
+                ..series("latency", values)
+            });
+        } else if run.intervals[0].count() == 0 {
+            let reason =
+                "neither RTD nor HSD lines, so there are no figures but a summary; run it with -h";
+            return Err(Refusal::line(end, reason));
+        }
+        for (name, values) in INTERVALS.iter().zip(run.intervals) {
+            if values.count() > 0 {
+                document.series.push(series(name, values));
+            }
+        }
+        document.seconds = run.whole.as_ref().and_then(|whole| whole.seconds);
+        document
+            .audit
+            .extend(run.whole.and_then(|whole| whole.switches()));
+        if let Some(period_us) = run.period_us {
+            let options = &mut document.setup.options;
+            options.insert("interval_us".to_owned(), period_us.into());
+        }
+        Ok(document)
+    }
+}
+
+/// The series of the `RTD` lines.
+const INTERVALS: [&str; 3] = ["interval_min", "interval_mean", "interval_max"];
+
+/// All lines, by what they tell.
+struct Run {
+    period_us: Option<u64>,
+    cpu: Option<u32>,
+    /// Minimum, mean, maximum, one value an `RTD` line.
+    intervals: [Distribution; 3],
+    /// Lower edge in nanoseconds and count of the histogram of all samples.
+    cells: Vec<(u64, u64)>,
+    whole: Option<Whole>,
+}
+
+impl Run {
+    fn read(content: &str) -> Result<Self, Refusal> {
+        let mut run = Self {
+            period_us: None,
+            cpu: None,
+            intervals: std::array::from_fn(|_| Distribution::signed()),
+            cells: Vec::new(),
+            whole: None,
+        };
+        for (number, line) in lines(content) {
+            match line.split_once('|') {
+                Some(("RTT", settings)) => run.settings(number, settings)?,
+                Some(("RTD", fields)) => run.interval(number, fields)?,
+                Some(("HSD", fields)) => run.cell(number, fields)?,
+                Some(("RTS", _)) if run.whole.is_some() => {
+                    return Err(Refusal::line(
+                        number,
+                        "a second RTS line; are these two runs?",
+                    ));
+                }
+                Some(("RTS", fields)) => run.whole = Some(Whole::read(number, fields)?),
+                _ => {}
+            }
+        }
+        Ok(run)
+    }
+
+    /// `00:00:01  (user, 1000 us period, priority 98, CPU1-noisol)`; Xenomai tells no CPU.
+    fn settings(&mut self, line: usize, settings: &str) -> Result<(), Refusal> {
+        let words = settings.split_once('(').map_or("", |(_, words)| words);
+        for word in words.trim_end().trim_end_matches(')').split(", ") {
+            if let Some(period) = word.strip_suffix(" us period") {
+                self.period_us = Some(number(line, period, "the period")?);
+            } else if let Some(cpu) = word.strip_prefix("CPU") {
+                let cpu = cpu.split('-').next().unwrap_or(cpu);
+                self.cpu = Some(number(line, cpu, "the CPU")?);
+            }
+        }
+        Ok(())
+    }
+
+    fn interval(&mut self, line: usize, fields: &str) -> Result<(), Refusal> {
+        let figures = figures::<7>(line, fields)?;
+        let values = extremes(line, &figures[..3])?;
+        for (distribution, value) in self.intervals.iter_mut().zip(values) {
+            distribution.record(value);
+        }
+        Ok(())
+    }
+
+    /// `    avg|   3 -  4 |     1234`
+    fn cell(&mut self, line: usize, fields: &str) -> Result<(), Refusal> {
+        let [kind, range, count] = figures::<3>(line, fields)?;
+        if kind.trim() != "avg" {
+            return Ok(());
+        }
+        let from = range.split_once('-').map_or(range, |(from, _)| from);
+        let from: u64 = number(line, from.trim(), "the cell")?;
+        let count: u64 = number(line, count.trim(), "the count")?;
+        if from >= CELLS_MAX {
+            return Err(Refusal::line(line, format!("cell {from} is out of range")));
+        }
+        let edge_ns = from * CELL_NS;
+        if self.cells.last().is_some_and(|(last, _)| *last >= edge_ns) {
+            return Err(Refusal::line(line, "the cells do not ascend"));
+        }
+        if count > 0 {
+            self.cells.push((edge_ns, count));
+        }
+        Ok(())
+    }
+}
+
+/// The `RTS` line.
+struct Whole {
+    line: usize,
+    min_ns: i64,
+    mean_ns: i64,
+    max_ns: i64,
+    overruns: u64,
+    mode_switches: u64,
+    seconds: Option<f64>,
+}
+
+impl Whole {
+    fn read(line: usize, fields: &str) -> Result<Self, Refusal> {
+        let figures = figures::<6>(line, fields)?;
+        let [min_ns, mean_ns, max_ns] = extremes(line, &figures[..3])?;
+        let clock = figures[5].trim().split('/').next().unwrap_or("");
+        Ok(Self {
+            line,
+            min_ns,
+            mean_ns,
+            max_ns,
+            overruns: number(line, figures[3].trim(), "the overruns")?,
+            mode_switches: number(line, figures[4].trim(), "the mode switches")?,
+            seconds: Some(text::seconds_of_clock(line, clock)?),
+        })
+    }
+
+    /// The distribution of all samples, and what is to be said of it.
+    fn samples(&self, cells: &[(u64, u64)]) -> Result<(Distribution, Vec<Warning>), Refusal> {
+        let refused = |reason| Refusal::line(self.line, reason);
+        let early = self.min_ns < 0;
+        let unsigned = |ns: i64| u64::try_from(ns).ok();
+        let mut tally = Tally {
+            buckets: cells.to_vec(),
+            width: CELL_NS,
+            min: unsigned(self.min_ns),
+            mean: (!early).then_some(self.mean_ns as f64),
+            max: Some(self.max_ns.unsigned_abs().max(self.min_ns.unsigned_abs())),
+            ..Tally::new(TimeUnit::Nanoseconds)
+        };
+        let max = tally.max.unwrap_or(0);
+        let beyond = |edge: u64| max.checked_sub(edge).is_some_and(|over| over >= CELL_NS);
+        if let Some((_, count)) = tally.buckets.pop_if(|(edge, _)| beyond(*edge)) {
+            tally.overflows = count;
+        }
+        if !early && !self.average_fits(&tally) {
+            return Err(refused(
+                "the average is not that of the histogram: its cells are not 1 us wide (-B), and the output does not tell how wide".to_owned(),
+            ));
+        }
+        let values = tally
+            .distribution(&mut Budget::default())
+            .map_err(refused)?;
+        let mut warnings = tally.warnings("latency");
+        let Some(moments) = values.moments().filter(|_| early) else {
+            return Ok((values, warnings));
+        };
+        let moments = Moments {
+            min: self.min_ns,
+            mean: self.mean_ns as f64,
+            ..moments
+        };
+        let (positive, negative) = values.into_histograms();
+        let values = Distribution::from_parts(positive, negative, Some(moments))
+            .map_err(|error| refused(error.to_string()))?;
+        warnings.push(Warning {
+            id: "sign_lost".to_owned(),
+            seen: format!(
+                "latency: the best value is {:.3} us, and the histogram counts magnitudes",
+                self.min_ns as f64 / 1000.0
+            ),
+            why: "low percentiles mix early and late wake-ups; the high ones are right".to_owned(),
+            mend: None,
+        });
+        Ok((values, warnings))
+    }
+
+    /// Whether cells of 1 us can have this average; the values within a cell, and the averages
+    /// of the intervals that the average is made of, were cut down to whole numbers.
+    fn average_fits(&self, tally: &Tally) -> bool {
+        let weighed = |(edge, count): &(u64, u64)| *edge as f64 * *count as f64;
+        let count = tally.counted().unwrap_or(0).saturating_add(tally.overflows);
+        let cells: f64 = tally.buckets.iter().map(weighed).sum();
+        let last = tally.buckets.last().map_or(0, |(edge, _)| *edge) as f64;
+        let beyond = tally.overflows as f64;
+        let low = (cells + beyond * last) / count as f64;
+        let high = (cells + beyond * self.max_ns as f64) / count as f64 + CELL_NS as f64;
+        let slack = CELL_NS as f64 + low * 0.01;
+        (low - slack..=high + slack).contains(&(self.mean_ns as f64))
+    }
+
+    fn switches(&self) -> Option<Warning> {
+        (self.mode_switches > 0).then(|| Warning {
+            id: "mode_switches".to_owned(),
+            seen: format!(
+                "{} involuntary switches to secondary mode",
+                self.mode_switches
+            ),
+            why: "a peak may be Linux' latency, not Xenomai's".to_owned(),
+            mend: None,
+        })
+    }
+}
+
+/// The fields of a line between bars.
+fn figures<const N: usize>(line: usize, fields: &str) -> Result<[&str; N], Refusal> {
+    let all: Vec<&str> = fields.split('|').take(N + 1).collect();
+    all.try_into().map_err(|all: Vec<&str>| {
+        let found = all.len();
+        Refusal::line(
+            line,
+            format!("{found} fields instead of {N}; is the line cut off?"),
+        )
+    })
+}
+
+/// Minimum, mean and maximum in nanoseconds.
+fn extremes(line: usize, words: &[&str]) -> Result<[i64; 3], Refusal> {
+    let mut values = [0; 3];
+    for (value, (word, what)) in values
+        .iter_mut()
+        .zip(words.iter().zip(["min", "avg", "max"]))
+    {
+        *value = ns_of_us(line, word, what)?;
+    }
+    if values.is_sorted() {
+        Ok(values)
+    } else {
+        Err(Refusal::line(line, "min, avg and max do not ascend"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::import::Place;
+
+    const FILE: &str = "\
+== Sampling period: 100 us
+warming up...
+RTT|  00:00:01  (periodic user-mode task, 100 us period, priority 99)
+RTH|----lat min|----lat avg|----lat max|-overrun|---msw|---lat best|--lat worst
+RTD|      1.100|      1.850|      4.900|       0|     0|      1.100|      4.900
+RTD|      1.050|      1.900|      9.400|       2|     0|      1.050|      9.400
+---|--param|----range-|--samples
+HSD|    min|   1 -  2 |        2
+---|--param|----range-|--samples
+HSD|    avg|   1 -  2 |    15000
+HSD|    avg|   2 -  3 |     4990
+HSD|    avg|   9 - 10 |       10
+HSH|--param|--samples-|--average--|---stddev--
+HSS|    avg|     20000|      1.252|      0.462
+---|-----------|-----------|-----------|--------|------|-------------------------
+RTS|      1.050|      1.875|      9.400|       2|     0|    00:00:02/00:00:02
+";
+
+    fn read(content: &str) -> Result<Document, Refusal> {
+        Xenomai.read(content.as_bytes(), None)
+    }
+
+    fn refused(from: &str, to: &str) -> (usize, String) {
+        let damaged = FILE.replacen(from, to, 1);
+        assert_ne!(damaged, FILE);
+        let refusal = read(&damaged).unwrap_err();
+        let Place::Line(line) = refusal.place else {
+            panic!("{refusal:?}");
+        };
+        (line, refusal.reason)
+    }
+
+    #[test]
+    fn the_histogram_and_the_intervals_are_series() {
+        let document = read(FILE).unwrap();
+        let names: Vec<&str> = document
+            .series
+            .iter()
+            .map(|series| series.name.as_str())
+            .collect();
+        assert_eq!(
+            names,
+            ["latency", "interval_min", "interval_mean", "interval_max"]
+        );
+        let moments = document.series[0].distribution.moments().unwrap();
+        assert_eq!(
+            (moments.count, moments.min, moments.max),
+            (20_000, 1050, 9400)
+        );
+        assert_eq!(moments.mean, 1875.0);
+        assert_eq!(document.series[0].missed, Some(2));
+        assert_eq!(document.series[3].distribution.moments().unwrap().min, 4900);
+        assert_eq!(document.seconds, Some(2.0));
+        assert_eq!(document.setup.options["interval_us"], 100);
+        assert!(document.audit.is_empty(), "{:?}", document.audit);
+    }
+
+    #[test]
+    fn evl_tells_the_cpu_and_needs_no_histogram() {
+        let content = "RTT|  00:00:01  (user, 1000 us period, priority 98, CPU1-noisol)\n\
+            RTD|     -0.100|      1.850|      4.900|       0|     0|     -0.100|      4.900\n";
+        let document = read(content).unwrap();
+        assert_eq!(document.series[0].cpu, Some(1));
+        assert_eq!(document.series[0].distribution.moments().unwrap().min, -100);
+    }
+
+    #[test]
+    fn the_last_cell_counts_what_is_beyond_it() {
+        let over = FILE.replace(
+            "     9.400|       2|     0|    00",
+            "    90.000|       2|     0|    00",
+        );
+        let document = read(&over).unwrap();
+        assert_eq!(
+            document.series[0].distribution.percentile(99.99),
+            Some(90_000)
+        );
+        assert_eq!(document.audit[0].id, "histogram_overflow");
+    }
+
+    #[test]
+    fn early_wake_ups_lose_their_sign_and_it_is_told() {
+        let early = FILE.replace("RTS|      1.050|", "RTS|     -1.050|");
+        let document = read(&early).unwrap();
+        assert_eq!(
+            document.series[0].distribution.moments().unwrap().min,
+            -1050
+        );
+        assert_eq!(document.audit[0].id, "sign_lost");
+    }
+
+    #[test]
+    fn damage_is_told_with_its_line() {
+        assert_eq!(refused("100 us period", "x us period").0, 3);
+        assert_eq!(refused("     1.100|", "    1.1x0|").0, 5);
+        assert_eq!(refused("      1.100", "     11.100").0, 5);
+        assert_eq!(refused("|      9.400\n", "\n").0, 6);
+        assert_eq!(refused("2 -  3", "1 -  3").0, 11);
+        assert_eq!(refused("avg|   9", "avg|   99999999999999").0, 12);
+        assert!(
+            refused("RTS|      1.050|      1.875", "RTS|      1.050|      7.875")
+                .1
+                .contains("-B")
+        );
+        assert!(refused("RTS|", "XXX|").1.contains("cut off"));
+        assert!(
+            read("RTS|1|2|3|0|0|00:00:02/00:00:02\n")
+                .unwrap_err()
+                .reason
+                .contains("-h")
+        );
+    }
+}

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Joins several results into one, as if one long run had been measured.
+//!
+//! Series are the same when name, kind, unit, CPU and thread are. Joining is associative and
+//! commutative as far as counts and histograms go, and no value is lost.
+//!
+//! Decided here: results of different programs, machines, settings or loads do not belong
+//! together and are refused unless that is asked for; what differs is then left out (the
+//! machine, settings), or listed (loads, programs). One name with two kinds or units is always
+//! refused. Durations, loads' work and missed periods add up, and are left out when one result
+//! does not tell them. When a maximum was is left out: the runs had different beginnings.
+
+use super::document::{Document, LoadDone};
+use super::series::Series;
+use super::tag::{Tag, word};
+use std::collections::BTreeMap;
+
+/// Why results were not joined.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Nothing to join.
+    #[error("there is no result to merge")]
+    Nothing,
+    /// They do not belong together.
+    #[error(
+        "result {number} has another {what} than the first: {one} and {other}; --force merges them all the same"
+    )]
+    Different {
+        /// Position of the second, from 1.
+        number: usize,
+        what: &'static str,
+        one: String,
+        other: String,
+    },
+    /// One name for two things.
+    #[error("series {name} is {one} in one result and {other} in another; these cannot be merged")]
+    Kinds {
+        name: String,
+        one: String,
+        other: String,
+    },
+    /// The sum is too large.
+    #[error("series {name}: {reason}")]
+    Series { name: String, reason: String },
+}
+
+/// Joins results; with `force` also those that do not belong together.
+///
+/// The result's command is the common one, or empty; the caller knows better.
+///
+/// # Errors
+/// [`Error`].
+pub fn merge(documents: &[Document], force: bool) -> Result<Document, Error> {
+    let (first, rest) = documents.split_first().ok_or(Error::Nothing)?;
+    if !force {
+        for (number, other) in (2..).zip(rest) {
+            belong_together(first, other, number)?;
+        }
+    }
+    let mut merged = first.clone();
+    merged.series = merged_series(documents)?;
+    merged.tool = listed(documents.iter().map(|one| Some(one.tool.as_str()))).unwrap_or_default();
+    merged.ended_early = listed(documents.iter().map(|one| one.ended_early.as_deref()));
+    merged.started = documents
+        .iter()
+        .map(|one| one.started.clone())
+        .min()
+        .flatten();
+    merged.seconds = documents.iter().map(|one| one.seconds).sum();
+    let machines_are_one = rest.iter().all(|one| one.machine == first.machine);
+    merged.machine = merged.machine.filter(|_| machines_are_one);
+    for one in rest {
+        if one.setup.command != merged.setup.command {
+            merged.setup.command.clear();
+        }
+        let options = &mut merged.setup.options;
+        options.retain(|name, value| one.setup.options.get(name) == Some(value));
+        for warning in &one.audit {
+            if !merged.audit.contains(warning) {
+                merged.audit.push(warning.clone());
+            }
+        }
+    }
+    merged.load = merged_loads(documents);
+    Ok(merged)
+}
+
+/// Refuses what one run could not have measured.
+fn belong_together(first: &Document, other: &Document, number: usize) -> Result<(), Error> {
+    let loads = |document: &Document| {
+        let names: Vec<String> = document.load.iter().map(load_words).collect();
+        if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.join(", ")
+        }
+    };
+    let json = |value: serde_json::Result<String>| value.unwrap_or_default();
+    let machine = |document: &Document| json(serde_json::to_string(&document.machine));
+    let options = |document: &Document| json(serde_json::to_string(&document.setup.options));
+    let compared: [(&'static str, &dyn Fn(&Document) -> String); 4] = [
+        ("program", &|document| document.tool.clone()),
+        ("machine", &machine),
+        ("setup", &options),
+        ("load", &loads),
+    ];
+    for (what, told) in compared {
+        let (one, other) = (told(first), told(other));
+        if one != other {
+            return Err(Error::Different {
+                number,
+                what,
+                one,
+                other,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// What makes two loads the same.
+fn load_words(load: &LoadDone) -> String {
+    let cpus = load.cpus.as_deref().unwrap_or("all CPUs");
+    format!("{} on {cpus} ({}, {})", load.name, load.command, load.unit)
+}
+
+/// The different words, in order; none when there are none.
+fn listed<'a>(words: impl Iterator<Item = Option<&'a str>>) -> Option<String> {
+    let mut all: Vec<&str> = words
+        .flatten()
+        .flat_map(|words| words.split(", "))
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    (!all.is_empty()).then(|| all.join(", "))
+}
+
+fn merged_series(documents: &[Document]) -> Result<Vec<Series>, Error> {
+    let mut merged: BTreeMap<Tag, Series> = BTreeMap::new();
+    let one_result = documents.len() == 1;
+    for series in documents.iter().flat_map(|document| &document.series) {
+        let tag = Tag::of(series);
+        let Some(sum) = merged.get_mut(&tag) else {
+            let max_at_s = series.max_at_s.filter(|_| one_result);
+            merged.insert(
+                tag,
+                Series {
+                    max_at_s,
+                    ..series.clone()
+                },
+            );
+            continue;
+        };
+        sum.distribution
+            .try_merge(&series.distribution)
+            .map_err(|error| Error::Series {
+                name: series.name.clone(),
+                reason: error.to_string(),
+            })?;
+        sum.missed = sum
+            .missed
+            .zip(series.missed)
+            .map(|(one, other)| one.saturating_add(other));
+        sum.max_at_s = None;
+    }
+    let mut series: Vec<Series> = merged.into_values().collect();
+    for pair in series.windows(2) {
+        let (one, other) = (&pair[0], &pair[1]);
+        if one.name == other.name && (one.kind, one.unit) != (other.kind, other.unit) {
+            let told =
+                |series: &Series| format!("{} in {}", word(&series.kind), word(&series.unit));
+            return Err(Error::Kinds {
+                name: one.name.clone(),
+                one: told(one),
+                other: told(other),
+            });
+        }
+    }
+    for one in &mut series {
+        one.max_at_s = one.max_at_s.filter(|_| one_result);
+    }
+    Ok(series)
+}
+
+/// The work of the same load adds up, whatever the order.
+fn merged_loads(documents: &[Document]) -> Vec<LoadDone> {
+    let mut merged: BTreeMap<String, LoadDone> = BTreeMap::new();
+    for load in documents.iter().flat_map(|document| &document.load) {
+        let Some(sum) = merged.get_mut(&load_words(load)) else {
+            merged.insert(load_words(load), load.clone());
+            continue;
+        };
+        sum.work += load.work;
+        sum.seconds += load.seconds;
+        sum.cpu_seconds = sum
+            .cpu_seconds
+            .zip(load.cpu_seconds)
+            .map(|(one, other)| one + other);
+    }
+    merged.into_values().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::{Distribution, Kind, Machine, Setup, Unit, Warning};
+    use proptest::prelude::*;
+
+    fn load(work: f64) -> LoadDone {
+        LoadDone {
+            name: "compute".to_owned(),
+            cpus: None,
+            command: "stress-ng --cpu 2".to_owned(),
+            work,
+            unit: "bogo-ops".to_owned(),
+            seconds: 10.0,
+            cpu_seconds: Some(work),
+        }
+    }
+
+    /// Values of CPU 0 and CPU 1; `fine` has the histograms of an import.
+    fn document(cpus: &[Vec<i64>], fine: bool) -> Document {
+        let mut document = Document::new(Setup::default());
+        document.seconds = Some(10.0);
+        document.load.push(load(5.0));
+        for (cpu, column) in (0..).zip(cpus) {
+            let mut values = if fine {
+                Distribution::for_multiples(1000, 20_000_000, 50_000_000)
+            } else {
+                Distribution::new()
+            };
+            for value in column {
+                values.record(*value);
+            }
+            document.series.push(Series {
+                cpu: Some(cpu),
+                missed: Some(1),
+                max_at_s: Some(1.0),
+                ..Series::new("latency", Kind::Latency, Unit::Nanoseconds, values)
+            });
+        }
+        document
+    }
+
+    #[test]
+    fn what_adds_up_is_added() {
+        let one = document(&[vec![1, 2]], false);
+        let merged = merge(&[one.clone(), one.clone(), one], false).unwrap();
+        assert_eq!(merged.seconds, Some(30.0));
+        assert_eq!(
+            (merged.load[0].work, merged.load[0].cpu_seconds),
+            (15.0, Some(15.0))
+        );
+        assert_eq!(merged.series[0].missed, Some(3));
+        assert_eq!(merged.series[0].max_at_s, None);
+        assert_eq!(merged.series[0].distribution.count(), 6);
+    }
+
+    #[test]
+    fn one_result_stays_itself() {
+        let one = document(&[vec![1, 2], vec![3]], false);
+        assert_eq!(merge(std::slice::from_ref(&one), false).unwrap(), one);
+        assert_eq!(merge(&[], false), Err(Error::Nothing));
+    }
+
+    #[test]
+    fn what_does_not_belong_together_is_refused_unless_forced() {
+        let one = document(&[vec![1]], false);
+        let differing = |change: fn(&mut Document)| {
+            let mut other = one.clone();
+            change(&mut other);
+            let Err(Error::Different {
+                number: 2, what, ..
+            }) = merge(&[one.clone(), other.clone()], false)
+            else {
+                panic!("merged");
+            };
+            (what, merge(&[one.clone(), other], true).unwrap())
+        };
+        let machine = |document: &mut Document| {
+            document.machine = Some(Machine {
+                kernel: "6.1".to_owned(),
+                preemption: String::new(),
+                cmdline: String::new(),
+                cpus: String::new(),
+                cpu_model: None,
+                scheduler: None,
+                virtualisation: None,
+            });
+        };
+        let (what, merged) = differing(machine);
+        assert_eq!((what, merged.machine), ("machine", None));
+        let (what, merged) = differing(|other| other.tool = "cyclictest".to_owned());
+        assert_eq!(what, "program");
+        assert!(merged.tool.ends_with(", cyclictest"), "{}", merged.tool);
+        let (what, merged) = differing(|other| other.load[0].name = "io".to_owned());
+        assert_eq!((what, merged.load.len()), ("load", 2));
+        let (what, _) = differing(|other| {
+            other
+                .setup
+                .options
+                .insert("interval_us".to_owned(), 100.into());
+        });
+        assert_eq!(what, "setup");
+    }
+
+    #[test]
+    fn one_name_is_one_thing() {
+        let one = document(&[vec![1]], false);
+        let mut other = one.clone();
+        other.series[0].kind = Kind::Noise;
+        let refused = merge(&[one, other], true).unwrap_err().to_string();
+        assert!(refused.contains("latency in ns"), "{refused}");
+    }
+
+    #[test]
+    fn warnings_are_said_once() {
+        let mut one = document(&[vec![1]], false);
+        one.audit.push(Warning {
+            id: "a".to_owned(),
+            seen: "b".to_owned(),
+            why: "c".to_owned(),
+            mend: None,
+        });
+        assert_eq!(merge(&[one.clone(), one], false).unwrap().audit.len(), 1);
+    }
+
+    /// All that the order must not change.
+    fn essence(document: &Document) -> Vec<(Tag, u64, i64, i64, String)> {
+        let figures = |series: &Series| {
+            let values = &series.distribution;
+            let (min, max) = values.moments().map_or((0, 0), |it| (it.min, it.max));
+            let histogram = crate::result::histogram::encode(values.histogram()).unwrap();
+            (Tag::of(series), values.count(), min, max, histogram)
+        };
+        document.series.iter().map(figures).collect()
+    }
+
+    /// What [`document`] takes: a document itself would print pages when a test fails.
+    fn some() -> impl Strategy<Value = (Vec<Vec<i64>>, bool)> {
+        let column = prop::collection::vec(0..20_000_000_i64, 0..30);
+        (prop::collection::vec(column, 1..3), any::<bool>())
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_does_not_matter(parts in [some(), some(), some()]) {
+            let [one, two, three] = parts.map(|(columns, fine)| document(&columns, fine));
+            let pair = |one: &Document, two: &Document| merge(&[one.clone(), two.clone()], false).unwrap();
+            let left = pair(&pair(&one, &two), &three);
+            let right = pair(&one, &pair(&two, &three));
+            let turned = pair(&three, &pair(&two, &one));
+            prop_assert_eq!(essence(&left), essence(&right));
+            prop_assert_eq!(essence(&left), essence(&turned));
+            let counted = |document: &Document| -> u64 {
+                document.series.iter().map(|series| series.distribution.count()).sum()
+            };
+            prop_assert_eq!(counted(&left), counted(&one) + counted(&two) + counted(&three));
+        }
+    }
+}
