@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Edges answered through GPIO lines, against the kernel's simulated chip in QEMU; and the kernel
+//! `artis measure latency --source gpio` against the kernel's simulated chip in QEMU; and the kernel
 //! modules that this takes.
 
 mod common;
@@ -27,22 +27,36 @@ fn text(bytes: &[u8]) -> String {
 }
 
 fn each_edge_is_answered(kernel: &str) {
-    let options = ["--kernel", kernel, "--module", "gpio-sim"];
+    let folder = tempfile::tempdir().unwrap();
+    let keep = folder.path().to_str().unwrap();
+    let options = ["--kernel", kernel, "--module", "gpio-sim", "--output", keep];
     let output = lab(&options, &["sh", "/gpio.sh"]);
     let (said, complaint) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{said}{complaint}");
-    let lines: Vec<&str> = said.lines().collect();
-    let in_use = "refused cannot have line";
-    assert!(
-        lines[0].starts_with(in_use) && lines[0].contains("line 0 of"),
-        "{said}"
-    );
-    assert!(
-        lines[1].starts_with(in_use) && lines[1].contains("line 1 of"),
-        "{said}"
-    );
-    assert!(lines[2].contains("has no line 4: it has 4 lines"), "{said}");
-    assert_eq!(lines[3..], ["ready", "ordered 20", "lost 0"], "{complaint}");
+
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&read("gpio.json")).unwrap();
+    let latency = &document["series"][0];
+    assert_eq!(latency["name"], "latency", "{document:#}");
+    assert_eq!(latency["count"], 20, "{latency:#}");
+    assert_eq!(latency["missed"], 0, "{latency:#}");
+    // The answer comes after the edge; how long after means nothing here.
+    assert!(latency["min"].as_i64().unwrap() > 0, "{latency:#}");
+
+    let statuses: Vec<&str> = said
+        .lines()
+        .filter(|line| line.starts_with("refused "))
+        .collect();
+    assert_eq!(statuses, ["refused 1"; 4], "{complaint}");
+    let refused = text(&read("refused"));
+    for sentence in [
+        "cannot have line 0 of /dev/gpiochip0 as input with edges; gpioinfo",
+        "cannot have line 1 of /dev/gpiochip0 as output; gpioinfo",
+        "has no line 4: it has 4 lines",
+        "line 2 cannot be both",
+    ] {
+        assert!(refused.contains(sentence), "{sentence}\n{refused}");
+    }
 }
 
 #[test]

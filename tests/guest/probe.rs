@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the kernel tests run inside the guest that no stock tool does.
 //!
-//! `probe hog SECONDS`, `probe traced SECONDS`, `probe notify COMMAND…`, `probe split TIMES` and
-//! `probe gpio CHIP IN OUT TIMES`; each prints what it saw, and the test outside judges. An example of the package only so that cargo builds it beside the tests.
+//! `probe hog SECONDS`, `probe traced SECONDS`, `probe notify COMMAND…` and `probe split TIMES`; each prints what it
+//! saw, and the test outside judges. An example of the package only so that cargo builds it beside the tests.
 
-use artis::measure::latency::gpio::Responder;
 use artis::measure::latency::split::{SlotReader, Split};
-use nix::poll::PollTimeout;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::ptrace;
 use nix::sys::signal::Signal;
@@ -16,7 +14,6 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 use nix::unistd::{ForkResult, Pid, gettid};
 use std::os::unix::net::UnixDatagram;
-use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -44,10 +41,7 @@ fn main() {
         Some("traced") => traced(words[1].parse().expect("seconds")),
         Some("notify") => notify(&words[1..]),
         Some("split") => split(words[1].parse().expect("times")),
-        Some("gpio") => gpio(&words[1..]),
-        _ => panic!(
-            "usage: probe hog|traced SECONDS | notify COMMAND... | split TIMES | gpio CHIP IN OUT TIMES"
-        ),
+        _ => panic!("usage: probe hog|traced SECONDS | notify COMMAND... | split TIMES"),
     }
 }
 
@@ -267,34 +261,4 @@ fn told(times: u64, slot: &mut SlotReader, wait: impl Fn(u64)) -> u64 {
     }
     assert_eq!(slot.take(), None, "nothing is told twice");
     told
-}
-
-/// Answers so many edges, and prints how many had their times in order and how many were lost.
-fn gpio(words: &[String]) {
-    let number = |at: usize| words[at].parse().expect("a number");
-    let mut responder =
-        Responder::open(Path::new(&words[0]), number(1), number(2)).unwrap_or_else(|error| {
-            println!("refused {error}");
-            std::process::exit(1);
-        });
-    become_rt(0, 50);
-    println!("ready");
-    let (mut answered, mut ordered, mut lost) = (0, 0, 0);
-    while answered < number(3) {
-        let timeout = PollTimeout::from(60_000u16);
-        let answer = responder.next(timeout).expect("a chip that stays");
-        let answer = answer.expect("an edge within a minute");
-        answered += 1;
-        ordered += u32::from(
-            0 < answer.edge_ns
-                && answer.edge_ns <= answer.read_ns
-                && answer.read_ns <= answer.answered_ns,
-        );
-        lost += answer.lost;
-    }
-    let quiet = responder
-        .next(PollTimeout::ZERO)
-        .expect("a chip that stays");
-    assert_eq!(quiet, None, "no edge without a cause");
-    println!("ordered {ordered}\nlost {lost}");
 }

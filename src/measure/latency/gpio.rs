@@ -16,11 +16,9 @@ use gpiocdev_uapi::v2::{
     Offsets, get_chip_info, get_line, read_event, set_line_values,
 };
 use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::fs::File;
 use std::io;
 use std::mem::size_of;
-use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 /// Edges the kernel keeps for us, the most it may (include/uapi/linux/gpio.h): while we are late,
@@ -78,40 +76,17 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
-    /// While measuring.
-    #[error("cannot {doing} of {}; has the chip been removed?", chip.display())]
-    Lost {
-        /// What failed, on which line.
-        doing: String,
-        /// The device.
-        chip: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
-}
-
-/// An edge that was answered; times in nanoseconds of `CLOCK_MONOTONIC`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// When the kernel's handler saw the edge.
-    pub edge_ns: u64,
-    /// When the edge had been read here.
-    pub read_ns: u64,
-    /// When the answering line had been set.
-    pub answered_ns: u64,
-    /// Edges before this one that the kernel had no room to keep.
-    pub lost: u32,
 }
 
 /// The two lines: what goes in comes out again.
 pub struct Responder {
-    chip: PathBuf,
-    in_line: u32,
-    out_line: u32,
     input: File,
     output: File,
     event: [u64; EVENT_WORDS],
-    line_seqno: u32,
+    /// The kernel's number of the last edge seen. It counts from 1, also the edges it drops.
+    seqno: u32,
+    /// Edges before this are answered and not counted, ns since boot.
+    start_ns: u64,
 }
 
 impl Responder {
@@ -131,7 +106,7 @@ impl Responder {
             },
         };
         let device = File::open(chip).map_err(refused)?;
-        let lines = get_chip_info(&device).map_err(|error| refused(system(error)))?;
+        let lines = get_chip_info(&device).map_err(|error| refused(errno(error).into()))?;
         for line in [in_line, out_line] {
             if line >= lines.num_lines {
                 return Err(Error::NoLine {
@@ -145,54 +120,37 @@ impl Responder {
         Ok(Self {
             input: request(chip, &device, in_line, edges)?,
             output: request(chip, &device, out_line, LineFlags::OUTPUT)?,
-            chip: chip.to_owned(),
-            in_line,
-            out_line,
             event: [0; EVENT_WORDS],
-            line_seqno: 0,
+            seqno: 0,
+            start_ns: 0,
         })
     }
 
-    /// Waits for an edge and gives the output the input's new level; none when `timeout` passed
-    /// or a signal came first.
+    /// Waits for an edge and gives the output the input's new level.
     ///
-    /// # Errors
-    /// When the chip went away.
-    pub fn next(&mut self, timeout: PollTimeout) -> Result<Option<Answer>, Error> {
-        let mut waiting = [PollFd::new(self.input.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut waiting, timeout) {
-            Ok(0) | Err(Errno::EINTR) => return Ok(None),
-            Ok(_) => {}
-            Err(errno) => return Err(self.lost("wait for line", self.in_line, errno.into())),
-        }
+    /// Due is the edge, as the kernel's handler stamped it; observed, the moment the answer was given.
+    fn answer(&mut self) -> Result<Event, Errno> {
         let event = read_event(&self.input, &mut self.event)
             .and_then(|words| LineEdgeEvent::from_slice(&self.event[..words]))
-            .map_err(|error| self.lost("read line", self.in_line, system(error)))?;
-        let read_ns = now_ns();
+            .map_err(errno)?;
         let active = event.kind == LineEdgeEventKind::RisingEdge as u32;
         let level = LineValues {
             bits: active.into(),
             mask: 1,
         };
-        set_line_values(&self.output, &level)
-            .map_err(|error| self.lost("set line", self.out_line, system(error)))?;
-        let answered_ns = now_ns();
-        let before = std::mem::replace(&mut self.line_seqno, event.line_seqno);
-        Ok(Some(Answer {
-            edge_ns: event.timestamp_ns,
-            read_ns,
-            answered_ns,
-            // The kernel counts the line's edges from 1, those it drops too.
-            lost: event.line_seqno.wrapping_sub(before).saturating_sub(1),
-        }))
-    }
-
-    fn lost(&self, doing: &str, line: u32, source: io::Error) -> Error {
-        Error::Lost {
-            doing: format!("{doing} {line}"),
-            chip: self.chip.clone(),
-            source,
-        }
+        set_line_values(&self.output, &level).map_err(errno)?;
+        let observed_ns = now_ns();
+        let before = std::mem::replace(&mut self.seqno, event.line_seqno);
+        Ok(Event {
+            due_ns: event.timestamp_ns,
+            observed_ns,
+            // Edges that the kernel had no room to keep.
+            missed: event
+                .line_seqno
+                .wrapping_sub(before)
+                .saturating_sub(1)
+                .into(),
+        })
     }
 }
 
@@ -210,7 +168,7 @@ fn request(chip: &Path, device: &File, line: u32, flags: LineFlags) -> Result<Fi
         ..Default::default()
     };
     get_line(device, request).map_err(|error| {
-        let source = system(error);
+        let source = io::Error::from(errno(error));
         Error::Line {
             chip: chip.to_owned(),
             line,
@@ -231,32 +189,29 @@ fn request(chip: &Path, device: &File, line: u32, flags: LineFlags) -> Result<Fi
 }
 
 impl Source for Responder {
-    fn start(&mut self, _start_ns: u64) -> Result<(), Errno> {
+    fn start(&mut self, start_ns: u64) -> Result<(), Errno> {
+        self.start_ns = start_ns;
         Ok(())
     }
 
-    /// Due is the edge, observed the moment its answer was given.
     fn wait(&mut self) -> Result<Event, Errno> {
-        match self.next(PollTimeout::NONE) {
-            Ok(Some(answer)) => Ok(Event {
-                due_ns: answer.edge_ns,
-                observed_ns: answer.answered_ns,
-                missed: answer.lost.into(),
-            }),
-            Ok(None) => Err(Errno::EINTR),
-            Err(Error::Lost { source, .. }) => Err(Errno::from_raw(
-                source.raw_os_error().unwrap_or(libc::ENODEV),
-            )),
-            Err(_) => Err(Errno::ENODEV),
+        loop {
+            let event = self.answer()?;
+            // Whoever makes the edges need not wait for us: those that came while the measurement
+            // was being prepared say nothing of latency.
+            if event.due_ns >= self.start_ns {
+                return Ok(event);
+            }
         }
     }
 }
 
-/// What the library tells of a failed call, as the system's error.
-fn system(error: gpiocdev_uapi::v2::Error) -> io::Error {
+/// What the library tells of a failed call.
+fn errno(error: gpiocdev_uapi::v2::Error) -> Errno {
     match error {
-        gpiocdev_uapi::v2::Error::Os(errno) => io::Error::from_raw_os_error(errno.0),
-        short @ gpiocdev_uapi::v2::Error::UnderRead(_) => io::Error::other(short),
+        gpiocdev_uapi::v2::Error::Os(errno) => Errno::from_raw(errno.0),
+        // Half an event, or none: the chip is being removed.
+        gpiocdev_uapi::v2::Error::UnderRead(_) => Errno::ENODEV,
     }
 }
 
