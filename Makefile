@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Two commands: `make demo` and `make test`. Everything else is cargo's business.
+# `make demo` and `make test` are for everybody, `make bench` for who doubts a claim. Everything
+# else is cargo's business.
 
 # newest, newest-rt, or a name from `artis lab kernels`
 KERNEL ?= newest
@@ -10,6 +11,7 @@ help:
 	@echo 'make demo   install what is needed, build, and see artis beside the stock scheduler'
 	@echo '            on a stock kernel in a virtual machine (KERNEL=newest-rt: another kernel)'
 	@echo 'make test   install what is needed, then every check and every test'
+	@echo 'make bench  what artis claims of its own speed, measured beside other tools (quiet machine, root)'
 	@echo 'make setup  only install what is needed (apt, through sudo when not root)'
 
 setup:
@@ -23,4 +25,7 @@ demo: setup
 test: setup
 	@scripts/test
 
-.PHONY: help setup demo test
+bench: setup
+	cargo bench --bench cyclictest
+
+.PHONY: help setup demo test bench

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `artis measure latency` beside cyclictest: the same CPU, priority and period, in turns, so that
+//! what the machine does to one it does to the other. Prints a table and says which bars hold.
+//!
+//! What is compared is the two samplers, not the machine: its own latency is in both.
+
+use artis::result::import;
+use artis::result::{Distribution, Document};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+/// Turns, and how long each of the two measures in a turn.
+const TURNS: usize = 5;
+const SECONDS: &str = "10";
+/// What both are told: one thread, 1 kHz.
+const COMMON: [&str; 8] = ["-q", "-p", "98", "-i", "1000", "-t", "1", "-D"];
+/// Our median minimum and mean may be above cyclictest's by this much.
+const ABOVE_NS_MAX: f64 = 200.0;
+
+/// The figures of one run, ns.
+#[derive(Clone, Copy)]
+struct Run {
+    min: f64,
+    mean: f64,
+    p50: f64,
+    p99_9: f64,
+    max: f64,
+}
+
+fn main() -> ExitCode {
+    match compare() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(2),
+        Err(reason) => {
+            eprintln!("bench: {reason}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn compare() -> Result<bool, String> {
+    let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
+    let cpu = artis::task::syscall::affinity(0).map_err(|errno| errno.to_string())?;
+    let cpu = cpu.last().ok_or("this process may use no CPU")?.to_string();
+    let mut runs = [Vec::new(), Vec::new()];
+    println!("CPU {cpu}, {TURNS} turns of {SECONDS} s each, SCHED_FIFO 98, 1 kHz; ns");
+    println!("turn  sampler         min      mean       p50     p99.9       max");
+    for turn in 1..=TURNS {
+        let pair = [
+            ("cyclictest", cyclictest(&cpu, folder.path())?),
+            ("artis", own(&cpu, folder.path())?),
+        ];
+        for ((name, run), all) in pair.into_iter().zip(&mut runs) {
+            println!(
+                "{turn:4}  {name:<10} {:8.0}  {:8.0}  {:8.0}  {:8.0}  {:8.0}",
+                run.min, run.mean, run.p50, run.p99_9, run.max
+            );
+            all.push(run);
+        }
+    }
+    Ok(judge(&runs[0], &runs[1]))
+}
+
+fn judge(theirs: &[Run], ours: &[Run]) -> bool {
+    let mut held = true;
+    let mut bar = |what: &str, holds: bool| {
+        println!("{} {what}", if holds { "held:  " } else { "MISSED:" });
+        held &= holds;
+    };
+    for (name, of) in [
+        ("min", (|run| run.min) as fn(&Run) -> f64),
+        ("mean", |run| run.mean),
+    ] {
+        let above = median(ours, of) - median(theirs, of);
+        bar(
+            &format!("median {name} above cyclictest's by {above:.0} ns, {ABOVE_NS_MAX} allowed"),
+            above <= ABOVE_NS_MAX,
+        );
+    }
+    let spread = |runs: &[Run]| {
+        let all = runs.iter().map(|run| run.p99_9);
+        (
+            all.clone().fold(f64::MAX, f64::min),
+            all.fold(0.0, f64::max),
+        )
+    };
+    let (low, high) = spread(theirs);
+    let ours = median(ours, |run| run.p99_9);
+    bar(
+        &format!("median p99.9 {ours:.0} ns not above cyclictest's spread, {low:.0} to {high:.0}"),
+        ours <= high,
+    );
+    held
+}
+
+fn median(runs: &[Run], of: fn(&Run) -> f64) -> f64 {
+    let mut values: Vec<f64> = runs.iter().map(of).collect();
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn cyclictest(cpu: &str, folder: &Path) -> Result<Run, String> {
+    let file = folder.join("cyclictest.json");
+    let mut command = Command::new("cyclictest");
+    // Nanoseconds, memory locked, a bucket for each ns up to 1 ms: its histogram's largest.
+    command
+        .args(COMMON)
+        .args([SECONDS, "-a", cpu, "-m", "-N", "-h", "1000000"]);
+    command.arg(format!("--json={}", file.display()));
+    let package = "; it is in the Debian package rt-tests, and needs root";
+    run(&mut command, "cyclictest", package)?;
+    figures(&import::read(&file, None, None).map_err(|error| error.to_string())?)
+}
+
+fn own(cpu: &str, folder: &Path) -> Result<Run, String> {
+    let file = folder.join("artis.json");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_artis"));
+    command
+        .args(["measure", "latency"])
+        .args(COMMON)
+        .args([SECONDS, "-a", cpu, "--json"]);
+    run(
+        command.arg(&file),
+        "artis measure latency",
+        "; it needs root",
+    )?;
+    figures(&artis::result::file::read(&file).map_err(|error| error.to_string())?)
+}
+
+fn run(command: &mut Command, name: &str, hint: &str) -> Result<(), String> {
+    let output = command
+        .stdout(Stdio::null())
+        .output()
+        .map_err(|error| format!("could not start {name}: {error}{hint}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(format!(
+            "{name} ended with {}: {}{hint}",
+            output.status,
+            said.trim()
+        )),
+    }
+}
+
+fn figures(document: &Document) -> Result<Run, String> {
+    let all: Option<Distribution> = document.merged("latency");
+    let all = all.ok_or("the result has no latency")?;
+    let moments = all.moments().ok_or("the result has no sample")?;
+    let percentile = |percent| all.percentile(percent).map_or(f64::NAN, |ns| ns as f64);
+    Ok(Run {
+        min: moments.min as f64,
+        mean: moments.mean,
+        p50: percentile(50.0),
+        p99_9: percentile(99.9),
+        max: moments.max as f64,
+    })
+}
