@@ -20,10 +20,11 @@ use std::collections::BTreeSet;
 const C1_EXIT_LATENCY_US: u32 = 2;
 
 type Judged = Result<Option<Warning>, Unchecked>;
+type Check = fn(&Root, &Plan) -> Judged;
 
 /// All findings, those of the measuring threads first.
 pub fn judge(root: &Root, plan: &Plan) -> Vec<Warning> {
-    let checks: [(&str, fn(&Root, &Plan) -> Judged); 9] = [
+    let checks: [(&str, Check); 9] = [
         ("policy", policy),
         ("memory", memory),
         ("rt_throttling", throttling),
