@@ -210,8 +210,9 @@ fn table(document: &Document, plan: &Plan, cpus: &CpuList) -> String {
         text,
         "{} rounds of {} x {} {}, CPUs {cpus}, {}\n\
          ideal {ideal_us:.3} us a round, from the shortest pieces before any load\n\
-         {:.2} % of {:.1} s lost; the longest round lost {:.1} us after {:.2} s, {}\n\n\
-         {:6} {:>9} {:>11} {:>11} {:>11} {:>11} {:>11}",
+         {:.2} % of {:.1} s lost, {}\n\
+         the longest round lost {:.1} us, after {:.2} s\n\n\
+         {:8} {:>9} {:>11} {:>11} {:>11} {:>11} {:>11}",
         time.count,
         plan.cpus.len(),
         plan.count,
@@ -219,9 +220,9 @@ fn table(document: &Document, plan: &Plan, cpus: &CpuList) -> String {
         plan.policy,
         loss.mean * 100.0 / time.mean,
         document.seconds.unwrap_or(0.0),
+        under_load(document),
         us(loss.max as f64),
         round.max_at_s.unwrap_or(0.0),
-        under_load(document),
         "lost",
         "slowest %",
         "mean us",
@@ -246,7 +247,7 @@ fn row(name: &str, share: &str, values: &Distribution) -> String {
     };
     let at = |percent| us(values.percentile(percent).unwrap_or(moments.max) as f64);
     format!(
-        "{name:6} {share:>9} {:11.3} {:11.3} {:11.3} {:11.3} {:11.3}\n",
+        "{name:8} {share:>9} {:11.3} {:11.3} {:11.3} {:11.3} {:11.3}\n",
         us(moments.mean),
         at(50.0),
         at(99.0),
