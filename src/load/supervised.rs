@@ -50,29 +50,35 @@ enum Line<T> {
 pub struct Supervised {
     pid: Pid,
     lines: BufReader<UnixStream>,
+    /// Usually gone already when this goes: the process removes it. Not when it was killed.
+    _folder: TempDir,
 }
 
 impl Supervised {
     /// Forks the process, which runs `body` and ends. It is called `name` in `ps`.
     ///
     /// # Errors
-    /// When the system refuses a process. What fails in the process itself, the error of `body`
+    /// When the system refuses a folder or a process. What fails in the process itself, the error of `body`
     /// included, comes from [`receive`](Self::receive).
     pub fn start(
         name: &str,
         body: impl FnOnce(&mut Inside) -> Result<(), Error>,
     ) -> Result<Self, Error> {
+        let folder = folder()?;
         let (ours, theirs) = UnixStream::pair().map_err(Error::io("make a pair of sockets"))?;
         // SAFETY: the child runs `body` and ends in `_exit`.
         match unsafe { fork() }.map_err(Error::system(format!("fork `{name}`")))? {
             ForkResult::Parent { child } => Ok(Self {
                 pid: child,
                 lines: BufReader::new(ours),
+                _folder: folder,
             }),
             ForkResult::Child => {
                 drop(ours);
                 // A panic has printed its message; the starter sees the socket close.
-                let outcome = catch_unwind(AssertUnwindSafe(|| supervise(name, &theirs, body)));
+                let outcome = catch_unwind(AssertUnwindSafe(|| {
+                    supervise(name, &theirs, folder.path(), body)
+                }));
                 if let Ok(Err(error)) = outcome {
                     // A starter that has gone needs no answer.
                     let _ = send(&theirs, &Line::<()>::Failed(error.to_string()));
@@ -180,13 +186,15 @@ fn send<T: Serialize>(mut stream: &UnixStream, line: &Line<T>) -> Result<(), Err
 fn supervise(
     name: &str,
     stream: &UnixStream,
+    folder: &Path,
     body: impl FnOnce(&mut Inside) -> Result<(), Error>,
 ) -> Result<(), Error> {
     settle(name)?;
-    let mut inside = Inside::new(stream)?;
+    let mut inside = Inside::new(stream, folder)?;
     let outcome = catch_unwind(AssertUnwindSafe(|| body(&mut inside)));
     end_all();
-    drop(inside);
+    // What cannot be removed, the starter tries again.
+    let _ = std::fs::remove_dir_all(folder);
     outcome.unwrap_or_else(|_| Err(Error::Reported("a supervised process panicked".to_owned())))
 }
 
@@ -226,11 +234,11 @@ pub struct Usage {
 pub struct Inside<'a> {
     stream: &'a UnixStream,
     ended: SignalFd,
-    folder: TempDir,
+    folder: &'a Path,
 }
 
 impl<'a> Inside<'a> {
-    fn new(stream: &'a UnixStream) -> Result<Self, Error> {
+    fn new(stream: &'a UnixStream, folder: &'a Path) -> Result<Self, Error> {
         // Who ignores SIGCHLD has its children reaped by the kernel, with all they could tell.
         let usual = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
         // SAFETY: no handler is installed.
@@ -244,13 +252,13 @@ impl<'a> Inside<'a> {
         Ok(Self {
             stream,
             ended: SignalFd::with_flags(&child, flags).map_err(Error::system("receive SIGCHLD"))?,
-            folder: folder()?,
+            folder,
         })
     }
 
     /// A folder that goes with the process.
     pub fn folder(&self) -> &Path {
-        self.folder.path()
+        self.folder
     }
 
     /// Tells the starter something.
@@ -414,86 +422,4 @@ fn end_all() {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::os::unix::process::CommandExt;
-
-    fn is_gone(pid: i32) -> bool {
-        processes::one(&Root::default(), pid).is_none_or(|process| process.is_zombie)
-    }
-
-    /// A supervised shell whose background process left its parent, its group and its session;
-    /// the number of that process, and the folder.
-    fn with_a_runaway() -> (Supervised, i32, PathBuf) {
-        let mut supervised = Supervised::start("test", |inside| {
-            let mut shell = Command::new("sh");
-            let script = "setsid sleep 600 & echo $! > pid.new; mv pid.new pid";
-            shell.args(["-c", script]).current_dir(inside.folder());
-            shell.process_group(0);
-            inside.spawn(&mut shell)?;
-            let file = inside.folder().join("pid");
-            while !file.exists() {
-                inside.wait(Some(Duration::from_millis(5)))?;
-            }
-            let pid = std::fs::read_to_string(file).unwrap();
-            inside.say((pid.trim().parse::<i32>().unwrap(), inside.folder()))?;
-            while !matches!(inside.wait(None)?, Event::Stop | Event::Abandoned) {}
-            inside.say("stopped")
-        })
-        .unwrap();
-        let (pid, folder) = supervised.receive(None).unwrap().unwrap();
-        (supervised, pid, folder)
-    }
-
-    #[test]
-    fn whoever_runs_away_is_found_and_killed() {
-        let (supervised, pid, folder) = with_a_runaway();
-        assert!(!is_gone(pid) && folder.exists());
-        drop(supervised);
-        assert!(is_gone(pid) && !folder.exists());
-    }
-
-    #[test]
-    fn a_stop_is_answered_and_cleans_up_too() {
-        let (mut supervised, pid, folder) = with_a_runaway();
-        supervised.ask_to_stop();
-        let answer: Option<String> = supervised.receive(None).unwrap();
-        assert_eq!(answer.as_deref(), Some("stopped"));
-        drop(supervised);
-        assert!(is_gone(pid) && !folder.exists());
-    }
-
-    #[test]
-    fn errors_and_panics_reach_the_starter() {
-        let told = |body: fn(&mut Inside) -> Result<(), Error>| {
-            let mut supervised = Supervised::start("test", body).unwrap();
-            supervised.receive::<()>(None).unwrap_err().to_string()
-        };
-        let failing = told(|_| Err(Error::Reported("no luck".to_owned())));
-        assert_eq!(failing, "no luck");
-        let mute = told(|_| {
-            // SAFETY: ends the process as a kill would.
-            unsafe { libc::_exit(0) }
-        });
-        assert!(mute.contains("ended early"), "{mute}");
-        let absent = told(|inside| inside.spawn(&mut Command::new("no-such-program")).map(drop));
-        assert!(absent.starts_with("no-such-program: could not be started"));
-    }
-
-    #[test]
-    fn what_a_process_used_is_told_when_it_has_ended() {
-        let mut supervised = Supervised::start("test", |inside| {
-            let pid = inside.fork(|| Err(std::io::ErrorKind::Other.into()))?;
-            loop {
-                inside.wait(None)?;
-                if let Some((ended, status, usage)) = inside.reap() {
-                    let switches = usage.voluntary_switches + usage.involuntary_switches;
-                    return inside.say((ended == pid, status.code(), switches > 0));
-                }
-            }
-        })
-        .unwrap();
-        let told: Option<(bool, Option<i32>, bool)> = supervised.receive(None).unwrap();
-        assert_eq!(told, Some((true, Some(1), true)));
-    }
-}
+mod tests;

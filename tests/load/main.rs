@@ -214,6 +214,19 @@ fn a_killed_load_is_an_error_too() {
 }
 
 #[test]
+fn a_killed_supervisor_is_an_error_and_leaves_nothing() {
+    need!("a_killed_supervisor", "stress-ng");
+    let place = Place::new();
+    let (mut artis, _) = place.at_work(&["run", "io,fork"]);
+    let victim = place.processes().into_iter().find(|pid| {
+        fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == "artis-load\n")
+    });
+    nix::sys::signal::kill(place::pid(victim.unwrap()), Signal::SIGKILL).unwrap();
+    assert_eq!(artis.wait().unwrap().code(), Some(1));
+    place.becomes_empty();
+}
+
+#[test]
 fn a_load_that_does_nothing_is_an_error() {
     let place = Place::new();
     // It works and ends as asked, but reports nothing, as for a stressor that was skipped.
