@@ -9,6 +9,7 @@ mod load;
 mod measure;
 mod output;
 mod progress;
+mod result;
 mod run;
 mod sched;
 mod signals;
@@ -36,6 +37,8 @@ enum Command {
     Measure(measure::Args),
     /// Run named loads beside a command
     Load(load::Args),
+    /// Look at result files, join them, and turn them into other formats and back
+    Result(result::Args),
     /// Boot a stock kernel in a virtual machine and run a command there
     Lab(lab::Args),
 }
@@ -49,6 +52,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Run(args) => run::run(args),
         Command::Measure(args) => measure::run(args),
         Command::Load(args) => load::run(args),
+        Command::Result(args) => result::run(args),
         Command::Lab(args) => lab::run(args),
     }
 }

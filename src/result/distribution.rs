@@ -15,7 +15,7 @@ use hdrhistogram::Histogram;
 const HIGHEST: u64 = 3_600_000_000_000;
 /// Values below 2048 are kept exactly, larger ones to 0.1 %.
 const DIGITS: u8 = 3;
-/// Up to which multiple of the resolution a histogram of so many digits keeps neighbours apart.
+/// How many equal steps from 0 up a histogram of so many digits keeps apart.
 const APART: [(u8, u64); 3] = [(3, 1 << 11), (4, 1 << 15), (5, 1 << 18)];
 /// More values are a damaged file; sums of two such counts still fit.
 pub const COUNT_MAX: u64 = 1 << 62;
@@ -110,18 +110,20 @@ impl Distribution {
         empty
     }
 
-    /// An empty distribution for values up to `highest` that are multiples of `resolution`. It
-    /// keeps them apart up to `apart_to`, as far as five digits go (131 ms at 1 us).
-    pub fn for_multiples(resolution: u64, apart_to: u64, highest: u64) -> Self {
-        let low = resolution.clamp(1, 1 << 40);
+    /// An empty distribution that keeps multiples of `step` apart up to `apart_to`, as far as
+    /// five digits go (134 ms at 1 us); `highest` is the highest value to come.
+    pub fn for_multiples(step: u64, apart_to: u64, highest: u64) -> Self {
         let digits = APART
             .iter()
-            // Half: a resolution that is no power of two is kept by the power below it.
-            .find(|(_, multiples)| apart_to / low < multiples / 2)
+            // Half: a bucket may be as wide as the power of two below the step.
+            .find(|(_, values)| apart_to / step.max(1) < values / 2)
             .map_or(5, |(digits, _)| *digits);
-        let high = (highest.clamp(low * 2, VALUE_MAX) + 1).next_power_of_two() - 1;
+        if digits == DIGITS {
+            return Self::new();
+        }
+        let high = (highest.clamp(2, VALUE_MAX) + 1).next_power_of_two() - 1;
         Self {
-            positive: within(low, high, digits),
+            positive: within(1, high, digits),
             ..Self::new()
         }
     }
@@ -413,24 +415,24 @@ fn signed(value: u64) -> i64 {
 /// Histograms of other programs have other bounds: the sum takes the finer of each, whose
 /// buckets divide the coarser's, so that the order of several sums does not matter.
 fn add(to: &mut Histogram<u64>, from: &Histogram<u64>) {
-    let bounds =
-        |histogram: &Histogram<u64>| (histogram.low(), histogram.high(), histogram.sigfig());
+    let bounds = |of: &Histogram<u64>| (of.low(), of.high(), of.sigfig());
     if bounds(to) != bounds(from) {
-        let finer = within(
-            to.low().min(from.low()),
-            to.high().max(from.high()),
-            to.sigfig().max(from.sigfig()),
-        );
+        let low = to.low().min(from.low());
+        let high = to.high().max(from.high());
+        let finer = within(low, high, to.sigfig().max(from.sigfig()));
         let before = std::mem::replace(to, finer);
-        fill(to, &before);
+        refill(to, &before);
+        refill(to, from);
+    } else if to.add(from).is_err() {
+        refill(to, from);
     }
-    fill(to, from);
 }
 
-fn fill(to: &mut Histogram<u64>, from: &Histogram<u64>) {
-    to.auto(true);
-    to.add(from)
-        .expect("a resizable histogram takes every value");
+/// Adds each bucket as its highest value, so that no percentile gets lower.
+fn refill(to: &mut Histogram<u64>, from: &Histogram<u64>) {
+    for bucket in from.iter_recorded() {
+        to.saturating_record_n(bucket.value_iterated_to(), bucket.count_at_value());
+    }
 }
 
 #[cfg(test)]

@@ -309,7 +309,7 @@ T: 0 ( 4711) P:80 I:1000 C:      5 Min:      1 Act:    2 Avg:   12 Max:      50
         assert_eq!(refused("000002 0", "000001 0").0, 6);
         assert_eq!(refused("000002 000001\t000002", "000002").0, 6);
         assert_eq!(refused("000000004", "000000005").0, 7);
-        assert_eq!(refused("00001 00000", "00001 00000 0 0").0, 11);
+        assert_eq!(refused("s: 00001 00000", "s: 00001 00000 0 0").0, 11);
         assert_eq!(refused("# Min Latencies: 00001 00002\n", "").0, 14);
         assert!(refused("# Max", "# Min").1.contains("two files"));
         assert!(refused("# Total", "Total").1.contains("neither"));

@@ -194,7 +194,7 @@ mod tests {
         );
         assert_eq!(moments.mean, 94_000.0);
         assert!(
-            document.audit[0].seen.contains("1 values"),
+            document.audit[0].seen.contains("histogram: 1,"),
             "{:?}",
             document.audit
         );
@@ -241,6 +241,6 @@ mod tests {
         );
         let (_, reason) = refused(r#"{"16": 1, "17": 2, "20": 1}"#, "{}");
         assert!(reason.contains("-h 1000"), "{reason}");
-        assert_eq!(read(&FILE[..300]).unwrap_err().place, Place::Line(8));
+        assert_eq!(read(&FILE[..300]).unwrap_err().place, Place::Line(9));
     }
 }

@@ -149,7 +149,11 @@ mod tests {
             .collect();
         assert_eq!(counts, [3898, 3]);
         assert_eq!(document.audit.len(), 1);
-        assert!(document.audit[0].seen.contains("thread 1: 1 values"));
+        assert!(
+            document.audit[0]
+                .seen
+                .contains("thread 1: values beyond the histogram: 1,")
+        );
     }
 
     #[test]

@@ -349,7 +349,7 @@ count:     1000      1000         0
         );
         let moments = series.distribution.moments().unwrap();
         assert_eq!((moments.min, moments.max, moments.mean), (110, 320, 160.5));
-        assert_eq!(document.audit[0].id, "wide_buckets");
+        assert!(document.audit.is_empty(), "{:?}", document.audit);
     }
 
     #[test]

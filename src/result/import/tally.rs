@@ -29,7 +29,7 @@ pub struct Budget {
 impl Default for Budget {
     fn default() -> Self {
         Self {
-            left_bytes: 512 << 20,
+            left_bytes: 1 << 30,
         }
     }
 }
@@ -40,7 +40,7 @@ impl Budget {
         self.left_bytes = self
             .left_bytes
             .checked_sub(distribution.histogram_bytes())
-            .ok_or("the histograms up to here take more than 512 MB; split the file")?;
+            .ok_or("the histograms up to here take more than 1 GB; split the file")?;
         Ok(())
     }
 }
@@ -208,7 +208,7 @@ impl Tally {
             warnings.push(Warning {
                 id: "histogram_overflow".to_owned(),
                 seen: format!(
-                    "{name}: {} values lie beyond the histogram; they count as the maximum, {max} {unit}",
+                    "{name}: values beyond the histogram: {}, each counted as the maximum, {max} {unit}",
                     self.overflows
                 ),
                 why: "high percentiles and the standard deviation may be too high".to_owned(),
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(values.count(), 5);
         assert_eq!(values.percentile(70.0), Some(900_000));
         assert_eq!(values.moments().unwrap().mean, 200_000.0);
-        assert!(over.warnings("latency")[0].seen.contains("2 values"));
+        assert!(over.warnings("latency")[0].seen.contains("histogram: 2,"));
         assert!(refused(&Tally { max: None, ..over }).contains("nothing tells how far"));
     }
 

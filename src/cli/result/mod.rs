@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `artis result`: look at result files, join them, turn them into other formats and back. One
+//! file a subcommand.
+
+mod convert;
+mod merge;
+mod show;
+mod table;
+
+use crate::cli::exit::UsageError;
+use crate::result::Document;
+use crate::result::import::{self, TimeUnit};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  artis result show before.json after.json")]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Show(show::Args),
+    Merge(merge::Args),
+    Convert(convert::Args),
+}
+
+/// How to read the files, for all of these commands.
+#[derive(clap::Args)]
+struct Source {
+    /// Format of the files, where it cannot be told from their content
+    #[arg(long, value_name = "FORMAT", value_parser = clap::builder::PossibleValuesParser::new(import::names()))]
+    from: Option<String>,
+    /// Unit of their numbers, where the format does not tell (us when not given)
+    #[arg(long, value_enum)]
+    unit: Option<UnitArg>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum UnitArg {
+    Ns,
+    Us,
+}
+
+impl Source {
+    fn read(&self, path: &Path) -> anyhow::Result<Document> {
+        let unit = self.unit.map(|unit| match unit {
+            UnitArg::Ns => TimeUnit::Nanoseconds,
+            UnitArg::Us => TimeUnit::Microseconds,
+        });
+        match import::read(path, self.from.as_deref(), unit) {
+            Err(error @ import::Error::UnitTold { .. }) => {
+                Err(UsageError(error.to_string()).into())
+            }
+            other => Ok(other?),
+        }
+    }
+
+    /// Reads all files; standard input can be one of them.
+    fn read_all(&self, paths: &[PathBuf]) -> anyhow::Result<Vec<Document>> {
+        if paths.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
+            return Err(UsageError("standard input (-) can be read only once".to_owned()).into());
+        }
+        paths.iter().map(|path| self.read(path)).collect()
+    }
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    match args.command {
+        Command::Show(args) => show::run(&args),
+        Command::Merge(args) => merge::run(&args),
+        Command::Convert(args) => convert::run(&args),
+    }
+}

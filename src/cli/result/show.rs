@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `artis result show`: a result for people, in 80 columns.
+
+use super::{Source, table};
+use crate::cli::output::print_json;
+use crate::result::{Document, LoadDone, Machine, Warning};
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Print results as tables: machine, setup, load, warnings and figures
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  artis result show before.json after.json")]
+pub struct Args {
+    /// Files of artis or another program; - is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Print a JSON list of the files and their results instead
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    source: Source,
+}
+
+/// One entry of `--json`.
+#[derive(Serialize)]
+struct Entry<'a> {
+    file: String,
+    result: &'a Document,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let documents = args.source.read_all(&args.files)?;
+    let names = args.files.iter().map(|path| path.display().to_string());
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        let entries: Vec<Entry> = names
+            .zip(&documents)
+            .map(|(file, result)| Entry { file, result })
+            .collect();
+        print_json(&mut out, &entries)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for (at, (name, document)) in names.zip(&documents).enumerate() {
+        if at > 0 {
+            writeln!(out)?;
+        }
+        out.write_all(in_words(&name, document).as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Everything that is told about a result.
+fn in_words(name: &str, document: &Document) -> String {
+    let mut text = paragraph("result", &heading(name, document));
+    if let Some(machine) = &document.machine {
+        text += &paragraph("machine", &machine_in_words(machine));
+    }
+    text += &setup(document);
+    let loads: Vec<String> = document.load.iter().map(load_in_words).collect();
+    text += &paragraph("load", &loads.join("; "));
+    if let Some(reason) = &document.ended_early {
+        text += &paragraph("ended early", reason);
+    }
+    for warnings in alike(&document.audit) {
+        text += &paragraph("warning", &warning_in_words(&warnings));
+    }
+    text += &table::tables(&document.series);
+    text
+}
+
+fn heading(name: &str, document: &Document) -> String {
+    let mut words = vec![format!("{name}, {}", document.tool)];
+    words.extend(document.started.clone());
+    words.extend(
+        document
+            .seconds
+            .map(|seconds| format!("{} s", rounded(seconds))),
+    );
+    words.join(", ")
+}
+
+fn machine_in_words(machine: &Machine) -> String {
+    let mut words = vec![format!("Linux {}", machine.kernel)];
+    let mut add = |name: &str, value: Option<&str>| {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            words.push(format!("{name}{value}"));
+        }
+    };
+    add("preemption ", Some(&machine.preemption));
+    add("CPUs ", Some(&machine.cpus));
+    add("", machine.cpu_model.as_deref());
+    add("scheduler ", machine.scheduler.as_deref());
+    add("virtual machine: ", machine.virtualisation.as_deref());
+    add("booted with: ", Some(&machine.cmdline));
+    words.join(", ")
+}
+
+/// The command, and the settings it resolved to.
+fn setup(document: &Document) -> String {
+    let options: Vec<String> = document
+        .setup
+        .options
+        .iter()
+        .map(|(name, value)| match value {
+            serde_json::Value::String(text) => format!("{name}={text}"),
+            other => format!("{name}={other}"),
+        })
+        .collect();
+    paragraph("setup", &document.setup.command.join(" ")) + &paragraph("", &options.join(" "))
+}
+
+fn load_in_words(load: &LoadDone) -> String {
+    let cpus = load
+        .cpus
+        .as_ref()
+        .map_or_else(String::new, |cpus| format!(" on CPUs {cpus}"));
+    let busy = load.cpu_seconds.map_or_else(String::new, |seconds| {
+        format!(", {} s of CPU time", rounded(seconds))
+    });
+    format!(
+        "{}{cpus}: {} {} in {} s{busy}",
+        load.name,
+        rounded(load.work),
+        load.unit,
+        rounded(load.seconds)
+    )
+}
+
+/// Warnings that differ only in what was seen, together.
+fn alike(audit: &[Warning]) -> Vec<Vec<&Warning>> {
+    let mut groups: Vec<Vec<&Warning>> = Vec::new();
+    for warning in audit {
+        let same = |group: &&mut Vec<&Warning>| {
+            let first = group[0];
+            (&first.id, &first.why, &first.mend) == (&warning.id, &warning.why, &warning.mend)
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(warning),
+            None => groups.push(vec![warning]),
+        }
+    }
+    groups
+}
+
+fn warning_in_words(alike: &[&Warning]) -> String {
+    let seen: Vec<&str> = alike.iter().map(|warning| warning.seen.as_str()).collect();
+    let mut words = seen.join("; ");
+    if let Some(warning) = alike.first() {
+        words += &format!(". So {}", warning.why);
+        if let Some(mend) = &warning.mend {
+            words += &format!("; {mend}");
+        }
+    }
+    words
+}
+
+/// To three decimals, without zeros at the end.
+fn rounded(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+const WIDTH: usize = 80;
+const INDENT: usize = 12;
+
+/// A title and its words, broken at spaces; nothing without words. Control characters of a file
+/// do not reach the terminal.
+fn paragraph(title: &str, words: &str) -> String {
+    let mut text = String::new();
+    let mut line = format!("{title:INDENT$}");
+    let mut empty = true;
+    for word in words.split_whitespace() {
+        let word: String = word.chars().filter(|one| !one.is_control()).collect();
+        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            text += &line;
+            text.push('\n');
+            line = " ".repeat(INDENT);
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line += &word;
+        empty = false;
+    }
+    if words.trim().is_empty() {
+        return String::new();
+    }
+    text + &line + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paragraphs_fit_the_width() {
+        let text = paragraph("machine", &"word ".repeat(40));
+        assert!(
+            text.lines().all(|line| line.chars().count() <= WIDTH),
+            "{text}"
+        );
+        assert!(
+            text.lines()
+                .skip(1)
+                .all(|line| line.starts_with(&" ".repeat(INDENT)))
+        );
+        assert_eq!(paragraph("load", ""), "");
+        assert_eq!(paragraph("a", "b\x1b[2Jc"), "a           b[2Jc\n");
+    }
+
+    #[test]
+    fn numbers_have_no_zeros_at_the_end() {
+        assert_eq!(rounded(10.0), "10");
+        assert_eq!(rounded(1.5), "1.5");
+        assert_eq!(rounded(0.0), "0");
+    }
+}

@@ -1,0 +1,21 @@
+# test started on: Sat Nov 21 12:00:00 2026
+# Linux version 6.6.30-evl (builder@host) (gcc 13) #1 SMP PREEMPT IRQPIPE
+# console=ttyS0 isolcpus=1 evl.oobcpus=1
+# libevl version: evl.0.50
+# sampling period: 1000 microseconds
+# clock gravity: 0i 0k 500u
+# clocksource: tsc
+# context: user
+# thread priority: 98
+# thread affinity: CPU1
+# duration (hhmmss): 00:00:10
+# peak (hhmmss): 00:00:04
+# min latency: 0.310
+# avg latency: 1.120
+# max latency: 41.700
+# sample count: 10000
+0 4100
+1 5400
+2 480
+3 16
+9+ 4
