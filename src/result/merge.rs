@@ -225,7 +225,7 @@ mod tests {
         document.load.push(load(5.0));
         for (cpu, column) in (0..).zip(cpus) {
             let mut values = if fine {
-                Distribution::for_multiples(1000, 20_000_000, 50_000_000)
+                Distribution::for_multiples(1000, 5_000_000, 20_000_000)
             } else {
                 Distribution::new()
             };
@@ -343,6 +343,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn the_order_does_not_matter(parts in [some(), some(), some()]) {
             let [one, two, three] = parts.map(|(columns, fine)| document(&columns, fine));

@@ -178,11 +178,13 @@ mod tests {
     }
 
     fn columns() -> impl Strategy<Value = Vec<Vec<i64>>> {
-        let value = prop_oneof![0..100_000_i64, 0..50_000_000_i64];
+        let value = prop_oneof![0..100_000_i64, 0..2_000_000_i64];
         prop::collection::vec(prop::collection::vec(value, 0..60), 1..4)
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn the_round_trip_keeps_every_microsecond(columns in columns()) {
             let document = document(&columns);

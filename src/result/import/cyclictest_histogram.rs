@@ -9,7 +9,7 @@
 //! nanoseconds, which nothing in the file tells, so microseconds are assumed without `--unit`.
 //! Lines before the data, such as the live display, are passed over.
 
-use super::tally::{Budget, Tally};
+use super::tally::{Budget, Tally, cut_down};
 use super::text::{self, lines, numbers};
 use super::{Importer, Refusal, TimeUnit, document};
 use crate::result::{Document, Kind, Series, Unit};
@@ -178,10 +178,9 @@ impl Table {
                 buckets: column.clone(),
                 overflows: overflows.map_or(0, |(_, counts)| counts[at]),
                 min: Some(mins[at]),
-                // Cut down to a whole unit: half of one more is nearer on average.
                 mean: self
                     .footer(Footer::Avg)
-                    .map(|(_, means)| means[at] as f64 + 0.5),
+                    .map(|(_, means)| cut_down(means[at])),
                 max: Some(maxima[at]),
                 ..Tally::new(unit)
             };
@@ -260,7 +259,7 @@ T: 0 ( 4711) P:80 I:1000 C:      5 Min:      1 Act:    2 Avg:   12 Max:      50
             (moments(0).count, moments(0).min, moments(0).max),
             (5, 1000, 50_000)
         );
-        assert_eq!(moments(0).mean, 11_500.0);
+        assert_eq!(moments(0).mean, 11_000.0);
         assert_eq!((moments(1).count, moments(1).mean), (2, 2000.0));
         assert_eq!(document.audit.len(), 1);
     }

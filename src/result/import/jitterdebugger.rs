@@ -7,7 +7,7 @@
 //! for threads, and the CPU stays open.
 
 use super::json::{self, Entries};
-use super::tally::{Budget, Tally};
+use super::tally::{Budget, Tally, rounded};
 use super::{Importer, Refusal, TimeUnit, document, text};
 use crate::result::{Document, Kind, Machine, Series, Unit};
 use serde::Deserialize;
@@ -98,7 +98,7 @@ fn tally(thread: Thread, unit: TimeUnit) -> Result<Tally, String> {
     let mut tally = Tally {
         buckets: thread.histogram.0,
         min: Some(thread.min),
-        mean: Some(thread.avg),
+        mean: Some(rounded(thread.avg)),
         max: Some(thread.max),
         ..Tally::new(unit)
     };

@@ -5,7 +5,7 @@
 //! average and maximum in microseconds with three decimals, sample count. Then cells of 1 us
 //! with their count; the last one ends with `+` when it also counts what lies beyond.
 
-use super::tally::{Budget, Tally};
+use super::tally::{Budget, Tally, cut_down};
 use super::text::{self, lines, ns_of_us, number};
 use super::{Importer, Refusal, TimeUnit, document};
 use crate::result::{Document, Kind, Machine, Series, Unit};
@@ -145,7 +145,7 @@ impl<'a> Plot<'a> {
             buckets: self.cells.clone(),
             width: CELL_NS,
             min: Some(ns("min latency")?),
-            mean: Some(ns("avg latency")? as f64),
+            mean: Some(cut_down(ns("avg latency")?)),
             max: Some(ns("max latency")?),
             ..Tally::new(TimeUnit::Nanoseconds)
         };

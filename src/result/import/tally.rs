@@ -7,7 +7,8 @@
 //!   value at the known maximum.
 //! - Minimum, mean and maximum of the file are checked against the histogram. The minimum and
 //!   the maximum are the file's. The mean is computed from the histogram, which is exact to the
-//!   unit; only where the histogram cannot tell it (overflows, wide buckets) is it the file's.
+//!   unit; where the histogram cannot tell it (overflows, wide buckets) it is the nearest that
+//!   the file's rounded one allows.
 //! - Overflows, the values beyond the last bucket, count as the maximum that the file tells:
 //!   percentiles may come out too high, never too low, and a warning says so. Without a known
 //!   maximum the file is refused.
@@ -45,6 +46,16 @@ impl Budget {
     }
 }
 
+/// Between which two a mean is that was rounded to two decimals.
+pub fn rounded(mean: f64) -> (f64, f64) {
+    (mean - 0.005, mean + 0.005)
+}
+
+/// Between which two a mean is that was cut down to a whole unit.
+pub fn cut_down(mean: u64) -> (f64, f64) {
+    (mean as f64, mean as f64 + 1.0)
+}
+
 /// One histogram as a foreign file tells it, in the file's unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tally {
@@ -56,7 +67,8 @@ pub struct Tally {
     /// Values beyond the last bucket.
     pub overflows: u64,
     pub min: Option<u64>,
-    pub mean: Option<f64>,
+    /// Between which two the mean is; files round it or cut it down.
+    pub mean: Option<(f64, f64)>,
     pub max: Option<u64>,
 }
 
@@ -174,23 +186,23 @@ impl Tally {
                 .min
                 .min(i64::try_from(min * self.unit.ns()).unwrap_or(i64::MAX));
         }
-        let Some(mean) = self.mean.map(|mean| mean * unit) else {
+        let Some((low, high)) = self.mean.map(|(low, high)| (low * unit, high * unit)) else {
             return Ok(moments);
         };
-        let range = moments.min as f64..=moments.max as f64;
-        // The file's mean may be cut down to a whole unit.
-        if !(*range.start() - unit..=*range.end() + unit).contains(&mean) {
-            return Err(format!(
-                "the average {:.2} is not between min and max",
-                mean / unit
-            ));
+        let told = (low + high) / 2.0 / unit;
+        let (min, max) = (moments.min as f64, moments.max as f64);
+        if !(high >= min && low <= max) {
+            return Err(format!("the average {told:.2} is not between min and max"));
         }
         if self.overflows > 0 || self.width > 1 {
-            moments.mean = mean.clamp(*range.start(), *range.end());
-        } else if (mean - moments.mean).abs() > 2.0 * unit + 0.002 * moments.mean {
+            moments.mean = moments.mean.max(low).min(high).clamp(min, max);
+            return Ok(moments);
+        }
+        // artis' own files give a mean that is finer than their histogram.
+        let slack = 2.0 * unit + 0.002 * moments.mean;
+        if !(low - slack..=high + slack).contains(&moments.mean) {
             return Err(format!(
-                "the average is {:.2}, but that of the histogram {:.2}",
-                mean / unit,
+                "the average is {told:.2}, but that of the histogram {:.2}",
                 moments.mean / unit
             ));
         }
@@ -241,7 +253,7 @@ mod tests {
         Tally {
             buckets: vec![(3, 2), (5, 1)],
             min: Some(3),
-            mean: Some(3.67),
+            mean: Some((3.66, 3.67)),
             max: Some(5),
             ..Tally::new(TimeUnit::Microseconds)
         }
@@ -271,13 +283,13 @@ mod tests {
         let over = Tally {
             overflows: 2,
             max: Some(900),
-            mean: Some(200.0),
+            mean: Some((200.0, 201.0)),
             ..tally()
         };
         let values = over.distribution(&mut Budget::default()).unwrap();
         assert_eq!(values.count(), 5);
         assert_eq!(values.percentile(70.0), Some(900_000));
-        assert_eq!(values.moments().unwrap().mean, 200_000.0);
+        assert_eq!(values.moments().unwrap().mean, 201_000.0);
         assert!(over.warnings("latency")[0].seen.contains("histogram: 2,"));
         assert!(refused(&Tally { max: None, ..over }).contains("nothing tells how far"));
     }
@@ -307,7 +319,7 @@ mod tests {
         );
         assert!(
             refused(&Tally {
-                mean: Some(9.0),
+                mean: Some((9.0, 9.0)),
                 ..tally()
             })
             .contains("between")
@@ -323,7 +335,7 @@ mod tests {
             buckets: vec![(1, 1), (101, 1)],
             min: None,
             max: None,
-            mean: Some(9.0),
+            mean: Some((9.0, 9.0)),
             ..tally()
         };
         assert!(refused(&spread).contains("that of the histogram 51.00"));
@@ -335,7 +347,7 @@ mod tests {
             buckets: vec![(0, 4), (10, 3)],
             width: 10,
             min: Some(7),
-            mean: Some(9.0),
+            mean: Some((9.0, 9.0)),
             max: Some(12),
             ..tally()
         };

@@ -204,7 +204,7 @@ impl Whole {
             buckets: cells.to_vec(),
             width: CELL_NS,
             min: unsigned(self.min_ns),
-            mean: (!early).then_some(self.mean_ns as f64),
+            mean: (!early).then_some((self.mean_ns as f64, self.mean_ns as f64)),
             max: Some(self.max_ns.unsigned_abs().max(self.min_ns.unsigned_abs())),
             ..Tally::new(TimeUnit::Nanoseconds)
         };

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The published schema, `docs/result.schema.json`, says what this program writes: no more and
+//! no less.
+
+use artis::result::{
+    Distribution, Document, Kind, LoadDone, Machine, SchemaName, Series, Setup, Unit, Warning,
+};
+use jsonschema::Validator;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+fn schema() -> Value {
+    serde_json::from_str(include_str!("../docs/result.schema.json")).unwrap()
+}
+
+fn validator() -> Validator {
+    jsonschema::draft202012::new(&schema()).unwrap()
+}
+
+fn values(values: &[i64]) -> Distribution {
+    let mut all = Distribution::signed();
+    for value in values {
+        all.record(*value);
+    }
+    all
+}
+
+/// A document in which nothing is absent. Every field stands here by name, so that a new one
+/// does not compile until it is here, and does not pass until the schema has it.
+fn whole() -> Document {
+    let text = |text: &str| text.to_owned();
+    Document {
+        schema: SchemaName,
+        tool: text("artis 0.1.0"),
+        started: Some(text("2026-11-21T19:10:04.500Z")),
+        seconds: Some(10.5),
+        ended_early: Some(text("signal 2")),
+        machine: Some(Machine {
+            kernel: text("7.1.0"),
+            preemption: text("lazy"),
+            cmdline: text("quiet"),
+            cpus: text("0-3"),
+            cpu_model: Some(text("A 9000")),
+            scheduler: Some(text("artis")),
+            virtualisation: Some(text("KVM")),
+        }),
+        setup: Setup {
+            command: vec![text("artis"), text("measure")],
+            options: BTreeMap::from([(text("interval_us"), json!(1000))]),
+        },
+        load: vec![LoadDone {
+            name: text("compute"),
+            cpus: Some(text("0")),
+            command: text("stress-ng --cpu 1"),
+            work: 5.0,
+            unit: text("bogo-ops"),
+            seconds: 10.0,
+            cpu_seconds: Some(9.5),
+        }],
+        audit: vec![Warning {
+            id: text("rt_throttling"),
+            seen: text("it is on"),
+            why: text("it takes the CPU away"),
+            mend: Some(text("sysctl kernel.sched_rt_runtime_us=-1")),
+        }],
+        series: vec![Series {
+            name: text("latency"),
+            kind: Kind::Latency,
+            unit: Unit::Nanoseconds,
+            cpu: Some(3),
+            thread: Some(0),
+            max_at_s: Some(7.25),
+            missed: Some(1),
+            distribution: values(&[-5, 3, 1_000_000]),
+        }],
+    }
+}
+
+fn written(document: &Document) -> Value {
+    serde_json::to_value(document).unwrap()
+}
+
+#[track_caller]
+fn assert_valid(document: &Value) {
+    let complaints: Vec<String> = validator()
+        .iter_errors(document)
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(complaints.is_empty(), "{complaints:#?}");
+}
+
+#[test]
+fn real_documents_fit() {
+    assert_valid(&written(&whole()));
+    let mut bare = Document::new(Setup::default());
+    assert_valid(&written(&bare));
+    let empty = Series::new("count", Kind::Count, Unit::Count, Distribution::new());
+    bare.series.push(empty);
+    assert_valid(&written(&bare));
+}
+
+#[test]
+fn every_kind_and_unit_fits() {
+    use Kind::{Count, Duration, ExecutionTime, Latency, Noise};
+    let mut document = Document::new(Setup::default());
+    for kind in [Latency, ExecutionTime, Noise, Duration, Count] {
+        for unit in [Unit::Nanoseconds, Unit::Count] {
+            let series = Series::new("some", kind, unit, values(&[1]));
+            document.series.push(series);
+        }
+    }
+    assert_valid(&written(&document));
+}
+
+#[test]
+fn the_examples_of_other_programs_fit_once_imported() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/result");
+    for name in [
+        "cyclictest.json",
+        "rtla-osnoise.txt",
+        "xenomai.txt",
+        "latmus.plot",
+    ] {
+        let path = std::path::Path::new(folder).join(name);
+        let document = artis::result::import::read(&path, None, None).unwrap();
+        assert_valid(&written(&document));
+    }
+}
+
+#[test]
+fn the_schema_promises_nothing_that_is_never_written() {
+    fn keys(value: &Value, all: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(map) => {
+                for (key, value) in map {
+                    all.insert(key.clone());
+                    keys(value, all);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| keys(item, all)),
+            _ => {}
+        }
+    }
+    let mut found = BTreeSet::new();
+    keys(&written(&whole()), &mut found);
+    let schema = schema();
+    let mut objects = vec![&schema];
+    objects.extend(schema["$defs"].as_object().unwrap().values());
+    let promised = objects
+        .iter()
+        .filter_map(|object| object["properties"].as_object())
+        .flat_map(|properties| properties.keys());
+    for name in promised {
+        assert!(
+            found.contains(name),
+            "{name} is in the schema, but in no document"
+        );
+    }
+}
+
+/// What is wrong for the program is wrong for the schema, too.
+#[test]
+fn damaged_documents_fit_neither() {
+    let damages: [(&str, Value); 16] = [
+        ("/schema", json!("artis.result/2")),
+        ("/surprise", json!(1)),
+        ("/tool", json!(null)),
+        ("/seconds", json!("10")),
+        ("/machine/surprise", json!(1)),
+        ("/machine/kernel", json!(null)),
+        ("/setup/surprise", json!(1)),
+        ("/load/0/work", json!("much")),
+        ("/load/0/surprise", json!(1)),
+        ("/audit/0/why", json!(7)),
+        ("/series/0/kind", json!("speed")),
+        ("/series/0/unit", json!("us")),
+        ("/series/0/cpu", json!(-1)),
+        ("/series/0/min", json!(null)),
+        ("/series/0/histogram", json!("@@")),
+        ("/series/0/surprise", json!(1)),
+    ];
+    for (place, value) in damages {
+        let mut damaged = written(&whole());
+        let (parent, key) = place.rsplit_once('/').unwrap();
+        damaged.pointer_mut(parent).unwrap()[key] = value;
+        assert!(!validator().is_valid(&damaged), "the schema takes {place}");
+        let read = serde_json::from_value::<Document>(damaged);
+        assert!(read.is_err(), "the program takes {place}");
+    }
+}
