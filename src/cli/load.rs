@@ -87,7 +87,8 @@ fn run_loads(args: Run) -> anyhow::Result<ExitCode> {
     };
     let limit_s = args.duration.map(|limit| limit.as_secs_f64());
     let options = BTreeMap::from([("duration_s".to_owned(), json!(limit_s))]);
-    let session = Session::begin(&common, options)?;
+    let mut session = Session::begin(&common, options)?;
+    session.start()?;
     let stop = session.stop_flag();
     if stop.load(Ordering::Relaxed) == 0 {
         eprintln!("artis: at work: {presets}");

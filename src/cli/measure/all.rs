@@ -78,6 +78,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let chosen = cpus::resolve(args.affinity.as_ref())?;
     let count = piece::count(args.routine, Some(args.count), COUNT)?;
     let policy = Policy::from_priority(args.priority);
+    let mut session = Session::begin(&args.common, args.settings())?;
+    let stop = session.stop_flag();
     // Before the threads' memory is made: it is then brought in and locked as it comes.
     let locked = memory::lock_and_prefault();
     let awake = DmaLatency::hold(&Root::default(), 0);
@@ -85,7 +87,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         eprintln!("artis: holding /dev/cpu_dma_latency at 0 us: no CPU idles deeply meanwhile");
     }
     let work = Work::new(args.routine, count);
-    let unloaded = args.unloaded(&chosen, policy, &work)?;
+    let unloaded = args.unloaded(&chosen, policy, &work, &stop)?;
     let cpus: Vec<u32> = chosen.iter().collect();
     let plan = Plan {
         threads: args.threads(&chosen, policy, &work, &unloaded),
@@ -94,7 +96,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         freeze_trace: None,
         split: None,
     };
-    let session = Session::begin(&args.common, args.settings())?;
+    session.start()?;
     let audit = warnings::begin(&audit::Plan {
         cpus: chosen,
         policy,
@@ -104,7 +106,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         sleeps: true,
     });
     let line = LiveLine::new();
-    let stop = session.stop_flag();
     let outcome = latency::measure(&plan, &stop, &mut |threads| {
         line.show(|| latency_command::told(threads));
     })?;
@@ -147,6 +148,7 @@ impl Args {
         cpus: &CpuList,
         policy: Policy,
         work: &Work,
+        stop: &AtomicUsize,
     ) -> anyhow::Result<Vec<exec::Samples>> {
         let mut all = Vec::new();
         for cpu in cpus.iter() {
@@ -157,8 +159,7 @@ impl Args {
                 duration: self.unloaded,
                 t_min_ns: None,
             };
-            // Nothing is lost yet when a signal ends this run, so it just does.
-            let samples = exec::measure(&plan, &AtomicUsize::new(0), &mut |_| ())?;
+            let samples = exec::measure(&plan, stop, &mut |_| ())?;
             let t_min_ns = piece::shortest_ns(&samples.time);
             if t_min_ns > self.interval * 1000 / PERIOD_DIVISOR {
                 let t_min_us = t_min_ns / 1000;

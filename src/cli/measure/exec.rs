@@ -18,7 +18,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 /// Measure how much the execution time of a fixed piece of work varies
@@ -64,6 +63,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let cpu = chosen.last().context("this process may use no CPU")?;
     let policy = Policy::from_priority(args.priority);
     let count = piece::count(args.routine, args.count, args.routine.default_count())?;
+    let mut session = Session::begin(&args.common, args.settings(cpu, count))?;
+    let stop = session.stop_flag();
     // Before the work's memory is made: it is then brought in and locked as it comes.
     let locked = memory::lock_and_prefault();
     let awake = DmaLatency::hold(&root, 0);
@@ -78,13 +79,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         duration: args.unloaded,
         t_min_ns: None,
     };
-    // Nothing is lost yet when a signal ends this run, so it just does.
-    let unloaded = exec::measure(&plan, &AtomicUsize::new(0), &mut |_| ())?;
+    let unloaded = exec::measure(&plan, &stop, &mut |_| ())?;
     let t_min_ns = piece::shortest_ns(&unloaded.time);
     plan.t_min_ns = Some(t_min_ns);
     plan.duration = args.duration;
 
-    let session = Session::begin(&args.common, args.settings(cpu, count))?;
+    session.start()?;
     let audit = warnings::begin(&audit::Plan {
         cpus: [cpu].into_iter().collect(),
         policy,
@@ -93,7 +93,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         dma_latency_held: awake.is_ok(),
         sleeps: true,
     });
-    let stop = session.stop_flag();
     let line = LiveLine::new();
     let loaded = exec::measure(&plan, &stop, &mut |live| line.show(|| told(live, t_min_ns)))?;
     drop(line);

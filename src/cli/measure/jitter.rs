@@ -18,7 +18,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 /// Measure the OS noise of barrier-based computing
@@ -77,6 +76,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         duration: args.unloaded,
         ideal_ns: Vec::new(),
     };
+    let mut session = Session::begin(&args.common, args.settings(&chosen, plan.count))?;
+    let stop = session.stop_flag();
     // Before the threads' memory is made: it is then brought in and locked as it comes.
     let locked = memory::lock_and_prefault();
     // Threads that only compute never let their CPUs idle.
@@ -86,12 +87,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if held {
         eprintln!("artis: holding /dev/cpu_dma_latency at 0 us: no CPU idles deeply meanwhile");
     }
-    // Nothing is lost yet when a signal ends this run, so it just does.
-    let unloaded = jitter::measure(&plan, &AtomicUsize::new(0))?;
+    let unloaded = jitter::measure(&plan, &stop)?;
     plan.ideal_ns = unloaded.pieces.iter().map(piece::shortest_ns).collect();
     plan.duration = args.duration;
 
-    let session = Session::begin(&args.common, args.settings(&chosen, plan.count))?;
+    session.start()?;
     let audit = warnings::begin(&audit::Plan {
         cpus: chosen.clone(),
         policy,
@@ -100,7 +100,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         dma_latency_held: held,
         sleeps,
     });
-    let loaded = jitter::measure(&plan, &session.stop_flag())?;
+    let loaded = jitter::measure(&plan, &stop)?;
     let (document, table_wanted) = session.finish(|document| {
         document.seconds = Some(loaded.rounds.seconds);
         warnings::conclude(document, audit, &samples(&loaded), doubts(&plan, &loaded));

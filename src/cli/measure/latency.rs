@@ -6,6 +6,7 @@ use super::{cpus, warnings};
 use crate::cli::duration;
 use crate::cli::exit::{BOUND_MISSED, UsageError};
 use crate::cli::progress::LiveLine;
+use crate::cli::result::tables;
 use crate::machine::{CpuList, Root};
 use crate::measure::audit::{self, Samples};
 use crate::measure::dma_latency::DmaLatency;
@@ -15,12 +16,14 @@ use crate::measure::latency::split::Split;
 use crate::measure::latency::{self, Outcome, Plan, ThreadPlan};
 use crate::measure::memory;
 use crate::measure::thread::{PRIORITY, Policy};
+use crate::result::export::{CyclictestHistogram, Exporter};
 use crate::result::file::Target;
-use crate::result::{Distribution, Kind, Series, Unit};
+use crate::result::{Distribution, Document, Kind, Series, Unit};
 use anyhow::Context;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -74,7 +77,7 @@ pub struct Args {
     #[arg(short = 'h', long, value_name = "US")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     histogram: Option<u32>,
-    /// Write that histogram to FILE
+    /// Write a histogram as cyclictest does to FILE; without -h it has a line for every value
     #[arg(long, value_name = "FILE")]
     histfile: Option<PathBuf>,
     /// Tell the kernel's part (due to handler) and the task's apart, by BPF, which adds to both
@@ -128,8 +131,6 @@ impl Gpio {
     }
 }
 
-/// What cyclictest's histogram shows when only a file for it was named.
-const BUCKETS_US: u32 = 400;
 /// The progress line has room for so many threads.
 const THREADS_TOLD: usize = 8;
 /// What the result calls the measured quantities.
@@ -161,7 +162,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         freeze_trace,
         split: split.as_ref(),
     };
-    let session = Session::begin(&args.common, args.settings(&resolved))?;
+    let mut session = Session::begin(&args.common, args.settings(&resolved))?;
+    session.start()?;
     let audit = warnings::begin(&audit::Plan {
         cpus: resolved.cpus().into_iter().collect(),
         policy: resolved.policy,
@@ -195,6 +197,17 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(failure) = failure(&outcome, args.source) {
         return Err(failure);
     }
+    let histogram = args.cyclictest_histogram(&document)?;
+    if let (Some(target), Some(text)) = (histfile, &histogram) {
+        target.write(text.as_bytes())?;
+    }
+    if table_wanted {
+        let text = match histogram.filter(|_| args.histogram.is_some()) {
+            Some(text) => text,
+            None => tables(&document),
+        };
+        stdout().lock().write_all(text.as_bytes())?;
+    }
     if let Some(exceeded) = exceeded {
         eprintln!("artis: {exceeded}");
         return Ok(ExitCode::from(BOUND_MISSED));
@@ -225,6 +238,21 @@ impl Args {
             policy: Policy::from_priority(self.priority),
             threshold_us: self.on_threshold.or(self.breaktrace),
         })
+    }
+
+    /// cyclictest's histogram, where one is wanted.
+    fn cyclictest_histogram(&self, document: &Document) -> anyhow::Result<Option<String>> {
+        if self.histogram.is_none() && self.histfile.is_none() {
+            return Ok(None);
+        }
+        let latency = document
+            .series
+            .iter()
+            .filter(|series| series.name == LATENCY);
+        let format = CyclictestHistogram {
+            lines: self.histogram.map(u64::from),
+        };
+        Ok(Some(format.write(document, &latency.collect::<Vec<_>>())?))
     }
 
     fn interval_us(&self) -> u64 {

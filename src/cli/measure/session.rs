@@ -40,16 +40,16 @@ pub struct Session {
     target: Option<Target>,
     to_stdout: bool,
     stop: Arc<AtomicUsize>,
+    presets: Option<Presets>,
+    load_cpus: Option<CpuList>,
     load: Option<Running>,
     began: Instant,
     document: Document,
 }
 
 impl Session {
-    /// Prepares all that can fail before the measurement, and starts the loads: they are at work
-    /// when this returns. `options` are the settings after defaults were settled, for the result.
-    ///
-    /// Call it before a thread of the measurement is started: the loads are forked.
+    /// Finds out what can fail before anything is measured. `options` are the settings after
+    /// defaults were settled, for the result.
     pub fn begin(common: &Common, mut options: BTreeMap<String, Value>) -> anyhow::Result<Self> {
         let target = common.json.as_deref().map(Target::open).transpose()?;
         if let Some(presets) = &common.load {
@@ -66,8 +66,6 @@ impl Session {
             Some(host::describe(&Root::default()).context("cannot describe this machine")?);
         document.audit.extend(emulated());
         let stop = stop_on_signals()?;
-        let load = start_loads(common, &stop)?;
-        document.started = Some(humantime::format_rfc3339_millis(SystemTime::now()).to_string());
         Ok(Self {
             to_stdout: common
                 .json
@@ -75,10 +73,39 @@ impl Session {
                 .is_some_and(|path| path.as_os_str() == "-"),
             target,
             stop,
-            load,
+            presets: common.load.clone(),
+            load_cpus: common.load_cpus.clone(),
+            load: None,
             began: Instant::now(),
             document,
         })
+    }
+
+    /// The measurement begins: starts the loads, which are at work when this returns.
+    ///
+    /// Call it while no thread of the measurement runs: the loads are forked.
+    pub fn start(&mut self) -> anyhow::Result<()> {
+        self.load = self.start_loads()?;
+        let now = humantime::format_rfc3339_millis(SystemTime::now());
+        self.document.started = Some(now.to_string());
+        self.began = Instant::now();
+        Ok(())
+    }
+
+    /// Starts the loads, if there are any. One that ends by itself sets the stop flag.
+    fn start_loads(&self) -> anyhow::Result<Option<Running>> {
+        let Some(presets) = &self.presets else {
+            return Ok(None);
+        };
+        let Some(running) = Running::start(presets, self.load_cpus.as_ref(), &self.stop)? else {
+            return Ok(None);
+        };
+        let flag = Arc::clone(&self.stop);
+        running.watch(move || {
+            // A signal that came first is the better reason.
+            let _ = flag.compare_exchange(0, LOAD_ENDED, Ordering::Relaxed, Ordering::Relaxed);
+        })?;
+        Ok(Some(running))
     }
 
     /// Not 0 once the measurement is to end: a signal asked for it, or a load has ended.
@@ -129,20 +156,4 @@ fn emulated() -> Option<Warning> {
         why: "its times mean nothing, neither alone nor beside each other".to_owned(),
         mend: Some("measure on a real machine".to_owned()),
     })
-}
-
-/// Starts the loads, if there are any. One that ends by itself sets the stop flag.
-fn start_loads(common: &Common, stop: &Arc<AtomicUsize>) -> anyhow::Result<Option<Running>> {
-    let Some(presets) = &common.load else {
-        return Ok(None);
-    };
-    let Some(running) = Running::start(presets, common.load_cpus.as_ref(), stop)? else {
-        return Ok(None);
-    };
-    let flag = Arc::clone(stop);
-    running.watch(move || {
-        // A signal that came first is the better reason.
-        let _ = flag.compare_exchange(0, LOAD_ENDED, Ordering::Relaxed, Ordering::Relaxed);
-    })?;
-    Ok(Some(running))
 }

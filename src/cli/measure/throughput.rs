@@ -63,7 +63,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         settings: settings(args.permutations)?,
         runs: args.runs,
     };
-    let session = Session::begin(&args.common, options)?;
+    let mut session = Session::begin(&args.common, options)?;
+    session.start()?;
     let stop = session.stop_flag();
     let mut progress = Stderr::default();
     let measured = throughput::measure(&plan, &stop, &mut |setting, run| {

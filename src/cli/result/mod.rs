@@ -67,6 +67,19 @@ impl Source {
     }
 }
 
+/// The figures of a result as tables; none of an emulator's, whose times mean nothing.
+pub fn tables(document: &Document) -> String {
+    if document.is_emulated() {
+        let counts = document
+            .series
+            .iter()
+            .map(|series| format!("{}: {} samples\n", series.name, series.distribution.count()));
+        return counts.collect::<String>()
+            + "times are not shown: they are an emulator's and mean nothing\n";
+    }
+    table::tables(&document.series)
+}
+
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
         Command::Show(args) => show::run(&args),

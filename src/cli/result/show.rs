@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis result show`: a result for people, in 80 columns.
 
-use super::{Source, table};
+use super::Source;
 use crate::cli::output::print_json;
 use crate::result::{Document, LoadDone, Machine, Warning};
 use serde::Serialize;
@@ -66,7 +66,7 @@ fn in_words(name: &str, document: &Document) -> String {
     for warnings in alike(&document.audit) {
         text += &paragraph("warning", &warning_in_words(&warnings));
     }
-    text += &table::tables(&document.series);
+    text += &super::tables(document);
     text
 }
 

@@ -32,7 +32,7 @@ fn scale(unit: Unit, max: i64) -> Scale {
 }
 
 /// All series, those of one name, kind and unit together.
-pub fn tables(series: &[Series]) -> String {
+pub(super) fn tables(series: &[Series]) -> String {
     let mut text = String::new();
     let mut shown: Vec<&Series> = Vec::new();
     for first in series {

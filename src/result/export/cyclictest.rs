@@ -3,16 +3,22 @@
 //! microsecond with a column for each series, in the order of the result; totals, minima,
 //! averages and maxima behind it.
 //!
-//! Keeps counts, minima and maxima to 1 us, cut down as cyclictest does. Every value gets its
-//! line, so there are no overflows; above a millisecond, lines without a value are left out,
-//! or one late sample would make a file of megabytes.
+//! Keeps counts, minima and maxima to 1 us, cut down as cyclictest does. Without a limit every
+//! value gets its line, so there are no overflows; above a millisecond, lines without a value are
+//! left out, or one late sample would make a file of megabytes. With a limit it has the lines that
+//! cyclictest has with the same one.
 
 use super::{Exporter, Unfit, one_name, written_by};
 use crate::result::{Document, Moments, Series, Unit};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-pub struct CyclictestHistogram;
+/// The format, with or without a limit.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CyclictestHistogram {
+    /// So many lines of 1 us, as of `cyclictest -h`; values beyond are overflows. None: all.
+    pub lines: Option<u64>,
+}
 
 const NS_PER_US: i64 = 1000;
 /// Lines that are written even when nothing was counted.
@@ -25,29 +31,42 @@ impl Exporter for CyclictestHistogram {
 
     fn write(&self, document: &Document, series: &[&Series]) -> Result<String, Unfit> {
         one_name(self.name(), series)?;
-        let rows = rows(self.name(), series)?;
+        let mut rows = rows(self.name(), series, self.lines)?;
+        let beyond = self
+            .lines
+            .map(|lines| rows.split_off(&lines))
+            .unwrap_or_default();
         let mut text = format!("# {}\n# Histogram\n", written_by(document));
         for (us, counts) in &rows {
             let counts: Vec<String> = counts.iter().map(|count| format!("{count:06}")).collect();
             line(&mut text, format_args!("{us:06} {}", counts.join("\t")));
         }
-        let moments: Vec<Option<Moments>> = series
-            .iter()
-            .map(|series| series.distribution.moments())
+        let overflows: Vec<u64> = (0..series.len())
+            .map(|column| beyond.values().map(|counts| counts[column]).sum())
             .collect();
-        let mut footer = |name: &str, digits: usize, value: &dyn Fn(&Moments) -> u64| {
-            let values = moments
-                .iter()
-                .map(|moments| moments.as_ref().map_or(0, value));
-            let words: Vec<String> = values.map(|value| format!(" {value:0digits$}")).collect();
-            line(&mut text, format_args!("# {name}:{}", words.concat()));
+        let mut footer = |name: &str, digits: usize, of: &dyn Fn(usize) -> u64| {
+            let words = (0..series.len()).map(|column| format!(" {:0digits$}", of(column)));
+            let words: String = words.collect();
+            line(&mut text, format_args!("# {name}:{words}"));
         };
-        let us = |ns: i64| ns.div_euclid(NS_PER_US).unsigned_abs();
-        footer("Total", 9, &|moments| moments.count);
-        footer("Min Latencies", 5, &|moments| us(moments.min));
-        footer("Avg Latencies", 5, &|moments| us(moments.mean as i64));
-        footer("Max Latencies", 5, &|moments| us(moments.max));
-        footer("Histogram Overflows", 5, &|_| 0);
+        let count = |column: usize| series[column].distribution.count();
+        let us = |column: usize, of: &dyn Fn(&Moments) -> i64| {
+            let moments = series[column].distribution.moments();
+            moments.map_or(0, |moments| {
+                of(&moments).div_euclid(NS_PER_US).unsigned_abs()
+            })
+        };
+        footer("Total", 9, &|column| count(column) - overflows[column]);
+        footer("Min Latencies", 5, &|column| {
+            us(column, &|moments| moments.min)
+        });
+        footer("Avg Latencies", 5, &|column| {
+            us(column, &|moments| moments.mean as i64)
+        });
+        footer("Max Latencies", 5, &|column| {
+            us(column, &|moments| moments.max)
+        });
+        footer("Histogram Overflows", 5, &|column| overflows[column]);
         line(
             &mut text,
             format_args!("# Histogram Overflow at cycle number:"),
@@ -65,7 +84,11 @@ fn line(text: &mut String, words: std::fmt::Arguments) {
 }
 
 /// The counts of all series by microsecond.
-fn rows(format: &'static str, series: &[&Series]) -> Result<BTreeMap<u64, Vec<u64>>, Unfit> {
+fn rows(
+    format: &'static str,
+    series: &[&Series],
+    lines: Option<u64>,
+) -> Result<BTreeMap<u64, Vec<u64>>, Unfit> {
     let columns = series.len();
     let mut rows: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for (column, series) in series.iter().enumerate() {
@@ -91,7 +114,7 @@ fn rows(format: &'static str, series: &[&Series]) -> Result<BTreeMap<u64, Vec<u6
         }
     }
     let last = rows.last_key_value().map_or(0, |(us, _)| *us);
-    for us in 0..(last + 1).min(DENSE_ROWS) {
+    for us in 0..lines.unwrap_or((last + 1).min(DENSE_ROWS)) {
         rows.entry(us).or_insert_with(|| vec![0; columns]);
     }
     Ok(rows)
@@ -119,13 +142,13 @@ mod tests {
 
     fn written(document: &Document) -> Result<String, Unfit> {
         let series: Vec<&Series> = document.series.iter().collect();
-        CyclictestHistogram.write(document, &series)
+        CyclictestHistogram::default().write(document, &series)
     }
 
     fn importer() -> &'static dyn Importer {
         let found = IMPORTERS
             .into_iter()
-            .find(|importer| importer.name() == CyclictestHistogram.name());
+            .find(|importer| importer.name() == CyclictestHistogram::default().name());
         found.unwrap()
     }
 
@@ -180,6 +203,25 @@ mod tests {
     fn columns() -> impl Strategy<Value = Vec<Vec<i64>>> {
         let value = prop_oneof![0..100_000_i64, 0..2_000_000_i64];
         prop::collection::vec(prop::collection::vec(value, 0..60), 1..4)
+    }
+
+    #[test]
+    fn what_is_beyond_the_limit_overflows() {
+        let document = document(&[vec![500, 1500, 7_000_000]]);
+        let limited = CyclictestHistogram { lines: Some(3) };
+        let series: Vec<&Series> = document.series.iter().collect();
+        let text = limited.write(&document, &series).unwrap();
+        for line in [
+            "000000 000001",
+            "000001 000001",
+            "000002 000000",
+            "# Total: 000000002",
+            "# Max Latencies: 07000",
+            "# Histogram Overflows: 00001",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
+        }
+        assert!(!text.contains("007000 "));
     }
 
     proptest! {

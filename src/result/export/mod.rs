@@ -12,6 +12,7 @@ mod hlog;
 
 use super::document::{Document, SCHEMA};
 use super::series::{Series, Unit};
+pub use cyclictest::CyclictestHistogram;
 
 /// Why a result does not fit a format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -45,7 +46,7 @@ pub trait Exporter: Sync {
 
 /// Every format that can be written.
 pub static EXPORTERS: [&dyn Exporter; 4] = [
-    &cyclictest::CyclictestHistogram,
+    &CyclictestHistogram { lines: None },
     &csv::Csv,
     &hgrm::Hgrm,
     &hlog::Hlog,
