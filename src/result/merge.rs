@@ -98,7 +98,8 @@ fn belong_together(first: &Document, other: &Document, number: usize) -> Result<
     let json = |value: serde_json::Result<String>| value.unwrap_or_default();
     let machine = |document: &Document| json(serde_json::to_string(&document.machine));
     let options = |document: &Document| json(serde_json::to_string(&document.setup.options));
-    let compared: [(&'static str, &dyn Fn(&Document) -> String); 4] = [
+    type Told<'a> = &'a dyn Fn(&Document) -> String;
+    let compared: [(&'static str, Told); 4] = [
         ("program", &|document| document.tool.clone()),
         ("machine", &machine),
         ("setup", &options),

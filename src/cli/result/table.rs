@@ -81,8 +81,11 @@ fn table(group: &[&Series]) -> String {
             return text;
         }
     }
-    if let Some(all) = all.filter(|_| group.len() > 1) {
-        text += &figures("all", "", &all, None, scale);
+    if let Some(all) = all {
+        if group.len() > 1 {
+            text += &figures("all", "", &all, None, scale);
+        }
+        text += &rest(&all, scale);
     }
     let missed: u64 = group
         .iter()
@@ -98,6 +101,19 @@ fn line(series: &Series, scale: Scale) -> String {
     let number = |number: Option<u32>| number.map_or_else(|| "-".to_owned(), |it| it.to_string());
     let (cpu, thread) = (number(series.cpu), number(series.thread));
     figures(&cpu, &thread, &series.distribution, series.max_at_s, scale)
+}
+
+/// What the columns have no room for.
+fn rest(all: &Distribution, scale: Scale) -> String {
+    let Some(moments) = all.moments() else {
+        return String::new();
+    };
+    let mut words = vec![format!("stddev {}", figure(Some(moments.stddev), scale))];
+    for percent in [90.0, 99.99, 99.999] {
+        let value = all.percentile(percent).map(|value| value as f64);
+        words.push(format!("p{percent} {}", figure(value, scale)));
+    }
+    format!("{:>17}{}\n", "", words.join(", "))
 }
 
 fn figures(
@@ -120,7 +136,7 @@ fn figures(
     let cells = all
         .map(|value| format!(" {:>FIGURE_WIDTH$}", figure(value, scale)))
         .concat();
-    let at = max_at_s.map_or_else(String::new, |seconds| format!(" {seconds:>6.0}"));
+    let at = max_at_s.map_or_else(String::new, |at_s| format!(" {:>6}", short(at_s, 2, 6)));
     let count = short(values.count() as f64, 0, 8);
     format!("{cpu:>3} {thread:>3} {count:>8}{cells}{at}\n")
 }
@@ -166,7 +182,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().skip(1).collect();
         assert_eq!(lines[0], "latency, ns");
         assert!(
-            lines[2].starts_with("  0   -        2") && lines[2].ends_with(" 7"),
+            lines[2].starts_with("  0   -        2") && lines[2].ends_with(" 7.00"),
             "{text}"
         );
         let all: Vec<&str> = lines[4].split_whitespace().collect();
@@ -174,7 +190,11 @@ mod tests {
             all,
             ["all", "3", "1000", "2000", "2000", "3000", "3000", "3000"]
         );
-        assert_eq!(lines[5], "4 periods were missed");
+        assert_eq!(
+            lines[5].trim(),
+            "stddev 1000, p90 3000, p99.99 3000, p99.999 3000"
+        );
+        assert_eq!(lines[6], "4 periods were missed");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::{Importer, Place, Refusal, TimeUnit, document};
 use crate::result::histogram::VALUE_MAX;
 use crate::result::{Distribution, Document, Kind, Series, Unit};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 pub struct JitterdebuggerSamples;
 
@@ -56,15 +57,16 @@ impl Importer for JitterdebuggerSamples {
             // Threads write in turns, so a sample may be older than the one before it.
             *first_ns = sample.time_ns.min(*first_ns);
             *last_ns = sample.time_ns.max(*last_ns);
-            if !threads.contains_key(&sample.thread) {
-                let values = Distribution::new();
-                budget.take(&values).map_err(refused)?;
-                let max_at_ns = 0;
-                threads.insert(sample.thread, Thread { values, max_at_ns });
-            }
-            if let Some(thread) = threads.get_mut(&sample.thread)
-                && thread.values.record(sample.latency_ns)
-            {
+            let thread = match threads.entry(sample.thread) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    let values = Distribution::new();
+                    budget.take(&values).map_err(refused)?;
+                    let max_at_ns = 0;
+                    new.insert(Thread { values, max_at_ns })
+                }
+            };
+            if thread.values.record(sample.latency_ns) {
                 thread.max_at_ns = sample.time_ns;
             }
         }

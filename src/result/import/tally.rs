@@ -88,8 +88,8 @@ impl Tally {
 
     /// Values in the buckets; none when there are more than anybody measured.
     pub fn counted(&self) -> Option<u64> {
-        let counts = self.buckets.iter().map(|(_, count)| *count);
-        let total = counts.fold(Some(0), |sum: Option<u64>, count| sum?.checked_add(count));
+        let mut counts = self.buckets.iter().map(|(_, count)| *count);
+        let total = counts.try_fold(0, u64::checked_add);
         total.filter(|total| *total <= COUNT_MAX)
     }
 
