@@ -363,6 +363,14 @@ impl Distribution {
         found.map(|(value, _)| value.clamp(self.min, self.max))
     }
 
+    /// As [`percentile`](Self::percentile), and none when no value lies beyond it: it would be
+    /// the maximum under another name.
+    pub fn supported_percentile(&self, percent: f64) -> Option<i64> {
+        let beyond = self.count as f64 * (1.0 - percent / 100.0);
+        // One of ten is beyond 90 %, which floating point misses by a hair.
+        self.percentile(percent).filter(|_| beyond > 1.0 - 1e-6)
+    }
+
     /// Each non-empty bucket, ascending: its highest value (for negative ones its lowest
     /// magnitude, the highest value too), and how many values it holds.
     pub fn buckets(&self) -> impl Iterator<Item = (i64, u64)> + '_ {
@@ -462,6 +470,14 @@ mod tests {
         assert!((moments.stddev - 2.5_f64.sqrt()).abs() < 1e-12);
         assert_eq!(some.percentile(50.0), Some(3));
         assert_eq!(some.percentile(100.0), Some(5));
+    }
+
+    #[test]
+    fn a_percentile_needs_a_value_beyond_it() {
+        let ten = of(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+        assert_eq!(ten.supported_percentile(90.0), Some(9));
+        assert_eq!(ten.supported_percentile(99.0), None);
+        assert_eq!(ten.percentile(99.0), Some(10));
     }
 
     #[test]

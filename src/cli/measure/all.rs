@@ -6,13 +6,14 @@
 //! then does a fixed piece of work, which gives an execution time. Neither disturbs the other,
 //! and both meet the same load.
 
-use super::exec::{EXCESS, under_load};
+use super::exec::{EXCESS, TIME, UNLOADED, under_load};
 use super::latency::LATENCY;
 use super::session::{Common, Session};
 use super::{cpus, exec as exec_command, latency as latency_command, piece, warnings};
 use crate::cli::duration;
 use crate::cli::exit::UsageError;
 use crate::cli::progress::LiveLine;
+use crate::cli::result::tables;
 use crate::machine::{CpuList, Root};
 use crate::measure::audit;
 use crate::measure::dma_latency::DmaLatency;
@@ -218,6 +219,9 @@ impl Args {
 
 /// The result for people: three figures and what they rest on.
 fn table(document: &Document, what: &str, interval_us: u64) -> String {
+    if document.is_emulated() {
+        return tables(document);
+    }
     let mut text = String::new();
     let seconds = document.seconds.unwrap_or(0.0);
     let _ = writeln!(
@@ -231,13 +235,25 @@ fn table(document: &Document, what: &str, interval_us: u64) -> String {
         "99.9 %",
         "max"
     );
-    for (name, series) in [
+    let quantities = [
         ("wakeup latency", LATENCY),
-        ("execution-time excess", EXCESS),
-    ] {
+        ("execution time", TIME),
+        ("  of it excess", EXCESS),
+    ];
+    for (name, series) in quantities {
         if let Some(line) = document.merged(series).as_ref().and_then(figures) {
             let _ = writeln!(text, "{name:<22} {line}");
         }
+    }
+    let shortest = document.merged(UNLOADED).and_then(|all| all.moments());
+    let excess = document.merged(EXCESS).and_then(|all| all.moments());
+    if let (Some(t_min), Some(excess)) = (shortest.map(|all| all.min), excess) {
+        let _ = writeln!(
+            text,
+            "  at most {:.1} % of Tmin, {:.3} us",
+            excess.max as f64 * 100.0 / t_min as f64,
+            t_min as f64 / 1000.0
+        );
     }
     if !document.load.is_empty() {
         let _ = writeln!(
@@ -263,10 +279,14 @@ fn table(document: &Document, what: &str, interval_us: u64) -> String {
 fn figures(values: &Distribution) -> Option<String> {
     let moments = values.moments()?;
     let us = |ns: f64| format!("{:>10.3}", ns / 1000.0);
-    let p99_9 = values.percentile(99.9)? as f64;
+    let p99_9 = values.supported_percentile(99.9);
     Some(
-        [moments.min as f64, moments.mean, p99_9, moments.max as f64]
-            .map(us)
-            .join(" "),
+        [
+            us(moments.min as f64),
+            us(moments.mean),
+            p99_9.map_or_else(|| format!("{:>10}", "-"), |ns| us(ns as f64)),
+            us(moments.max as f64),
+        ]
+        .join(" "),
     )
 }

@@ -5,6 +5,7 @@ use super::session::{Common, Session};
 use super::{cpus, piece, warnings};
 use crate::cli::duration;
 use crate::cli::progress::LiveLine;
+use crate::cli::result::tables;
 use crate::machine::Root;
 use crate::measure::audit;
 use crate::measure::dma_latency::DmaLatency;
@@ -54,7 +55,7 @@ pub struct Args {
 
 /// What the result calls the measured quantities.
 pub(super) const TIME: &str = "execution_time";
-const UNLOADED: &str = "execution_time_unloaded";
+pub(super) const UNLOADED: &str = "execution_time_unloaded";
 pub(super) const EXCESS: &str = "excess";
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -155,6 +156,9 @@ pub(super) fn series(cpu: u32, unloaded: &Samples, loaded: &Samples) -> Vec<Seri
 
 /// The result for people.
 fn table(document: &Document, what: &str, cpu: u32, policy: Policy, t_min_ns: u64) -> String {
+    if document.is_emulated() {
+        return tables(document);
+    }
     let mut text = String::new();
     let us = |ns: i64| ns as f64 / 1000.0;
     let t_min_us = t_min_ns as f64 / 1000.0;
@@ -193,13 +197,7 @@ fn table(document: &Document, what: &str, cpu: u32, policy: Policy, t_min_ns: u6
     row("min", moments.min);
     row("mean", moments.mean.round() as i64);
     for (name, percent) in PERCENTILES {
-        // A percentile that no sample is above is the maximum.
-        let beyond = moments.count as f64 * (1.0 - percent / 100.0);
-        if let Some(value) = excess
-            .distribution
-            .percentile(percent)
-            .filter(|_| beyond >= 1.0)
-        {
+        if let Some(value) = excess.distribution.supported_percentile(percent) {
             row(&format!("{name} %"), value);
         }
     }

@@ -6,6 +6,7 @@ use super::exec::under_load;
 use super::session::{Common, Session};
 use super::{cpus, piece, warnings};
 use crate::cli::duration;
+use crate::cli::result::tables;
 use crate::machine::{CpuList, Root};
 use crate::measure::audit;
 use crate::measure::dma_latency::DmaLatency;
@@ -191,6 +192,9 @@ fn us(ns: f64) -> f64 {
 
 /// The result for people.
 fn table(document: &Document, plan: &Plan, cpus: &CpuList) -> String {
+    if document.is_emulated() {
+        return tables(document);
+    }
     let mut text = String::new();
     let of = |name: &'static str| {
         document
@@ -245,9 +249,12 @@ fn row(name: &str, share: &str, values: &Distribution) -> String {
     let Some(moments) = values.moments() else {
         return String::new();
     };
-    let at = |percent| us(values.percentile(percent).unwrap_or(moments.max) as f64);
+    let at = |percent| {
+        let value = values.supported_percentile(percent);
+        value.map_or_else(|| "-".to_owned(), |ns| format!("{:.3}", us(ns as f64)))
+    };
     format!(
-        "{name:8} {share:>9} {:11.3} {:11.3} {:11.3} {:11.3} {:11.3}\n",
+        "{name:8} {share:>9} {:11.3} {:>11} {:>11} {:>11} {:11.3}\n",
         us(moments.mean),
         at(50.0),
         at(99.0),

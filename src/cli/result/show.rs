@@ -148,9 +148,9 @@ fn warning_in_words(alike: &[&Warning]) -> String {
     let seen: Vec<&str> = alike.iter().map(|warning| warning.seen.as_str()).collect();
     let mut words = seen.join("; ");
     if let Some(warning) = alike.first() {
-        words += &format!(". So {}", warning.why);
+        words += &format!(". Why it matters: {}", warning.why);
         if let Some(mend) = &warning.mend {
-            words += &format!("; {mend}");
+            words += &format!(". To do: {mend}");
         }
     }
     words
