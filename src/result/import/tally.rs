@@ -53,7 +53,7 @@ pub fn rounded(mean: f64) -> (f64, f64) {
 
 /// Between which two a mean is that was cut down to a whole unit.
 pub fn cut_down(mean: u64) -> (f64, f64) {
-    (mean as f64, mean as f64 + 1.0)
+    (mean as f64, mean as f64 + 0.999)
 }
 
 /// One histogram as a foreign file tells it, in the file's unit.

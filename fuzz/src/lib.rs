@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What every fuzz target does with its bytes.
+
+use artis::result::import::parse;
+use std::path::Path;
+
+/// Reads `content` in the named format. What was taken must be written and read again: an
+/// importer that lets nonsense through is as wrong as one that panics.
+pub fn import(format: &str, content: &[u8]) {
+    let path = Path::new("fuzzed");
+    let Ok(document) = parse(path, content, Some(format), None) else {
+        return;
+    };
+    let text = serde_json::to_vec(&document).expect("a result can be written");
+    let read = parse(path, &text, Some("artis"), None).expect("what was written can be read");
+    assert_eq!(read.series.len(), document.series.len());
+}
