@@ -20,6 +20,8 @@ pub const VALUE_MAX: u64 = (1 << 60) - 1;
 /// Cookie, total length: what stands before the deflated part.
 const WRAPPER_BYTES: usize = 8;
 const HEADER_BYTES: usize = 40;
+/// V2, deflated.
+const COOKIE_DEFLATED: u64 = 0x1c84_9314;
 /// V2 with counts of up to nine bytes, not deflated a second time.
 const COOKIE: u64 = 0x1c84_9313;
 /// An inflated histogram of [`VALUE_MAX`] at 5 digits with a count in every bucket takes less.
@@ -43,9 +45,12 @@ pub fn decode(text: &str) -> Result<Histogram<u64>, String> {
         .decode(text)
         .map_err(|error| format!("its histogram is no base64: {error}"))?;
     let damaged = |reason: &str| format!("its histogram is damaged: {reason}");
-    let deflated = bytes
-        .get(WRAPPER_BYTES..)
+    let (wrapper, deflated) = bytes
+        .split_at_checked(WRAPPER_BYTES)
         .ok_or_else(|| damaged("it is too short"))?;
+    if half(wrapper, 0) != COOKIE_DEFLATED || half(wrapper, 4) != deflated.len() as u64 {
+        return Err(damaged("it does not begin as a deflated V2 histogram"));
+    }
     let mut inflated = Vec::new();
     ZlibDecoder::new(deflated)
         .take(INFLATED_BYTES_MAX)
@@ -57,11 +62,16 @@ pub fn decode(text: &str) -> Result<Histogram<u64>, String> {
         .map_err(|error| damaged(&error.to_string()))
 }
 
+/// Four bytes as a number.
+fn half(bytes: &[u8], at: usize) -> u64 {
+    u32::from_be_bytes(std::array::from_fn(|byte| bytes[at + byte])).into()
+}
+
 /// Refuses an inflated histogram that the decoder would allocate too much for, or overflow at.
 fn check(inflated: &[u8]) -> Result<(), &'static str> {
     let header = inflated.get(..HEADER_BYTES).ok_or("it is too short")?;
-    let word = |at: usize| u64::from_be_bytes(std::array::from_fn(|byte| header[at + byte]));
-    let half = |at: usize| word(at) >> 32;
+    let half = |at| half(header, at);
+    let word = |at| half(at) << 32 | half(at + 4);
     if half(0) != COOKIE {
         return Err("it does not begin as a V2 histogram");
     }

@@ -98,15 +98,13 @@ fn belong_together(first: &Document, other: &Document, number: usize) -> Result<
     let json = |value: serde_json::Result<String>| value.unwrap_or_default();
     let machine = |document: &Document| json(serde_json::to_string(&document.machine));
     let options = |document: &Document| json(serde_json::to_string(&document.setup.options));
-    type Told<'a> = &'a dyn Fn(&Document) -> String;
-    let compared: [(&'static str, Told); 4] = [
-        ("program", &|document| document.tool.clone()),
-        ("machine", &machine),
-        ("setup", &options),
-        ("load", &loads),
+    let compared = [
+        ("program", first.tool.clone(), other.tool.clone()),
+        ("machine", machine(first), machine(other)),
+        ("setup", options(first), options(other)),
+        ("load", loads(first), loads(other)),
     ];
-    for (what, told) in compared {
-        let (one, other) = (told(first), told(other));
+    for (what, one, other) in compared {
         if one != other {
             return Err(Error::Different {
                 number,
