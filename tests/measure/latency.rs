@@ -81,7 +81,11 @@ fn an_interrupt_keeps_every_sample() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(500));
+    // Signals are caught before the measuring thread is made.
+    let threads = format!("/proc/{}/task", child.id());
+    while std::fs::read_dir(&threads).unwrap().count() < 2 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
     kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGINT).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", said(&output));
