@@ -307,9 +307,7 @@ mod tests {
         // Two rounds: nothing lies beyond 99 %.
         assert_eq!(
             fields,
-            [
-                "CPU", "2", "50.0", "25.000", "0.000", "-", "-", "50.000"
-            ]
+            ["CPU", "2", "50.0", "25.000", "0.000", "-", "-", "50.000"]
         );
         assert!(text.lines().all(|line| line.len() <= 80), "{text}");
     }
