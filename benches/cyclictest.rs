@@ -9,13 +9,39 @@ use artis::result::{Distribution, Document};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
-/// Turns, and how long each of the two measures in a turn.
+/// Turns, and the slices that each of the two measures in a turn: ten seconds in all.
+///
+/// The phase of a periodic timer against the tick, the other CPU and the hypervisor is drawn when
+/// a sampler starts, and stays: on one machine, seconds apart, it makes a difference of
+/// microseconds. Short slices average over that draw.
 const TURNS: usize = 5;
-const SECONDS: &str = "10";
+const SLICES: usize = 100;
+/// A slice is 0.1 s.
+const SLICE_SAMPLES: &str = "100";
+const NAMES: [&str; 2] = ["cyclictest", "artis"];
 /// What both are told: one thread, 1 kHz.
-const COMMON: [&str; 8] = ["-q", "-p", "98", "-i", "1000", "-t", "1", "-D"];
+const COMMON: [&str; 9] = [
+    "-q",
+    "-p",
+    "98",
+    "-i",
+    "1000",
+    "-t",
+    "1",
+    "-l",
+    SLICE_SAMPLES,
+];
 /// Our median minimum and mean may be above cyclictest's by this much.
 const ABOVE_NS_MAX: f64 = 200.0;
+
+/// Where both run. A sample that comes while the CPU is awake for the sampler's own main thread is
+/// early by microseconds, so that thread is kept away.
+struct Place {
+    /// The CPU that is measured.
+    measured: String,
+    /// The CPU of the main thread.
+    main: String,
+}
 
 /// The figures of one run, ns.
 #[derive(Clone, Copy)]
@@ -41,23 +67,40 @@ fn main() -> ExitCode {
 fn compare() -> Result<bool, String> {
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let cpu = artis::task::syscall::affinity(0).map_err(|errno| errno.to_string())?;
-    let cpu = cpu.last().ok_or("this process may use no CPU")?.to_string();
+    let place = match (cpu.last(), cpu.first()) {
+        (Some(measured), Some(main)) if measured != main => Place {
+            measured: measured.to_string(),
+            main: main.to_string(),
+        },
+        _ => {
+            return Err("two CPUs are needed: one to measure, one for the main threads".to_owned());
+        }
+    };
     let mut runs = [Vec::new(), Vec::new()];
-    println!("CPU {cpu}, {TURNS} turns of {SECONDS} s each, SCHED_FIFO 98, 1 kHz; ns");
+    println!(
+        "CPU {}, {TURNS} turns of {SLICES} x {SLICE_SAMPLES} samples each, SCHED_FIFO 98, 1 kHz; ns",
+        place.measured
+    );
     println!("turn  sampler         min      mean       p50     p99.9       max");
     for turn in 1..=TURNS {
-        // Who comes second finds the machine as the first one left it: each is first in turn.
-        let order = if turn % 2 == 1 { [0, 1] } else { [1, 0] };
-        for sampler in order {
-            let (name, run) = match sampler {
-                0 => ("cyclictest", cyclictest(&cpu, folder.path())?),
-                _ => ("artis", own(&cpu, folder.path())?),
-            };
+        let mut all = [Distribution::new(), Distribution::new()];
+        for slice in 0..SLICES {
+            // Who comes second finds the machine as the first one left it: each is first in turn.
+            let order = if slice % 2 == 0 { [0, 1] } else { [1, 0] };
+            for sampler in order {
+                all[sampler].merge(&match sampler {
+                    0 => cyclictest(&place, folder.path())?,
+                    _ => own(&place, folder.path())?,
+                });
+            }
+        }
+        for ((name, all), runs) in NAMES.iter().zip(&all).zip(&mut runs) {
+            let run = figures(all)?;
             println!(
                 "{turn:4}  {name:<10} {:8.0}  {:8.0}  {:8.0}  {:8.0}  {:8.0}",
                 run.min, run.mean, run.p50, run.p99_9, run.max
             );
-            runs[sampler].push(run);
+            runs.push(run);
         }
     }
     Ok(judge(&runs[0], &runs[1]))
@@ -101,32 +144,34 @@ fn median(runs: &[Run], of: fn(&Run) -> f64) -> f64 {
     values[values.len() / 2]
 }
 
-fn cyclictest(cpu: &str, folder: &Path) -> Result<Run, String> {
+fn cyclictest(place: &Place, folder: &Path) -> Result<Distribution, String> {
     let file = folder.join("cyclictest.json");
     let mut command = Command::new("cyclictest");
     // Nanoseconds, memory locked, a bucket for each ns up to 1 ms: its histogram's largest.
     command
         .args(COMMON)
-        .args([SECONDS, "-a", cpu, "-m", "-N", "-h", "1000000"]);
-    command.arg(format!("--json={}", file.display()));
+        .args(["-a", &place.measured, "-m", "-N", "-h", "1000000"])
+        .arg(format!("--mainaffinity={}", place.main))
+        .arg(format!("--json={}", file.display()));
     let package = "; it is in the Debian package rt-tests, and needs root";
     run(&mut command, "cyclictest", package)?;
-    figures(&import::read(&file, None, None).map_err(|error| error.to_string())?)
+    latency(&import::read(&file, None, None).map_err(|error| error.to_string())?)
 }
 
-fn own(cpu: &str, folder: &Path) -> Result<Run, String> {
+fn own(place: &Place, folder: &Path) -> Result<Distribution, String> {
     let file = folder.join("artis.json");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_artis"));
+    let mut command = Command::new("taskset");
     command
+        .args(["-c", &place.main, env!("CARGO_BIN_EXE_artis")])
         .args(["measure", "latency"])
         .args(COMMON)
-        .args([SECONDS, "-a", cpu, "--json"]);
+        .args(["-a", &place.measured, "--json"]);
     run(
         command.arg(&file),
         "artis measure latency",
         "; it needs root",
     )?;
-    figures(&artis::result::file::read(&file).map_err(|error| error.to_string())?)
+    latency(&artis::result::file::read(&file).map_err(|error| error.to_string())?)
 }
 
 fn run(command: &mut Command, name: &str, hint: &str) -> Result<(), String> {
@@ -145,9 +190,12 @@ fn run(command: &mut Command, name: &str, hint: &str) -> Result<(), String> {
     }
 }
 
-fn figures(document: &Document) -> Result<Run, String> {
-    let all: Option<Distribution> = document.merged("latency");
-    let all = all.ok_or("the result has no latency")?;
+fn latency(document: &Document) -> Result<Distribution, String> {
+    let all = document.merged("latency");
+    all.ok_or_else(|| "the result has no latency".to_owned())
+}
+
+fn figures(all: &Distribution) -> Result<Run, String> {
     let moments = all.moments().ok_or("the result has no sample")?;
     let percentile = |percent| all.percentile(percent).map_or(f64::NAN, |ns| ns as f64);
     Ok(Run {

@@ -32,7 +32,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// How often the threads are looked at while they measure.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(50);
 /// How often a thread that is to end is reminded.
 const REMINDER: Duration = Duration::from_millis(10);
 /// From the first thread's beginning to the start: all of them have begun by then.
@@ -96,7 +96,7 @@ pub enum Error {
 }
 
 /// Measures until the duration is over, a limit is reached, or `stop` is not 0, and keeps every
-/// sample. `look` is called ten times a second with the threads' state.
+/// sample. `look` is called twenty times a second with the threads' state.
 ///
 /// # Errors
 /// When a thread cannot begin; then none has begun.
