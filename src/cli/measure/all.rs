@@ -34,12 +34,11 @@ use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 /// Measure latency, execution-time variation and the load's throughput in one run
-///
-/// One thread per CPU wakes up periodically and then does a fixed piece of work, as a control loop
-/// does. What the work takes without load (Tmin) is measured first.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example:\n  artis measure all -a 1 --load hackbench,cache -D 1m --json all.json"
+    after_help = "One thread per CPU wakes up periodically and then does a fixed piece of work, as a\n\
+             control loop does. What the work takes without load (Tmin) is measured first.\n\n\
+             Example:\n  artis measure all -a 1 --load hackbench,cache -D 1m --json all.json"
 )]
 pub struct Args {
     /// CPUs to measure, one thread on each [default: all that are allowed]

@@ -22,13 +22,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 /// Measure how much the execution time of a fixed piece of work varies
-///
-/// The work is done over and over on one CPU by one thread, memory locked, CPUs kept out of deep
-/// idle states. What it takes at least without load (Tmin) is measured first; the excess over it
-/// is what interrupts, other tasks and shared hardware cost. The thread rests for a tenth of the
-/// time, so that the machine goes on.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  artis measure exec -a 1 -D 1m --json exec.json")]
+#[command(
+    after_help = "The work is done over and over on one CPU by one thread, memory locked, CPUs kept out of\n\
+             deep idle states. What it takes at least without load (Tmin) is measured first; the\n\
+             excess over it is what interrupts, other tasks and shared hardware cost. The thread\n\
+             rests for a tenth of the time, so that the machine goes on.\n\n\
+             Example:\n  artis measure exec -a 1 -D 1m --json exec.json"
+)]
 pub struct Args {
     /// CPU to bind the thread to [default: the last that is allowed]
     #[arg(short = 'a', long, value_name = "N")]

@@ -22,14 +22,15 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 /// Measure the OS noise of barrier-based computing
-///
-/// Threads compute equal pieces and meet at a barrier, round after round; all wait for whoever was
-/// disturbed. Told are the time lost against the ideal, where every piece takes as long as its
-/// shortest did before any load, the noise of each thread, and who was the slowest how often. A
-/// normal policy by default, as such programs have; with a priority the threads rest for a tenth of
-/// the time, so that the machine goes on.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  artis measure jitter -a 0-3 -D 1m --json jitter.json")]
+#[command(
+    after_help = "Threads compute equal pieces and meet at a barrier, round after round; all wait for\n\
+             whoever was disturbed. Told are the time lost against the ideal, where every piece takes\n\
+             as long as its shortest did before any load, the noise of each thread, and who was the\n\
+             slowest how often. A normal policy by default, as such programs have; with a priority\n\
+             the threads rest for a tenth of the time, so that the machine goes on.\n\n\
+             Example:\n  artis measure jitter -a 0-3 -D 1m --json jitter.json"
+)]
 pub struct Args {
     /// CPUs, one thread on each [default: all that are allowed]
     #[arg(short = 'a', long, value_name = "LIST")]

@@ -29,13 +29,12 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 /// Measure how late threads wake up: cyclictest's options, and more sources
-///
-/// One SCHED_FIFO thread per allowed CPU, memory locked, CPUs kept out of deep idle states.
-/// Without -D or -l it runs until Ctrl-C, which keeps every sample.
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 #[command(
-    after_help = "Example:\n  artis measure latency -a 1 -D 1m --load hackbench --json latency.json"
+    after_help = "One SCHED_FIFO thread per allowed CPU, memory locked, CPUs kept out of deep idle states.\n\
+             Without -D or -l it runs until Ctrl-C, which keeps every sample.\n\n\
+             Example:\n  artis measure latency -a 1 -D 1m --load hackbench --json latency.json"
 )]
 pub struct Args {
     /// What to wait for

@@ -8,11 +8,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Join results of equal runs into one file
-///
-/// Series are joined by name, kind, unit, CPU and thread. Files of different programs, machines,
-/// settings or loads are refused, because one run could not have measured them.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  artis result merge monday.json tuesday.json -o both.json")]
+#[command(
+    after_help = "Series are joined by name, kind, unit, CPU and thread. Files of different programs,\n\
+             machines, settings or loads are refused, because one run could not have measured them.\n\n\
+             Example:\n  artis result merge monday.json tuesday.json -o both.json"
+)]
 pub struct Args {
     /// Files of artis or another program; - is standard input
     #[arg(required = true, value_name = "FILE")]
