@@ -138,8 +138,10 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	record->hosted_class = class;
 	record->displaced_ns = 0;
 	record->marked_pid = 0;
-	if (!record->rt)
+	if (!record->rt) {
 		t->rt_ok = false;
+		t->entered_bound = false;
+	}
 	t->run_at_ns = now;
 	t->call_at_ns = now;
 	record->calls = 0;
@@ -184,7 +186,7 @@ void BPF_PROG(artis_stopping, struct task_struct *p, bool runnable)
 	}
 	/* not a change of its nice value or the like, for which it is stopped too */
 	if (!runnable && p->__state && on && !is_bound_to_rt(t) && class != ARTIS_CLASS_KTHREAD &&
-	    record->bound_pid != (u32)p->pid)
+	    !t->entered_bound)
 		record->count[ARTIS_leaks_sleep]++;
 	if (runnable && !is_bound_to_rt(t) && !is_migration_disabled(p) &&
 	    (!t->rt_ok || t->cause != ARTIS_CAUSE_NONE)) {

@@ -29,15 +29,18 @@ static void leave(struct artis_cpu *record, struct task_struct *p, enum artis_ca
 		  enum artis_counter counter)
 {
 	s32 cpu = bpf_get_smp_processor_id();
+	struct task_ctx *t;
 
 	if (is_rt0(p) || (p->flags & PF_KTHREAD))
 		return;
-	if (is_bound_to_rt(task_ctx(p))) {
+	t = task_ctx(p);
+	if (is_bound_to_rt(t)) {
 		record->count[ARTIS_entries_bound]++;
-		record->bound_pid = p->pid;
+		t->entered_bound = true;
 		return;
 	}
-	record->bound_pid = 0;
+	if (t)
+		t->entered_bound = false;
 	record->count[counter]++;
 	record->marked_pid = p->pid;
 	record->marked_cause = cause;
@@ -143,14 +146,16 @@ static void body(enum artis_counter counter)
 {
 	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
 	struct task_struct *p;
+	struct task_ctx *t;
 
 	if (!record->rt || !on)
 		return;
 	p = bpf_get_current_task_btf();
-	if (is_rt0(p) || (p->flags & PF_KTHREAD) || is_bound_to_rt(task_ctx(p)))
+	t = task_ctx(p);
+	if (is_rt0(p) || (p->flags & PF_KTHREAD) || is_bound_to_rt(t))
 		return;
 	/* it was bound when it entered, and has been set free since */
-	if (record->bound_pid == (u32)p->pid)
+	if (t && t->entered_bound)
 		return;
 	record->count[counter]++;
 }

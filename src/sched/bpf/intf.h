@@ -68,7 +68,6 @@ struct artis_cpu {
 	u32 marked_pid;		/* the task that must leave, and why */
 	u32 marked_cause;
 	u32 helper_cause;	/* passed from a kprobe to the program that may act on it */
-	u32 bound_pid;		/* the task that entered the kernel while bound to RT CPUs */
 	u8 rt;			/* configuration: is it an RT CPU? */
 	u8 rt_immed;		/* configuration: no tick here, never let a task wait behind RT0 */
 	u8 offline;		/* by the hotplug path */

@@ -59,6 +59,7 @@ struct task_ctx {
 	u8 promote;		/* ... and the policy wants it on an RT CPU */
 	u8 rt_ok;		/* on an RT CPU, and known to be in user mode */
 	u8 cause;		/* it must leave the RT CPU: enum artis_cause */
+	u8 entered_bound;	/* it was bound to RT CPUs when it entered the kernel there */
 };
 
 struct {
