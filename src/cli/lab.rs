@@ -6,11 +6,12 @@ use super::lab_demo;
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
 use crate::lab::cache::Cache;
+use crate::lab::engine::{Engine, bochs};
 use crate::lab::image::GuestFile;
 use crate::lab::kernel::{Kernel, Kernels, Listed};
+use crate::lab::machine::Machine;
 use crate::lab::modules::{self, Module};
 use crate::lab::progress::Progress;
-use crate::lab::qemu::{self, Machine};
 use crate::lab::record::Ended;
 use anyhow::Context;
 use std::ffi::OsString;
@@ -48,12 +49,15 @@ enum Command {
         #[arg(default_value = "newest", value_name = "NAME")]
         names: Vec<String>,
     },
-    /// Boot a kernel in QEMU and run a command there
+    /// Boot a kernel in a virtual machine and run a command there
     Run(Run),
     /// Show what artis does: the same work on the stock scheduler, shielded, and with artis
     Demo(lab_demo::Demo),
     #[command(hide = true)]
     DemoGuest(lab_demo::Guest),
+    /// The guest's half of the engine Bochs
+    #[command(hide = true)]
+    Ports { folder: PathBuf },
 }
 
 #[derive(clap::Args)]
@@ -63,6 +67,12 @@ enum Command {
 Example:\n  artis lab run --kernel newest-rt --cpus 4 -- cyclictest -q -D 5"
 )]
 struct Run {
+    /// What runs the guest; bochs is slow and its virtual time repeats exactly
+    #[arg(long, value_enum, default_value_t = Engine::Qemu)]
+    engine: Engine,
+    /// Another sample of the guest's behaviour: loads start in another order, at other moments
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
     /// Kernel release, package name, newest or newest-rt
     #[arg(long, value_name = "NAME", default_value = "newest")]
     kernel: String,
@@ -81,7 +91,7 @@ struct Run {
         allow_hyphen_values = true
     )]
     append: String,
-    /// End the command after so many seconds; 0 is never
+    /// End the command after so many seconds (bochs: of virtual time); 0 is never
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     timeout: u64,
     /// Folder for the files the command writes, console.log and run.json
@@ -100,8 +110,13 @@ struct Run {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     // In the guest there is no cache, and no need of one.
-    if let Command::DemoGuest(args) = &args.command {
-        return lab_demo::run_guest(args);
+    match &args.command {
+        Command::DemoGuest(args) => return lab_demo::run_guest(args),
+        Command::Ports { folder } => {
+            bochs::ports::run(folder)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        _ => {}
     }
     let kernels = Kernels::new(Cache::per_user()?, args.mirror);
     match args.command {
@@ -109,7 +124,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Fetch { names } => fetch(&kernels, &names),
         Command::Run(args) => run_command(&kernels, args),
         Command::Demo(args) => lab_demo::run(&kernels, &args),
-        Command::DemoGuest(args) => lab_demo::run_guest(&args),
+        Command::DemoGuest(_) | Command::Ports { .. } => unreachable!("handled above"),
     }
 }
 
@@ -214,7 +229,8 @@ fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
         .context("cannot create a temporary folder")?;
     let output = args.output.clone();
     let output = output.unwrap_or_else(|| passing.path().to_owned());
-    let mut machine = Machine::new(kernel, output)?;
+    let mut machine = Machine::new(args.engine, kernel, output)?;
+    machine.seed = args.seed;
     machine.cpus = args.cpus;
     machine.memory_mib = args.memory;
     machine.append = args.append;
@@ -225,11 +241,12 @@ fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
 
     let facts = &machine.kernel.facts;
     progress.note(&format!(
-        "{} {} in QEMU, {} CPUs; {}",
+        "{} {} in {}, {} CPUs; {}",
         facts.package,
         facts.version,
+        machine.engine.name(),
         machine.cpus,
-        qemu::TIMING_WARNING
+        machine.engine.timing()
     ));
     let ran = machine.run(&args.command, &mut stdout(), &mut stderr(), &mut progress);
     let outcome = match ran {

@@ -10,9 +10,11 @@ use super::signals::stop_on_signals;
 use crate::lab::demo::guest::Plan;
 use crate::lab::demo::verdict::{self, Figures};
 use crate::lab::demo::{Configuration, Measured};
+use crate::lab::engine::Engine;
+use crate::lab::engine::qemu::TIMING_WARNING;
 use crate::lab::kernel::Kernels;
+use crate::lab::machine::Machine;
 use crate::lab::progress::Progress;
-use crate::lab::qemu::{Machine, TIMING_WARNING};
 use crate::lab::record::Ended;
 use crate::machine::cpus::Cpus;
 use crate::machine::{CpuList, Root};
@@ -161,7 +163,7 @@ fn measure(
         .prefix("artis-demo-")
         .tempdir()
         .context("cannot create a temporary folder")?;
-    let mut machine = Machine::new(kernel, output.path().to_owned())?;
+    let mut machine = Machine::new(Engine::Qemu, kernel, output.path().to_owned())?;
     machine.cpus = CPUS;
     machine.stop = stop_on_signals()?;
     let configurations = common.configurations();

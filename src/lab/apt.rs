@@ -94,12 +94,12 @@ impl Apt {
         run_with_progress(apt, &what, progress)
     }
 
-    /// Downloads `package` and all it depends on into `folder`, verified against the lists of
+    /// Downloads `packages` and all they depend on into `folder`, verified against the lists of
     /// `mirror`, which are fetched first.
     pub fn download_closure(
         &self,
         mirror: &str,
-        package: &str,
+        packages: &[&str],
         folder: &Path,
         progress: &mut dyn Progress,
     ) -> Result<(), Error> {
@@ -112,8 +112,8 @@ impl Apt {
         apt.args(["install", "--download-only", "--no-install-recommends"]);
         apt.arg("-o")
             .arg(format!("Dir::Cache::archives={archives}"));
-        apt.arg(package);
-        let what = format!("fetching {package} and its libraries");
+        apt.args(packages);
+        let what = format!("fetching {} and its libraries", packages[0]);
         run_with_progress(apt, &what, progress)
     }
 

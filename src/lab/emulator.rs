@@ -24,8 +24,8 @@ const LOADER: &str = "ld-linux-x86-64.so.2";
 /// What is fetched, and which of its files is run.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// Debian package.
-    pub package: &'static str,
+    /// Debian packages; the first one's name is the emulator's.
+    pub packages: &'static [&'static str],
     /// The program's path below the root folder.
     pub program: &'static str,
 }
@@ -48,7 +48,7 @@ impl Emulator {
         mirror: &str,
         progress: &mut dyn Progress,
     ) -> Result<Self, Error> {
-        let root = cache.path(&format!("emulators/{}-{SUITE}", wanted.package))?;
+        let root = cache.path(&format!("emulators/{}-{SUITE}", wanted.packages[0]))?;
         let emulator = Self {
             root,
             program: wanted.program,
@@ -64,7 +64,12 @@ impl Emulator {
         }
         let folder = cache.unfinished_folder(&emulator.root)?;
         let archives = folder.path().join("archives");
-        Apt::new(cache, &[SUITE])?.download_closure(mirror, wanted.package, &archives, progress)?;
+        Apt::new(cache, &[SUITE])?.download_closure(
+            mirror,
+            wanted.packages,
+            &archives,
+            progress,
+        )?;
         unpack(&archives, folder.path(), progress)?;
         fs::remove_dir_all(&archives).map_err(Error::io("remove", &archives))?;
         cache.finish_folder(folder, &emulator.root)?;

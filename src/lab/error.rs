@@ -88,6 +88,14 @@ pub enum Error {
         /// Names like it, or nothing.
         hint: String,
     },
+    /// More CPUs than the engine has.
+    #[error("Bochs emulates at most {max} CPUs, not {cpus}; give fewer (--cpus N)")]
+    TooManyCpus {
+        /// Asked for.
+        cpus: u32,
+        /// Possible.
+        max: u32,
+    },
     /// A file cannot be put into the guest.
     #[error("cannot put {} into the guest: {reason}", path.display())]
     Guest {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The guest's initramfs: this very artis, busybox, rt-tests, stress-ng, chrt and taskset, and
-//! what a run adds.
+//! The guest's initramfs: this very artis, busybox, rt-tests, stress-ng, chrt and taskset (or only
+//! some of them), and what a run adds.
 //!
 //! Programs keep their host path and bring the libraries they load. (libgcc_s, which glibc
 //! loads by itself when a thread is cancelled, comes with artis.) The archive is the
@@ -8,7 +8,7 @@
 //! copying does.
 
 use super::modules::Module;
-use super::{Error, closure, tool};
+use super::{Error, closure, slim, tool};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -27,7 +27,25 @@ const FILES: &str = "/files";
 /// Where the guest's init looks for kernel modules.
 const MODULES: &str = "/modules";
 
-/// Host programs every guest has: name, and the Debian package to install when it is missing.
+/// Which host programs a guest has beside busybox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Programs {
+    /// All that there are.
+    All,
+    /// Only these, by name: a small image boots sooner where every byte is emulated.
+    Only(&'static [&'static str]),
+}
+
+impl Programs {
+    fn include(self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(names) => names.contains(&name),
+        }
+    }
+}
+
+/// Host programs for guests: name, and the Debian package to install when it is missing.
 const PROGRAMS: &[(&str, &str)] = &[
     ("cyclictest", "rt-tests"),
     ("hackbench", "rt-tests"),
@@ -148,8 +166,8 @@ pub struct Image {
 }
 
 impl Image {
-    /// The system every guest has, with `artis` as its `artis`.
-    pub fn new(artis: &Path) -> Result<Self, Error> {
+    /// The system every guest has, with `artis` as its `artis`, and `programs`.
+    pub fn new(artis: &Path, programs: Programs) -> Result<Self, Error> {
         let mut image = Self::default();
         for folder in FOLDERS {
             image.add(Path::new(folder), Entry::Folder);
@@ -168,12 +186,18 @@ impl Image {
         image
             .entries
             .insert("/init".into(), Entry::Text(INIT.into(), 0o755));
-        image.copy(artis, Path::new("/usr/bin/artis"))?;
+        image.add_artis(artis)?;
         for (name, package) in PROGRAMS {
+            if !programs.include(name) {
+                continue;
+            }
             let program = tool::find(name, package)?;
             image.copy(&program, &program)?;
         }
         for name in PROGRAMS_WHERE_FOUND {
+            if !programs.include(name) {
+                continue;
+            }
             if let Ok(program) = tool::find(name, "rt-tests") {
                 image.copy(&program, &program)?;
             }
@@ -208,6 +232,15 @@ impl Image {
         Ok(())
     }
 
+    /// Adds artis itself, without what only a debugger reads.
+    fn add_artis(&mut self, host: &Path) -> Result<(), Error> {
+        let guest = Path::new("/usr/bin/artis");
+        self.copy(host, guest)?;
+        let program = fs::read(host).map_err(Error::io("read", host))?;
+        self.add(guest, Entry::Text(slim::loaded_part(program), 0o755));
+        Ok(())
+    }
+
     /// Adds kernel modules, which the guest's init loads in this order.
     pub fn add_modules(&mut self, modules: &[Module]) {
         for (position, module) in modules.iter().enumerate() {
@@ -219,7 +252,7 @@ impl Image {
     }
 
     /// Sets the command to run, variables for it, and the end mark of this run's streams.
-    pub fn set_run(&mut self, command: &[OsString], variables: &[(&str, &str)], end: &str) {
+    pub fn set_run(&mut self, command: &[OsString], variables: &[(&str, String)], end: &str) {
         let mut script = format!("END={}\n", quote(end)).into_bytes();
         for (name, value) in variables {
             script.extend(format!("export {name}={}\n", quote(value)).bytes());

@@ -5,7 +5,7 @@
 //!
 //! | name     | guest to host                                  | host to guest    |
 //! |----------|------------------------------------------------|------------------|
-//! | control  | lines: `ready`, perhaps `cut`, then `exit N`   | lines: `stop`, `bye` |
+//! | control  | lines: `ready`, `at SECONDS` or `late` perhaps, `cut` perhaps, then `exit N` | lines: `stop`, `bye` |
 //! | stdout   | what the command writes, then the end mark     |                  |
 //! | stderr   | the same                                       |                  |
 //! | files    | a tar archive, then the end mark               |                  |
@@ -49,6 +49,10 @@ pub fn end_mark() -> Result<String, Error> {
 pub enum Message {
     /// The guest is up, the command starts now.
     Ready,
+    /// The guest's clock, seconds since it was powered on; only an engine that counts time sends it.
+    At(u64),
+    /// The time limit that the guest keeps has passed; the command is being ended.
+    Late,
     /// Not all files could be packed: the guest's memory is full, for instance.
     Cut,
     /// The command ended with this status, 128 + signal when killed.
@@ -58,12 +62,15 @@ pub enum Message {
 impl Message {
     /// Reads one line without its end.
     pub fn parse(line: &str) -> Result<Self, Error> {
-        let status = line.strip_prefix("exit ").map(str::parse);
-        match (line, status) {
-            ("ready", _) => Ok(Message::Ready),
-            ("cut", _) => Ok(Message::Cut),
-            (_, Some(Ok(status))) => Ok(Message::Exit(status)),
-            _ => Err(Error::Protocol(line.to_owned())),
+        let refused = || Error::Protocol(line.to_owned());
+        let (word, number) = line.split_once(' ').unwrap_or((line, ""));
+        match word {
+            "ready" if number.is_empty() => Ok(Message::Ready),
+            "late" if number.is_empty() => Ok(Message::Late),
+            "cut" if number.is_empty() => Ok(Message::Cut),
+            "at" => number.parse().map(Message::At).map_err(|_| refused()),
+            "exit" => number.parse().map(Message::Exit).map_err(|_| refused()),
+            _ => Err(refused()),
         }
     }
 }
@@ -171,7 +178,9 @@ mod tests {
         assert_eq!(Message::parse("ready").unwrap(), Message::Ready);
         assert_eq!(Message::parse("cut").unwrap(), Message::Cut);
         assert_eq!(Message::parse("exit 139").unwrap(), Message::Exit(139));
-        for bad in ["", "exit", "exit 256", "exit -1", "hello"] {
+        assert_eq!(Message::parse("late").unwrap(), Message::Late);
+        assert_eq!(Message::parse("at 12").unwrap(), Message::At(12));
+        for bad in ["", "exit", "exit 256", "exit -1", "at", "ready 1", "hello"] {
             assert!(Message::parse(bad).is_err(), "{bad:?}");
         }
     }

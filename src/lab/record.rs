@@ -26,12 +26,16 @@ pub enum Ended {
 pub struct Record {
     /// Version of artis.
     pub artis: String,
-    /// Engine, "qemu".
+    /// Engine, "qemu" or "bochs".
     pub engine: String,
     /// Version of the engine's program.
     pub engine_version: String,
     /// Do times taken in the guest mean anything?
     pub timing_meaningful: bool,
+    /// What they are, or why they mean nothing.
+    pub timing: String,
+    /// Which sample of the guest's behaviour; none when none was asked for.
+    pub seed: Option<u64>,
     /// What `uname -r` says in the guest.
     pub kernel: String,
     /// Which of Debian's builds.

@@ -18,14 +18,23 @@ use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// From power-on to "ready"; an emulated boot takes seconds, on a busy host a minute.
-const BOOT_LIMIT: Duration = Duration::from_secs(240);
 /// How long a guest may take to end the command and send its files after a time-out.
 const GRACE: Duration = Duration::from_secs(20);
-/// How long a guest may take to power off; its machine is killed then, nothing is lost any more.
-const POWER_OFF_LIMIT: Duration = Duration::from_secs(5);
 /// How often flags and the shown seconds are looked at while nothing arrives.
 const BEAT_MS: u16 = 100;
+
+/// How long things may take, by the host's clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// From power-on to "ready".
+    pub boot: Duration,
+    /// From "ready" to the command's end; none is no limit.
+    pub command: Option<Duration>,
+    /// Between two words of a guest that says what time it is; none for one that does not.
+    pub silence: Option<Duration>,
+    /// Powering off; the machine is killed then, nothing is lost any more.
+    pub power_off: Duration,
+}
 
 /// The host's ends of a guest's streams.
 pub struct Channels {
@@ -82,6 +91,10 @@ pub struct Session<'a> {
     timed_out: bool,
     /// The guest could not pack all files.
     cut: bool,
+    /// The guest's own seconds, when it tells them.
+    guest_s: Option<u64>,
+    /// It became ready a second time: it died and booted anew.
+    rebooted: bool,
 }
 
 impl<'a> Session<'a> {
@@ -98,29 +111,41 @@ impl<'a> Session<'a> {
             status: None,
             timed_out: false,
             cut: false,
+            guest_s: None,
+            rebooted: false,
         }
     }
 
-    /// Converses until the command's end, the machine's end, `timeout` after the command's
-    /// start, or a signal number in `stop`.
+    /// Converses until the command's end, the machine's end, a limit that has passed, or a signal
+    /// number in `stop`.
     pub fn run(
         mut self,
-        timeout: Option<Duration>,
+        limits: &Limits,
         stop: &AtomicUsize,
         progress: &mut dyn Progress,
     ) -> Result<Verdict, Error> {
         let begin = Instant::now();
-        let mut limit = Some(begin + BOOT_LIMIT);
+        let mut limit = Some(begin + limits.boot);
+        let mut heard = begin;
         progress.step("booting", None);
         loop {
             let was_ready = self.ready;
+            let guest_was_s = self.guest_s;
             let alive = self.turn()?;
             if self.ready && !was_ready {
                 progress.done();
-                limit = timeout.map(|timeout| Instant::now() + timeout);
+                heard = Instant::now();
+                limit = limits.command.map(|timeout| heard + timeout);
+            }
+            if self.guest_s != guest_was_s {
+                heard = Instant::now();
+                self.show_time(begin, progress);
+            }
+            if self.rebooted {
+                return self.end_streams().map(|()| Verdict::Lost);
             }
             if self.complete() {
-                self.say_goodbye(stop)?;
+                self.say_goodbye(limits.power_off, stop)?;
                 return self.give_verdict();
             }
             let signal = stop.load(Ordering::Relaxed);
@@ -134,6 +159,9 @@ impl<'a> Session<'a> {
             if !self.ready {
                 let seconds = begin.elapsed().as_secs();
                 progress.step(&format!("booting, {seconds} s"), None);
+            }
+            if self.ready && limits.silence.is_some_and(|limit| heard.elapsed() > limit) {
+                return self.end_streams().map(|()| Verdict::Lost);
             }
             if limit.is_some_and(|limit| Instant::now() >= limit) {
                 if !self.ready {
@@ -150,9 +178,20 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// The guest's clock, for an engine whose time is not the host's.
+    fn show_time(&self, begin: Instant, progress: &mut dyn Progress) {
+        if let Some(guest_s) = self.guest_s {
+            let host_s = begin.elapsed().as_secs();
+            progress.step(
+                &format!("running, virtual time {guest_s} s after {host_s} s"),
+                None,
+            );
+        }
+    }
+
     /// Lets the guest power off, and keeps what the console still says.
-    fn say_goodbye(&mut self, stop: &AtomicUsize) -> Result<(), Error> {
-        let limit = Instant::now() + POWER_OFF_LIMIT;
+    fn say_goodbye(&mut self, patience: Duration, stop: &AtomicUsize) -> Result<(), Error> {
+        let limit = Instant::now() + patience;
         // The guest may be gone already: nothing is lost then.
         let _ = self.channels.control.write_all(BYE);
         while self.turn()? && Instant::now() < limit && stop.load(Ordering::Relaxed) == 0 {}
@@ -217,7 +256,12 @@ impl<'a> Session<'a> {
             let line: Vec<u8> = self.lines.drain(..=end).collect();
             let line = String::from_utf8_lossy(&line);
             match Message::parse(line.trim_end())? {
-                Message::Ready => self.ready = true,
+                Message::Ready => {
+                    self.rebooted |= self.ready;
+                    self.ready = true;
+                }
+                Message::At(seconds) => self.guest_s = Some(seconds),
+                Message::Late => self.timed_out = true,
                 Message::Exit(status) => self.status = Some(status),
                 Message::Cut => self.cut = true,
             }
@@ -334,9 +378,15 @@ mod tests {
             files: &archive,
         };
         let session = Session::new(channels, sinks, END);
+        let limits = Limits {
+            boot: Duration::from_secs(240),
+            command: timeout,
+            silence: None,
+            power_off: Duration::from_secs(5),
+        };
         let verdict = thread::scope(|scope| {
             scope.spawn(|| script(guest));
-            session.run(timeout, stop, &mut Silent)
+            session.run(&limits, stop, &mut Silent)
         });
         kept.rewind().unwrap();
         let mut console = String::new();
@@ -410,6 +460,28 @@ mod tests {
             guest.say("exit 137");
         });
         assert_eq!(talk.verdict.unwrap(), ended(Ended::TimedOut, true));
+    }
+
+    #[test]
+    fn a_guest_that_keeps_its_own_limit_says_so() {
+        let talk = talk(None, &AtomicUsize::new(0), |mut guest| {
+            guest.say("ready");
+            guest.say("at 7");
+            guest.say("late");
+            guest.end_streams();
+            guest.say("exit 137");
+        });
+        assert_eq!(talk.verdict.unwrap(), ended(Ended::TimedOut, true));
+    }
+
+    #[test]
+    fn a_guest_that_boots_anew_is_lost() {
+        let talk = talk(None, &AtomicUsize::new(0), |mut guest| {
+            guest.say("ready");
+            guest.say("ready");
+            assert_eq!(guest.hear(), "", "the host hangs up");
+        });
+        assert_eq!(talk.verdict.unwrap(), Verdict::Lost);
     }
 
     #[test]

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The emulator's process: spawned with the file descriptors it needs, killed when dropped.
+
+use crate::lab::cache::Cache;
+use crate::lab::{Error, tool};
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::fd::{BorrowedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+/// A running emulator; killed when dropped.
+pub struct Process {
+    name: &'static str,
+    child: Child,
+    said: File,
+}
+
+impl Process {
+    /// Starts `command`, the emulator `name`, with `inherited` open in it. Its standard output is
+    /// left as the command says; what it complains about is kept.
+    pub fn spawn(
+        name: &'static str,
+        mut command: Command,
+        inherited: Vec<RawFd>,
+    ) -> Result<Self, Error> {
+        let failed = |error: std::io::Error| Error::Program {
+            program: name.to_owned(),
+            reason: error.to_string(),
+        };
+        let said = Cache::per_user()?.nameless_file()?;
+        command
+            .stdin(Stdio::null())
+            .stderr(said.try_clone().map_err(failed)?)
+            // The terminal's Ctrl-C is for us: we end the machine in order.
+            .process_group(0);
+        tool::ends_with_us(&mut command);
+        let inherit = move || {
+            for fd in &inherited {
+                // SAFETY: the caller keeps these open until the spawn is over.
+                let fd = unsafe { BorrowedFd::borrow_raw(*fd) };
+                fcntl(fd, FcntlArg::F_SETFD(FdFlag::empty()))?;
+            }
+            Ok(())
+        };
+        // SAFETY: between fork and exec only fcntl is called, which is async-signal-safe, and
+        // nothing is allocated.
+        unsafe { command.pre_exec(inherit) };
+        let child = command.spawn().map_err(failed)?;
+        Ok(Self { name, child, said })
+    }
+
+    /// Its standard output, once, when the command asked for a pipe.
+    pub fn take_stdout(&mut self) -> Option<std::process::ChildStdout> {
+        self.child.stdout.take()
+    }
+
+    /// `what`, with what the emulator itself complained about, if it did.
+    pub fn last_words(&mut self, what: &str) -> String {
+        let mut said = String::new();
+        let read = self
+            .said
+            .seek(SeekFrom::Start(0))
+            .and_then(|_| self.said.read_to_string(&mut said));
+        match read {
+            Ok(length) if length > 0 => format!("{what}; {} says: {}", self.name, said.trim()),
+            _ => what.to_owned(),
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself; and there is nobody to tell.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The engine QEMU: an emulated PC that needs no privileges and no hardware support.
+//!
+//! TCG translates every instruction, so any x86-64 host boots any kernel in seconds; and
+//! virtual time follows the host's clock, so no time taken in this guest means anything.
+
+use super::Started;
+use super::process::Process;
+use crate::lab::Error;
+use crate::lab::emulator::{Emulator, Wanted};
+use crate::lab::machine::Machine;
+use crate::lab::protocol;
+use crate::lab::session::{Channels, Limits};
+use std::fs::File;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::process::Stdio;
+use std::time::Duration;
+
+/// What every output of this engine says about times.
+pub const TIMING_WARNING: &str = "timing not meaningful: emulated CPU (QEMU TCG)";
+
+/// QEMU, and where its packages keep the firmware.
+pub(super) const QEMU: Wanted = Wanted {
+    packages: &["qemu-system-x86"],
+    program: "usr/bin/qemu-system-x86_64",
+};
+const FIRMWARE: [&str; 2] = ["usr/share/qemu", "usr/share/seabios"];
+
+/// Kernel arguments of every guest.
+pub(super) const ARGUMENTS: &[&str] = &[
+    // The first serial line is the console that we keep.
+    "console=ttyS0",
+    // Warnings and worse; the rest would slow the boot. The guest's init turns it up later.
+    "loglevel=5",
+    // A panic, and an oops is one here, ends the machine at once instead of hanging it.
+    "panic=-1",
+    "oops=panic",
+    // All virtual CPUs see one host clock. Without this the kernel may doubt it and fall back
+    // to a clock that costs an exit to the emulator each time it is read.
+    "tsc=reliable",
+];
+
+/// From power-on to the command; takes seconds, on a busy host a minute.
+const BOOT_LIMIT: Duration = Duration::from_secs(240);
+const POWER_OFF_LIMIT: Duration = Duration::from_secs(5);
+
+pub(super) fn limits(machine: &Machine) -> Limits {
+    Limits {
+        boot: BOOT_LIMIT,
+        command: machine.timeout,
+        silence: None,
+        power_off: POWER_OFF_LIMIT,
+    }
+}
+
+/// Powers the machine on.
+pub(super) fn start(
+    machine: &Machine,
+    emulator: &Emulator,
+    initramfs: &File,
+) -> Result<Started, Error> {
+    let (console, console_end) = pair()?;
+    let (control, control_end) = pair()?;
+    let (stdout, stdout_end) = pair()?;
+    let (stderr, stderr_end) = pair()?;
+    let (files, files_end) = pair()?;
+    let mut qemu = emulator.command();
+    for folder in FIRMWARE {
+        qemu.arg("-L").arg(emulator.path(folder));
+    }
+    qemu.args(hardware(machine));
+    qemu.arg("-kernel").arg(&machine.kernel.vmlinuz);
+    qemu.arg("-append").arg(machine.engine.arguments(machine));
+    qemu.arg("-initrd")
+        .arg(format!("/proc/self/fd/{}", initramfs.as_raw_fd()));
+    qemu.args(socket("console", &console_end));
+    qemu.args(["-serial", "chardev:console"]);
+    let ports = [
+        (protocol::CONTROL, &control_end),
+        (protocol::STDOUT, &stdout_end),
+        (protocol::STDERR, &stderr_end),
+        (protocol::FILES, &files_end),
+    ];
+    for (name, end) in ports {
+        qemu.args(socket(name, end));
+        let device = format!("virtserialport,chardev={name},name={name}");
+        qemu.args(["-device", &device]);
+    }
+    let inherited: Vec<RawFd> = ports
+        .iter()
+        .map(|(_, end)| end.as_raw_fd())
+        .chain([console_end.as_raw_fd(), initramfs.as_raw_fd()])
+        .collect();
+    qemu.stdout(Stdio::null());
+    let process = Process::spawn("QEMU", qemu, inherited)?;
+    let channels = Channels {
+        console,
+        control,
+        stdout,
+        stderr,
+        files,
+    };
+    Ok(Started { process, channels })
+}
+
+/// Two connected sockets: the host's end and the guest's.
+pub(super) fn pair() -> Result<(UnixStream, UnixStream), Error> {
+    UnixStream::pair().map_err(|error| Error::Program {
+        program: "socketpair".to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+fn hardware(machine: &Machine) -> Vec<String> {
+    let cpus = machine.cpus.to_string();
+    let memory = format!("{}M", machine.memory_mib);
+    [
+        // One host thread a virtual CPU; "max" has every feature the emulator knows, so
+        // the host's own programs run whatever they were built for.
+        &["-accel", "tcg,thread=multi", "-cpu", "max"][..],
+        &["-smp", &cpus, "-m", &memory],
+        // Only what is named here, whatever the user's configuration says.
+        &["-machine", "pc", "-nodefaults", "-no-user-config"],
+        &["-display", "none", "-no-reboot"],
+        &["-device", "virtio-serial-pci"],
+    ]
+    .concat()
+    .into_iter()
+    .map(str::to_owned)
+    .collect()
+}
+
+/// Arguments that make an inherited socket a character device of QEMU.
+fn socket(name: &str, end: &UnixStream) -> [String; 2] {
+    let fd = end.as_raw_fd();
+    ["-chardev".to_owned(), format!("socket,id={name},fd={fd}")]
+}
