@@ -10,6 +10,7 @@ pub mod load;
 pub mod machine;
 pub mod measure;
 pub mod partition;
+pub mod report;
 pub mod result;
 pub mod sched;
 pub mod task;

@@ -2,9 +2,9 @@
 //! `artis lab`: list and fetch stock kernels, boot one and run a command in it.
 
 use super::exit::UsageError;
-use super::lab_demo;
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
+use super::{lab_demo, lab_experiment};
 use crate::lab::cache::Cache;
 use crate::lab::engine::{Engine, bochs};
 use crate::lab::image::GuestFile;
@@ -53,11 +53,16 @@ enum Command {
     Run(Run),
     /// Show what artis does: the same work on the stock scheduler, shielded, and with artis
     Demo(lab_demo::Demo),
+    Experiment(lab_experiment::Args),
     #[command(hide = true)]
     DemoGuest(lab_demo::Guest),
+    #[command(hide = true)]
+    ExperimentGuest(lab_experiment::Guest),
     /// The guest's half of the engine Bochs
     #[command(hide = true)]
-    Ports { folder: PathBuf },
+    Ports {
+        folder: PathBuf,
+    },
 }
 
 #[derive(clap::Args)]
@@ -112,6 +117,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     // In the guest there is no cache, and no need of one.
     match &args.command {
         Command::DemoGuest(args) => return lab_demo::run_guest(args),
+        Command::ExperimentGuest(args) => return lab_experiment::run_guest(args),
         Command::Ports { folder } => {
             bochs::ports::run(folder)?;
             return Ok(ExitCode::SUCCESS);
@@ -124,7 +130,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Fetch { names } => fetch(&kernels, &names),
         Command::Run(args) => run_command(&kernels, args),
         Command::Demo(args) => lab_demo::run(&kernels, &args),
-        Command::DemoGuest(_) | Command::Ports { .. } => unreachable!("handled above"),
+        Command::Experiment(args) => lab_experiment::run(&kernels, args),
+        Command::DemoGuest(_) | Command::ExperimentGuest(_) | Command::Ports { .. } => {
+            unreachable!("handled above")
+        }
     }
 }
 

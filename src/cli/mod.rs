@@ -5,6 +5,7 @@ mod duration;
 pub mod exit;
 mod lab;
 mod lab_demo;
+mod lab_experiment;
 mod load;
 mod measure;
 mod output;

@@ -11,6 +11,7 @@ use super::progress::Progress;
 use super::record::{self, Ended, Record};
 use super::session::{Session, Sinks, Verdict};
 use super::{Error, cache::Cache};
+use sha2::{Digest, Sha256};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{Seek, SeekFrom, Write};
@@ -162,6 +163,38 @@ impl Machine {
             files_whole,
             record,
         })
+    }
+
+    /// A hash of all that decides what this machine will do with `command`: two machines with the
+    /// same one do the same, where the engine's runs repeat. In hexadecimal digits.
+    ///
+    /// # Errors
+    /// As [`Machine::run`], before anything is booted.
+    pub fn fingerprint(
+        &self,
+        command: &[OsString],
+        progress: &mut dyn Progress,
+    ) -> Result<String, Error> {
+        let cache = Cache::per_user()?;
+        let mirror = &self.kernel.facts.mirror;
+        let emulator = Emulator::resolve(self.engine.wanted(), &cache, mirror, progress)?;
+        let mut hash = Sha256::new();
+        hash.update(self.engine.version(&emulator)?);
+        hash.update(format!("{} CPUs, {} MiB", self.cpus, self.memory_mib));
+        hash.update(self.engine.arguments(self));
+        let vmlinuz = &self.kernel.vmlinuz;
+        let mut kernel = File::open(vmlinuz).map_err(Error::io("read", vmlinuz))?;
+        std::io::copy(&mut kernel, &mut hash).map_err(Error::io("read", vmlinuz))?;
+        let mut initramfs = self.initramfs(command, &self.engine.end_mark()?)?;
+        initramfs
+            .seek(SeekFrom::Start(0))
+            .and_then(|_| std::io::copy(&mut initramfs, &mut hash))
+            .map_err(Error::io("read", Path::new("the initramfs")))?;
+        Ok(hash
+            .finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect())
     }
 
     /// Makes the output folder and removes what an earlier run said about itself.

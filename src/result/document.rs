@@ -60,14 +60,22 @@ impl Serialize for SchemaName {
 
 impl<'de> Deserialize<'de> for SchemaName {
     fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(input)?;
-        if name == SCHEMA {
-            Ok(Self)
-        } else {
-            Err(serde::de::Error::custom(format!(
-                "schema is {name:?}, and this artis reads {SCHEMA:?}"
-            )))
-        }
+        exactly(SCHEMA, input).map(|()| Self)
+    }
+}
+
+/// Reads a string that can only be `schema`.
+pub(super) fn exactly<'de, D: serde::Deserializer<'de>>(
+    schema: &str,
+    input: D,
+) -> Result<(), D::Error> {
+    let name = String::deserialize(input)?;
+    if name == schema {
+        Ok(())
+    } else {
+        Err(serde::de::Error::custom(format!(
+            "schema is {name:?}, and this artis reads {schema:?}"
+        )))
     }
 }
 

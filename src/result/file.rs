@@ -6,6 +6,8 @@
 
 use super::Document;
 use nix::fcntl::{FallocateFlags, fallocate};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -87,7 +89,7 @@ impl Target {
     ///
     /// # Errors
     /// As [`write`](Self::write).
-    pub fn write_document(self, document: &Document) -> Result<(), Error> {
+    pub fn write_document(self, document: &impl Serialize) -> Result<(), Error> {
         let mut text = serde_json::to_vec_pretty(document).map_err(|error| Error::Write {
             path: self.path.clone(),
             source: error.into(),
@@ -149,6 +151,14 @@ pub fn read(path: &Path) -> Result<Document, Error> {
 /// # Errors
 /// [`Error::Damaged`].
 pub fn parse(path: &Path, content: &[u8]) -> Result<Document, Error> {
+    parse_as(path, content)
+}
+
+/// Understands the content of one of artis' files that stands, or stood, at `path`.
+///
+/// # Errors
+/// [`Error::Damaged`].
+pub fn parse_as<T: DeserializeOwned>(path: &Path, content: &[u8]) -> Result<T, Error> {
     serde_json::from_slice(content).map_err(|error| {
         let text = error.to_string();
         // The place stands in front already.

@@ -2,12 +2,13 @@
 //! The result file, which every measuring command writes and everything else reads.
 //!
 //! Owns: what stands in the file ([`document`], [`series`]) and the distributions in it
-//! ([`distribution`]), files on disk ([`file`]), the formats of other programs ([`import`],
-//! [`export`]), and the joining of several files ([`merge`]). Measures nothing and never looks
-//! at the machine.
+//! ([`distribution`]), the file of a whole experiment ([`experiment`]), files on disk ([`file`]),
+//! the formats of other programs ([`import`], [`export`]), and the joining of several files
+//! ([`merge`]). Measures nothing and never looks at the machine.
 
 pub mod distribution;
 pub mod document;
+pub mod experiment;
 pub mod export;
 pub mod file;
 mod histogram;

@@ -9,20 +9,17 @@
 //! busier and idler by itself: a slow minute then hits all of them.
 
 use super::{Configuration, Measured, Work};
+use crate::lab::scheduler::{self, Scheduler};
 use crate::load;
 use crate::load::own::Load;
 use crate::load::own::periodic::{Periodic, units_per_second};
 use crate::load::own::process::Process;
-use crate::machine::kernel::Kernel;
-use crate::machine::{CpuList, Root, Unreadable};
+use crate::machine::CpuList;
 use crate::trace::occupancy::{self, Occupancy, Snapshot};
 use nix::errno::Errno;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
-use std::io;
 use std::mem::MaybeUninit;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// The work beside RT0. Three tasks that only compute, so that there is always one to fill the
@@ -60,9 +57,6 @@ const WARM_UP: Duration = Duration::from_secs(2);
 /// How often the progress is told, and the load looked at.
 const BEAT: Duration = Duration::from_secs(5);
 
-/// How long the scheduler may take to come or go. An emulated machine is slow.
-const SCHEDULER_LIMIT: Duration = Duration::from_secs(60);
-
 /// What can go wrong in the guest.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -82,9 +76,6 @@ pub enum Error {
         /// CPUs there are.
         online: String,
     },
-    /// The kernel's state cannot be read.
-    #[error(transparent)]
-    Machine(#[from] Unreadable),
     /// An affinity was refused.
     #[error("cannot bind the work to CPUs {cpus}: {errno}")]
     Affinity {
@@ -93,17 +84,9 @@ pub enum Error {
         /// The system's reason.
         errno: Errno,
     },
-    /// Our own program could not be run.
-    #[error("cannot run {command}: {source}")]
-    Run {
-        /// The command.
-        command: String,
-        /// The system's reason.
-        source: io::Error,
-    },
-    /// The scheduler did not do what was asked.
-    #[error("{0}; what the scheduler said itself stands above")]
-    Scheduler(String),
+    /// The scheduler.
+    #[error(transparent)]
+    Scheduler(#[from] scheduler::Error),
 }
 
 /// What to run.
@@ -331,128 +314,4 @@ fn bind_self(cpus: &CpuList) -> Result<(), Error> {
         set.set(cpu as usize).map_err(failed)?;
     }
     sched_setaffinity(Pid::from_raw(0), &set).map_err(failed)
-}
-
-/// `artis sched run` in the background, as a user would have it.
-struct Scheduler {
-    child: Child,
-}
-
-impl Scheduler {
-    /// Starts it and waits until it says that it is on.
-    fn start(rt: &CpuList) -> Result<Self, Error> {
-        let rt = rt.to_string();
-        let child = artis(&["sched", "run", "--rt", &rt])?
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .spawn()
-            .map_err(failed_to_run("artis sched run"))?;
-        let mut scheduler = Self { child };
-        let limit = Instant::now() + SCHEDULER_LIMIT;
-        // The kernel is asked first, and `artis sched status` only when it says yes: that command
-        // takes the lock of a scheduler that is not there, and the one that starts would find it
-        // taken.
-        while sched_ext_state()? != "enabled" || scheduler.status().is_err() {
-            if let Ok(Some(status)) = scheduler.child.try_wait() {
-                return Err(Error::Scheduler(format!(
-                    "`artis sched run --rt {rt}` ended: {status}"
-                )));
-            }
-            if Instant::now() > limit {
-                return Err(Error::Scheduler(format!(
-                    "the scheduler was not on {} s after `artis sched run --rt {rt}`",
-                    SCHEDULER_LIMIT.as_secs()
-                )));
-            }
-            std::thread::sleep(Duration::from_millis(200));
-        }
-        Ok(scheduler)
-    }
-
-    /// Its status, if it is on: a scheduler that the kernel threw out in the middle of a window
-    /// must not be taken for one that did well.
-    fn status(&mut self) -> Result<serde_json::Value, Error> {
-        let output = artis(&["sched", "status", "--json"])?
-            .output()
-            .map_err(failed_to_run("artis sched status"))?;
-        let status: serde_json::Value =
-            serde_json::from_slice(&output.stdout).map_err(|error| {
-                Error::Scheduler(format!(
-                    "`artis sched status --json` gave no status: {error}"
-                ))
-            })?;
-        if status.get("enabled").and_then(serde_json::Value::as_bool) == Some(true) {
-            return Ok(status);
-        }
-        Err(Error::Scheduler(format!(
-            "the scheduler is not on: {status}"
-        )))
-    }
-
-    fn stop(mut self) -> Result<(), Error> {
-        let command = "artis sched stop";
-        let stopped = artis(&["sched", "stop"])?
-            .stdout(Stdio::null())
-            .status()
-            .map_err(failed_to_run(command))?;
-        if !stopped.success() {
-            return Err(Error::Scheduler(format!("`{command}` failed: {stopped}")));
-        }
-        let status = self
-            .child
-            .wait()
-            .map_err(failed_to_run("artis sched run"))?;
-        if !status.success() {
-            return Err(Error::Scheduler(format!(
-                "`artis sched run` ended: {status}"
-            )));
-        }
-        wait_for_stock_scheduler()
-    }
-}
-
-/// Waits until the kernel has taken the last task back; it does so after the scheduler's process
-/// has gone, and the next window must not begin with two schedulers at work.
-fn wait_for_stock_scheduler() -> Result<(), Error> {
-    let limit = Instant::now() + SCHEDULER_LIMIT;
-    while sched_ext_state()? != DISABLED {
-        if Instant::now() > limit {
-            return Err(Error::Scheduler(format!(
-                "sched_ext was still on {} s after `artis sched stop`",
-                SCHEDULER_LIMIT.as_secs()
-            )));
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    Ok(())
-}
-
-/// What the kernel says about BPF schedulers when there is none.
-const DISABLED: &str = "disabled";
-
-/// What the kernel says about BPF schedulers.
-fn sched_ext_state() -> Result<String, Error> {
-    let sched_ext = Kernel::read(&Root::default())?.sched_ext;
-    Ok(sched_ext.map_or_else(|| DISABLED.to_owned(), |sched_ext| sched_ext.state))
-}
-
-impl Drop for Scheduler {
-    fn drop(&mut self) {
-        // Only when something else failed: the kernel unloads the scheduler with its process.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// This very program with `arguments`.
-fn artis(arguments: &[&str]) -> Result<Command, Error> {
-    let program: PathBuf = std::env::current_exe().map_err(failed_to_run("artis"))?;
-    let mut command = Command::new(program);
-    command.args(arguments);
-    Ok(command)
-}
-
-fn failed_to_run(command: &str) -> impl FnOnce(io::Error) -> Error {
-    let command = command.to_owned();
-    move |source| Error::Run { command, source }
 }

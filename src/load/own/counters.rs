@@ -10,7 +10,7 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What a load counts. Only the load writes.
+/// What a load counts. Only the load's processes write.
 #[derive(Default)]
 #[repr(C)]
 pub struct Counters {

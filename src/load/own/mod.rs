@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The loads that artis does itself: each kind counts what it did in units of its own, exactly
-//! and at any moment, which the demo needs to compare windows of time.
+//! and at any moment, which the lab needs to compare windows of time. The presets of `--load` are
+//! other programs, which report when they end.
 //!
 //! Owns one file for each kind, the process it runs in ([`process`]) and the shared
 //! counters that its starter reads ([`counters`]). To add a kind: a file with a `run` function,
@@ -8,12 +9,16 @@
 
 use super::Error;
 
+mod cache;
 pub(crate) mod compute;
 pub mod counters;
 mod faults;
 mod forks;
 mod hackbench;
+mod io;
+mod locks;
 mod mixed;
+mod network;
 pub mod periodic;
 pub mod process;
 mod signals;
@@ -21,10 +26,12 @@ mod signals;
 use counters::Counters;
 use nix::sched::CpuSet;
 use process::Process;
+use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
 
 /// The kinds of load.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Load {
     /// Integer work in user mode, no system call: batch computing.
     Compute,
@@ -38,6 +45,14 @@ pub enum Load {
     Signals,
     /// hackbench, round after round: system calls, wakeups, many tasks.
     Hackbench,
+    /// A file written and read, block by block.
+    Io,
+    /// TCP over the loopback device.
+    Network,
+    /// Two processes that fight for a lock in the kernel.
+    Locks,
+    /// Reads in user mode that miss the cache.
+    Cache,
 }
 
 impl Load {
@@ -50,6 +65,10 @@ impl Load {
             Self::Forks => "forks",
             Self::Signals => "signals",
             Self::Hackbench => "hackbench",
+            Self::Io => "io",
+            Self::Network => "network",
+            Self::Locks => "locks",
+            Self::Cache => "cache",
         }
     }
 
@@ -61,6 +80,10 @@ impl Load {
             Self::Forks => "children forked and reaped",
             Self::Signals => "signals handled",
             Self::Hackbench => "hackbench rounds",
+            Self::Io => "blocks of 4 KiB written or read",
+            Self::Network => "messages received",
+            Self::Locks => "locks taken",
+            Self::Cache => "thousands of reads",
         }
     }
 
@@ -75,6 +98,10 @@ impl Load {
             Self::Faults => faults::run,
             Self::Forks => forks::run,
             Self::Signals => signals::run,
+            Self::Io => io::run,
+            Self::Network => network::run,
+            Self::Locks => locks::run,
+            Self::Cache => cache::run,
             Self::Hackbench => {
                 super::hackbench::find()?;
                 hackbench::run

@@ -163,6 +163,10 @@ mod tests {
             Load::Faults,
             Load::Forks,
             Load::Signals,
+            Load::Io,
+            Load::Network,
+            Load::Locks,
+            Load::Cache,
         ] {
             let process = load.start(None).unwrap();
             wait_until(|| process.counters().done() > 10);

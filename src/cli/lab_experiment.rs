@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `artis lab experiment`: runs what a file describes and prints its table; and its hidden half
+//! that runs in the guest.
+
+use super::exit::UsageError;
+use super::progress::Stderr;
+use super::signals::stop_on_signals;
+use crate::lab::experiment::plan::{self, Experiment};
+use crate::lab::experiment::{Task, guest, rows, run};
+use crate::lab::kernel::Kernels;
+use crate::lab::progress::Progress;
+use crate::lab::seed::Seed;
+use crate::report::experiment::table;
+use crate::result::file::Target;
+use std::collections::BTreeMap;
+use std::io::{self, Write, stdout};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The half that runs in the guest: does one task and prints its sample as JSON.
+#[derive(clap::Args)]
+pub struct Guest {
+    /// The task, as JSON
+    task: String,
+}
+
+/// The guest's half.
+pub fn run_guest(args: &Guest) -> anyhow::Result<ExitCode> {
+    let task: Task =
+        serde_json::from_str(&args.task).map_err(|error| UsageError(error.to_string()))?;
+    let seed = Seed::of_this_run().unwrap_or_else(|| Seed::new(0));
+    let sample = guest::run(&task, seed)?;
+    serde_json::to_writer(stdout().lock(), &sample).map_err(io::Error::from)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Run an experiment in the deterministic engine, and print its table
+#[derive(clap::Args)]
+#[command(
+    after_help = "Each sample is one guest, booted for it alone, and kept in the cache: the same command goes on\n\
+             where it was interrupted, and gives the same figures again.\n\n\
+             Example:\n  artis lab experiment lab/table1.toml --json table1.json"
+)]
+pub struct Args {
+    /// Experiment file (lab/*.toml)
+    file: PathBuf,
+    /// Write the rows as JSON (artis.experiment/1) to FILE; - is standard output, without the table
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    json: Option<PathBuf>,
+    /// Measure again what is in the cache
+    #[arg(long)]
+    fresh: bool,
+    /// Guests side by side [default: one for each CPU]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    jobs: Option<u16>,
+    /// Release to use where the file means the newest kernel
+    #[arg(long, value_name = "RELEASE")]
+    kernel: Option<String>,
+    /// Release to use where it means the newest PREEMPT_RT kernel
+    #[arg(long, value_name = "RELEASE")]
+    kernel_rt: Option<String>,
+}
+
+/// The host's half.
+pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
+    let experiment = Experiment::read(&args.file).map_err(|error| match error {
+        plan::Error::Malformed { .. } => anyhow::Error::new(UsageError(error.to_string())),
+        plan::Error::Unreadable { .. } => error.into(),
+    })?;
+    let to_stdout = args.json.as_deref() == Some(Path::new("-"));
+    let target = args.json.as_deref().map(Target::open).transpose()?;
+    let mut progress = Stderr::default();
+    let mut named = BTreeMap::new();
+    for (name, release) in [("newest", args.kernel), ("newest-rt", args.kernel_rt)] {
+        if let Some(release) = release {
+            named.insert(name.to_owned(), release);
+        }
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let options = run::Options {
+        jobs: args.jobs.map_or(cores, usize::from),
+        fresh: args.fresh,
+        stop: stop_on_signals()?,
+        kernels: named,
+    };
+    let measured = match run::run(&experiment, kernels, &options, &mut progress) {
+        Err(error @ run::Error::Interrupted { signal, .. }) => {
+            progress.note(&error.to_string());
+            return Ok(ExitCode::from(
+                u8::try_from(128 + signal).unwrap_or(u8::MAX),
+            ));
+        }
+        other => other?,
+    };
+    let document = rows::document(&experiment, &measured);
+    if let Some(target) = target {
+        target.write_document(&document)?;
+    }
+    if !to_stdout {
+        write!(stdout().lock(), "{}", table(&experiment.title, &document))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

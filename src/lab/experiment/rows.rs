@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From samples to rows: what several seeds of one configuration say together, and how its loads
+//! fared against those of the first configuration.
+//!
+//! Ratios are of sums over the seeds: a load that finishes few units in a window is then exact to
+//! a part of all of them.
+
+use super::plan::{Experiment, Run};
+use super::run::Measured;
+use super::{
+    Done, EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY, Measure, Sample, USER_LATENCY,
+};
+use crate::lab::engine::{Engine, bochs};
+use crate::result::experiment::{self, Figures, Row, SchemaName, Seed};
+use crate::result::{Distribution, Series};
+use std::collections::BTreeMap;
+
+/// What the fields with `_us_` in their names count.
+const UNIT: &str = "us at 100 MIPS";
+
+/// The experiment's document.
+pub fn document(experiment: &Experiment, measured: &[Measured]) -> experiment::Experiment {
+    const { assert!(bochs::INSTRUCTIONS_PER_SECOND == 100_000_000) };
+    let first = measured.first();
+    experiment::Experiment {
+        schema: SchemaName,
+        name: experiment.name.clone(),
+        tool: env!("CARGO_PKG_VERSION").to_owned(),
+        kernel: first.map_or_else(String::new, |one| one.kept.kernel.clone()),
+        engine: Engine::Bochs.name().to_owned(),
+        engine_version: first.map_or_else(String::new, |one| one.kept.engine_version.clone()),
+        unit: UNIT.to_owned(),
+        rows: rows(experiment, measured),
+    }
+}
+
+fn rows(experiment: &Experiment, measured: &[Measured]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for &cpus in &experiment.cpus {
+        for &timers in &experiment.timers {
+            let of = |configuration: usize| {
+                let group = measured.iter().filter(move |one| {
+                    let Run { task, .. } = &one.run;
+                    one.run.configuration == configuration
+                        && one.run.cpus == cpus
+                        && task.timers == timers
+                });
+                Group(group.collect())
+            };
+            let reference = of(0);
+            for index in 0..experiment.configurations.len() {
+                rows.push(row(
+                    experiment,
+                    index,
+                    (cpus, timers),
+                    &of(index),
+                    &reference,
+                ));
+            }
+        }
+    }
+    rows
+}
+
+/// The samples of one row.
+struct Group<'a>(Vec<&'a Measured>);
+
+impl Group<'_> {
+    fn samples(&self, measure: Measure) -> impl Iterator<Item = (u64, &Sample)> {
+        let of_kind = self
+            .0
+            .iter()
+            .filter(move |one| one.run.task.measure == measure);
+        of_kind.map(|one| (one.run.seed, &one.kept.sample))
+    }
+
+    fn of_seed(&self, seed: u64) -> Group<'_> {
+        let of_seed = self.0.iter().filter(|one| one.run.seed == seed);
+        Group(of_seed.copied().collect())
+    }
+}
+
+fn row(
+    experiment: &Experiment,
+    index: usize,
+    (cpus, timers): (u32, u32),
+    group: &Group,
+    reference: &Group,
+) -> Row {
+    let configuration = &experiment.configurations[index];
+    let mut name = configuration.name.clone();
+    if Some(&cpus) != experiment.cpus.first() {
+        name = format!("{name}-{cpus}cpus");
+    }
+    if experiment.timers.len() > 1 {
+        name = format!("{name}-x{timers}");
+    }
+    let kernel = group.0.first();
+    let latencies = merged(group, Measure::Latency, USER_LATENCY);
+    Row {
+        configuration: name,
+        kernel: kernel.map_or_else(String::new, |one| one.kept.kernel.clone()),
+        preemption: configuration.preemption.name().to_owned(),
+        scheduler: configuration.scheduler,
+        cpus,
+        timers,
+        seconds: experiment.seconds,
+        loads: experiment
+            .loads
+            .iter()
+            .map(|load| load.name().to_owned())
+            .collect(),
+        seeds: experiment.seeds.clone(),
+        figures: figures(group, reference),
+        user_latency_histogram: (latencies.count() > 0).then(|| latencies.into_histograms().0),
+        per_seed: experiment
+            .seeds
+            .iter()
+            .map(|&seed| Seed {
+                seed,
+                figures: figures(&group.of_seed(seed), &reference.of_seed(seed)),
+            })
+            .collect(),
+        guests: group.0.iter().map(|one| one.fingerprint.clone()).collect(),
+    }
+}
+
+/// All values of a series.
+fn merged(group: &Group, measure: Measure, name: &str) -> Distribution {
+    let mut all = Distribution::new();
+    for (_, sample) in group.samples(measure) {
+        for series in sample.series.iter().filter(|series| series.name == name) {
+            let Series { distribution, .. } = series;
+            all.merge(distribution);
+        }
+    }
+    all
+}
+
+fn figures(group: &Group, reference: &Group) -> Figures {
+    let user = merged(group, Measure::Latency, USER_LATENCY);
+    let moments = user.moments();
+    let us = |ns: i64| ns as f64 / 1000.0;
+    let max = |measure, name| {
+        merged(group, measure, name)
+            .moments()
+            .map(|all| us(all.max))
+    };
+    let unloaded = merged(group, Measure::Latency, EXECUTION_TIME_UNLOADED);
+    let time = merged(group, Measure::Latency, EXECUTION_TIME);
+    let shortest = [&unloaded, &time]
+        .into_iter()
+        .filter_map(|all| all.moments().map(|all| us(all.min)))
+        .reduce(f64::min);
+    let longest = max(Measure::Latency, EXECUTION_TIME);
+    let (own, theirs) = (Totals::of(group), Totals::of(reference));
+    Figures {
+        samples: user.count(),
+        kernel_latency_us_max: max(Measure::KernelLatency, KERNEL_LATENCY),
+        user_latency_us_min: moments.map_or(0.0, |all| us(all.min)),
+        user_latency_us_mean: moments.map_or(0.0, |all| all.mean / 1000.0),
+        user_latency_us_p99_9: user.percentile(99.9).map_or(0.0, us),
+        user_latency_us_max: moments.map_or(0.0, |all| us(all.max)),
+        execution_time_us_min: shortest,
+        execution_time_us_max: longest,
+        execution_time_variation: shortest
+            .zip(longest)
+            .map(|(shortest, longest)| (longest - shortest) / shortest),
+        rt_cpu_share_others: own.share_of_others(),
+        load_cpu_time_relative: ratio(own.load_cpu_rate(), theirs.load_cpu_rate()),
+        work_relative: own.compared_with(&theirs, Totals::work_rate),
+        work_per_cpu_second_relative: own.compared_with(&theirs, Totals::work_per_cpu_time),
+        leaks: own.leaks,
+        throughput_s: own.throughput_s,
+    }
+}
+
+fn ratio(own: Option<f64>, theirs: Option<f64>) -> Option<f64> {
+    let (own, theirs) = own.zip(theirs)?;
+    (theirs > 0.0).then(|| own / theirs)
+}
+
+/// Sums over the samples of a row.
+#[derive(Default)]
+struct Totals {
+    window_ns: u64,
+    rt_idle_ns: u64,
+    rt0_ns: u64,
+    loads: BTreeMap<String, Done>,
+    leaks: Option<u64>,
+    throughput_s: BTreeMap<String, f64>,
+}
+
+impl Totals {
+    fn of(group: &Group) -> Self {
+        let mut totals = Self::default();
+        for (_, sample) in group.samples(Measure::Latency) {
+            totals.window_ns += sample.window_ns;
+            totals.rt_idle_ns += sample.rt_idle_ns;
+            totals.rt0_ns += sample.rt0_ns;
+            for (load, done) in &sample.loads {
+                let sum = totals.loads.entry(load.clone()).or_default();
+                sum.work += done.work;
+                sum.cpu_ns += done.cpu_ns;
+            }
+            if let Some(leaks) = sample.leaks {
+                totals.leaks = Some(totals.leaks.unwrap_or(0) + leaks);
+            }
+        }
+        let runs = group.samples(Measure::Throughput).count() as f64;
+        for (_, sample) in group.samples(Measure::Throughput) {
+            for (setting, seconds) in &sample.throughput_s {
+                *totals.throughput_s.entry(setting.clone()).or_default() += seconds / runs;
+            }
+        }
+        totals
+    }
+
+    /// Of what RT0 leaves of the RT CPU, the part in which it was not idle.
+    fn share_of_others(&self) -> Option<f64> {
+        let left = self
+            .window_ns
+            .checked_sub(self.rt0_ns)
+            .filter(|left| *left > 0)?;
+        Some((1.0 - self.rt_idle_ns as f64 / left as f64).max(0.0))
+    }
+
+    fn load_cpu_rate(&self) -> Option<f64> {
+        let cpu_ns: u64 = self.loads.values().map(|done| done.cpu_ns).sum();
+        (self.window_ns > 0).then(|| cpu_ns as f64 / self.window_ns as f64)
+    }
+
+    fn work_rate(&self, load: &str) -> Option<f64> {
+        let done = self.loads.get(load)?;
+        (self.window_ns > 0).then(|| done.work as f64 / self.window_ns as f64)
+    }
+
+    fn work_per_cpu_time(&self, load: &str) -> Option<f64> {
+        let done = self.loads.get(load).filter(|done| done.cpu_ns > 0)?;
+        Some(done.work as f64 / done.cpu_ns as f64)
+    }
+
+    fn compared_with(
+        &self,
+        theirs: &Self,
+        rate: impl Fn(&Self, &str) -> Option<f64>,
+    ) -> BTreeMap<String, f64> {
+        let compare =
+            |load: &String| Some((load.clone(), ratio(rate(self, load), rate(theirs, load))?));
+        self.loads.keys().filter_map(compare).collect()
+    }
+}

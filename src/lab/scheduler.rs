@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! In a guest: `artis sched run` in the background, as a user would have it.
+
+use crate::machine::kernel::Kernel;
+use crate::machine::{CpuList, Root, Unreadable};
+use std::io;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long the scheduler may take to come or go. An emulated machine is slow.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Why the scheduler is not there, or not gone.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The kernel's state cannot be read.
+    #[error(transparent)]
+    Machine(#[from] Unreadable),
+    /// Our own program could not be run.
+    #[error("cannot run {command}: {source}")]
+    Run {
+        /// The command.
+        command: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// It did not do what was asked.
+    #[error("{0}; what the scheduler said itself stands above")]
+    Refused(String),
+}
+
+/// `artis sched run` in the background, as a user would have it.
+pub struct Scheduler {
+    child: Child,
+}
+
+impl Scheduler {
+    /// Starts it and waits until it says that it is on.
+    pub fn start(rt: &CpuList) -> Result<Self, Error> {
+        let rt = rt.to_string();
+        let child = artis(&["sched", "run", "--rt", &rt])?
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .spawn()
+            .map_err(failed_to_run("artis sched run"))?;
+        let mut scheduler = Self { child };
+        let limit = Instant::now() + LIMIT;
+        // The kernel is asked first, and `artis sched status` only when it says yes: that command
+        // takes the lock of a scheduler that is not there, and the one that starts would find it
+        // taken.
+        while sched_ext_state()? != "enabled" || scheduler.status().is_err() {
+            if let Ok(Some(status)) = scheduler.child.try_wait() {
+                return Err(Error::Refused(format!(
+                    "`artis sched run --rt {rt}` ended: {status}"
+                )));
+            }
+            if Instant::now() > limit {
+                return Err(Error::Refused(format!(
+                    "the scheduler was not on {} s after `artis sched run --rt {rt}`",
+                    LIMIT.as_secs()
+                )));
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        Ok(scheduler)
+    }
+
+    /// Its status, if it is on: a scheduler that the kernel threw out in the middle of a window
+    /// must not be taken for one that did well.
+    pub fn status(&mut self) -> Result<serde_json::Value, Error> {
+        let output = artis(&["sched", "status", "--json"])?
+            .output()
+            .map_err(failed_to_run("artis sched status"))?;
+        let status: serde_json::Value =
+            serde_json::from_slice(&output.stdout).map_err(|error| {
+                Error::Refused(format!(
+                    "`artis sched status --json` gave no status: {error}"
+                ))
+            })?;
+        if status.get("enabled").and_then(serde_json::Value::as_bool) == Some(true) {
+            return Ok(status);
+        }
+        Err(Error::Refused(format!("the scheduler is not on: {status}")))
+    }
+
+    pub fn stop(mut self) -> Result<(), Error> {
+        let command = "artis sched stop";
+        let stopped = artis(&["sched", "stop"])?
+            .stdout(Stdio::null())
+            .status()
+            .map_err(failed_to_run(command))?;
+        if !stopped.success() {
+            return Err(Error::Refused(format!("`{command}` failed: {stopped}")));
+        }
+        let status = self
+            .child
+            .wait()
+            .map_err(failed_to_run("artis sched run"))?;
+        if !status.success() {
+            return Err(Error::Refused(format!("`artis sched run` ended: {status}")));
+        }
+        wait_for_stock_scheduler()
+    }
+}
+
+/// Waits until the kernel has taken the last task back; it does so after the scheduler's process
+/// has gone, and the next window must not begin with two schedulers at work.
+fn wait_for_stock_scheduler() -> Result<(), Error> {
+    let limit = Instant::now() + LIMIT;
+    while sched_ext_state()? != DISABLED {
+        if Instant::now() > limit {
+            return Err(Error::Refused(format!(
+                "sched_ext was still on {} s after `artis sched stop`",
+                LIMIT.as_secs()
+            )));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    Ok(())
+}
+
+/// What the kernel says about BPF schedulers when there is none.
+const DISABLED: &str = "disabled";
+
+/// What the kernel says about BPF schedulers.
+fn sched_ext_state() -> Result<String, Error> {
+    let sched_ext = Kernel::read(&Root::default())?.sched_ext;
+    Ok(sched_ext.map_or_else(|| DISABLED.to_owned(), |sched_ext| sched_ext.state))
+}
+
+impl Drop for Scheduler {
+    fn drop(&mut self) {
+        // Only when something else failed: the kernel unloads the scheduler with its process.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// This very program with `arguments`.
+fn artis(arguments: &[&str]) -> Result<Command, Error> {
+    let program: PathBuf = std::env::current_exe().map_err(failed_to_run("artis"))?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    Ok(command)
+}
+
+fn failed_to_run(command: &str) -> impl FnOnce(io::Error) -> Error {
+    let command = command.to_owned();
+    move |source| Error::Run { command, source }
+}

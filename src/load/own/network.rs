@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Network: one process sends over TCP on the loopback device, another receives. The protocol's
+//! work is done in the sender's system calls and in softirqs, as with a real device.
+
+use super::Error;
+use super::counters::Counters;
+use nix::unistd::{ForkResult, fork};
+use std::convert::Infallible;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+
+/// What is sent at once: two full frames of an Ethernet.
+const MESSAGE: usize = 2896;
+
+pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .map_err(Error::io("listen on the loopback device"))?;
+    let address = listener
+        .local_addr()
+        .map_err(Error::io("ask for the port that was opened"))?;
+    // SAFETY: a load is one thread, and both sides only send and receive.
+    match unsafe { fork() }.map_err(Error::system("fork the sender"))? {
+        ForkResult::Child => {
+            drop(listener);
+            let sent = TcpStream::connect(address).and_then(send);
+            // Without its sender the receiver ends, and reports it.
+            drop(sent);
+            // SAFETY: ends the child without destructors.
+            unsafe { libc::_exit(1) }
+        }
+        ForkResult::Parent { .. } => {
+            let (mut stream, _) = listener
+                .accept()
+                .map_err(Error::io("accept the sender's connection"))?;
+            let mut message = [0_u8; MESSAGE];
+            loop {
+                stream
+                    .read_exact(&mut message)
+                    .map_err(Error::io("receive from the sender"))?;
+                counters.add_done(1);
+            }
+        }
+    }
+}
+
+fn send(mut stream: TcpStream) -> std::io::Result<Infallible> {
+    let message = [0x5a_u8; MESSAGE];
+    loop {
+        stream.write_all(&message)?;
+    }
+}
