@@ -275,6 +275,11 @@ fn in_words(details: &Details) -> String {
         "\nlongest wait of a runnable Linux task: {:.1} ms",
         details.linux_wait_ns_max as f64 / 1e6
     );
+    let _ = writeln!(
+        text,
+        "longest time from a kernel entry on an RT CPU to leaving it: {:.3} ms",
+        details.leave_ns_max as f64 / 1e6
+    );
     for (name, meaning) in crate::sched::COUNTERS {
         let value = details.counters.get(name).copied().unwrap_or(0);
         let _ = writeln!(text, "{value:>12}  {meaning}");

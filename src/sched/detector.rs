@@ -9,7 +9,8 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Detector {
-    /// The system call tracepoint: works everywhere, costs a little on every CPU.
+    /// The system call tracepoints, by perf events on the RT CPUs: works everywhere, costs the
+    /// other CPUs next to nothing.
     Syscall,
     /// Context tracking: costs the NRT CPUs nothing, needs `nohz_full` on every RT CPU.
     Entry,
@@ -24,13 +25,14 @@ impl Detector {
                 "exceptions other than page faults (divide error, breakpoint), \
                  until their signal is delivered",
                 "task work on the way back to user mode",
+                "calls on NRT CPUs: the next-migration-attempt estimate learns from stays on RT CPUs",
             ],
             Self::Entry => &[
                 "exceptions other than page faults (divide error, breakpoint), \
                  until their signal is delivered",
                 "task work on the way back to user mode",
                 "calls that were moved only half-way through: the leak counter shows whole ones",
-                "calls on NRT CPUs: the next-migration-attempt estimate knows page faults only",
+                "calls on NRT CPUs: the next-migration-attempt estimate learns from stays on RT CPUs",
             ],
         }
     }

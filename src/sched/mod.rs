@@ -17,6 +17,7 @@ pub mod require;
 pub mod runtime;
 pub mod service;
 pub mod status;
+pub mod watch;
 
 #[cfg(test)]
 mod policy_tests;

@@ -26,12 +26,21 @@ struct Turn {
     others_until_ns: u64,
 }
 
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+struct Trial {
+    until_ns: u64,
+    pause_ns: u64,
+}
+
 unsafe extern "C" {
     safe static artis_native_slice_nrt_ns: u64;
     safe static artis_native_slice_rt_ns: u64;
     safe static artis_native_level_ns: u64;
     safe static artis_native_debt_slices: u64;
     safe static artis_native_migration_ns: u64;
+    safe static artis_native_pause_ns_max: u64;
+    safe static artis_native_pause_rt1_ns_max: u64;
     safe static artis_native_hand_back_ns: u64;
     safe static artis_native_rt_wait_ns_max: u64;
     safe static artis_native_rt_queue_max: u64;
@@ -51,7 +60,16 @@ unsafe extern "C" {
     safe fn artis_native_calls_note(calls: &mut Calls, ran_ns: u64, entries: u32);
     safe fn artis_native_next_entry_ns(calls: &Calls) -> u64;
     safe fn artis_native_look(class: u32, slice_over: bool, rt: &Side) -> bool;
-    safe fn artis_native_promote(class: u32, calls: &Calls, rt: &Side, nrt: &Side) -> u32;
+    safe fn artis_native_promote(
+        class: u32,
+        calls: &Calls,
+        trial: &Trial,
+        now_ns: u64,
+        rt: &Side,
+        nrt: &Side,
+    ) -> u32;
+    safe fn artis_native_trial_ended(trial: &mut Trial, class: u32, now_ns: u64, stayed_ns: u64);
+    safe fn artis_native_may_try(trial: &Trial, now_ns: u64) -> bool;
     safe fn artis_native_stays_rt(class: u32, rt: &Side, nrt: &Side) -> bool;
     safe fn artis_native_turn_reset(turn: &mut Turn, now_ns: u64);
     safe fn artis_native_others_turn(turn: &mut Turn, now_ns: u64) -> bool;
@@ -70,6 +88,11 @@ const PROMOTE: u32 = 2;
 const CAPACITY: u32 = 1024;
 const NICE_0: u32 = 100;
 const MS: u64 = 1_000_000;
+
+/// The verdict on a task that was never sent to an RT CPU in vain.
+fn promote(class: u32, calls: &Calls, rt: &Side, nrt: &Side) -> u32 {
+    artis_native_promote(class, calls, &Trial::default(), MS, rt, nrt)
+}
 
 /// A task that has computed for a second and never called the kernel.
 const COMPUTES: Calls = Calls {
@@ -161,12 +184,50 @@ fn a_few_calls_are_enough_to_notice_a_change() {
 }
 
 #[test]
+fn a_stay_that_did_not_pay_is_not_tried_again_at_once() {
+    let (rt, nrt) = (side(1, 0), side(1, 5));
+    let mut trial = Trial::default();
+    let mut now_ns = 1000 * MS;
+    let mut pauses = Vec::new();
+    for _ in 0..12 {
+        assert!(artis_native_may_try(&trial, now_ns));
+        artis_native_trial_ended(&mut trial, LINUX, now_ns, 10_000);
+        let before = trial.until_ns - 1;
+        let verdict = artis_native_promote(LINUX, &COMPUTES, &trial, before, &rt, &nrt);
+        assert_eq!(verdict, REFUSE);
+        pauses.push(trial.until_ns - now_ns);
+        now_ns = trial.until_ns;
+    }
+    assert!(pauses.windows(2).all(|two| two[0] <= two[1]));
+    assert_eq!(pauses.last(), Some(&artis_native_pause_ns_max));
+    // moves in vain stay cheap, and a change of habit is noticed within half a second or so
+    assert!(2 * artis_native_migration_ns * 1000 < artis_native_pause_ns_max);
+    assert!(artis_native_pause_ns_max <= 1000 * MS);
+    artis_native_trial_ended(&mut trial, LINUX, now_ns, 2 * artis_native_migration_ns);
+    assert!(
+        artis_native_may_try(&trial, now_ns),
+        "one stay that paid clears it"
+    );
+    assert_eq!(trial.pause_ns, 0);
+}
+
+#[test]
+fn rt1_is_tried_again_sooner() {
+    let mut trial = Trial::default();
+    for _ in 0..12 {
+        artis_native_trial_ended(&mut trial, RT1, 0, 0);
+    }
+    assert_eq!(trial.until_ns, artis_native_pause_rt1_ns_max);
+    assert!(artis_native_pause_rt1_ns_max < artis_native_pause_ns_max);
+}
+
+#[test]
 fn a_task_that_is_about_to_call_is_not_moved() {
     let calling = after_calls(&[10_000; 20]);
     let (rt, nrt) = (side(1, 0), side(1, 5));
-    assert_eq!(artis_native_promote(LINUX, &calling, &rt, &nrt), REFUSE);
-    assert_eq!(artis_native_promote(RT1, &calling, &rt, &nrt), REFUSE);
-    assert_eq!(artis_native_promote(LINUX, &COMPUTES, &rt, &nrt), PROMOTE);
+    assert_eq!(promote(LINUX, &calling, &rt, &nrt), REFUSE);
+    assert_eq!(promote(RT1, &calling, &rt, &nrt), REFUSE);
+    assert_eq!(promote(LINUX, &COMPUTES, &rt, &nrt), PROMOTE);
 }
 
 #[test]
@@ -175,18 +236,12 @@ fn an_rt_cpu_without_a_task_gets_one_even_if_rt0_leaves_little() {
         rt_util: CAPACITY * 9 / 10,
         ..side(1, 0)
     };
-    assert_eq!(
-        artis_native_promote(LINUX, &COMPUTES, &rt, &side(1, 3)),
-        PROMOTE
-    );
+    assert_eq!(promote(LINUX, &COMPUTES, &rt, &side(1, 3)), PROMOTE);
 }
 
 #[test]
 fn nobody_moves_when_nobody_waits() {
-    assert_eq!(
-        artis_native_promote(LINUX, &COMPUTES, &side(1, 0), &side(2, 2)),
-        STAY
-    );
+    assert_eq!(promote(LINUX, &COMPUTES, &side(1, 0), &side(2, 2)), STAY);
 }
 
 #[test]
@@ -198,41 +253,26 @@ fn the_share_of_rt0_weighs_the_run_queue() {
     };
     // two tasks on the RT CPU against three: fair when it is free, not when half is taken
     let nrt = side(1, 3);
-    assert_eq!(artis_native_promote(LINUX, &COMPUTES, &free, &nrt), PROMOTE);
-    assert_eq!(
-        artis_native_promote(LINUX, &COMPUTES, &half_taken, &nrt),
-        STAY
-    );
-    assert_eq!(
-        artis_native_promote(LINUX, &COMPUTES, &half_taken, &side(1, 4)),
-        PROMOTE
-    );
+    assert_eq!(promote(LINUX, &COMPUTES, &free, &nrt), PROMOTE);
+    assert_eq!(promote(LINUX, &COMPUTES, &half_taken, &nrt), STAY);
+    assert_eq!(promote(LINUX, &COMPUTES, &half_taken, &side(1, 4)), PROMOTE);
 }
 
 #[test]
 fn the_rt_queue_does_not_grow_without_bound() {
     let full = side(1, 1 + artis_native_rt_queue_max as u32);
-    assert_eq!(
-        artis_native_promote(LINUX, &COMPUTES, &full, &side(1, 1000)),
-        STAY
-    );
+    assert_eq!(promote(LINUX, &COMPUTES, &full, &side(1, 1000)), STAY);
 }
 
 #[test]
 fn rt1_moves_whatever_the_balance_until_each_rt_cpu_has_one() {
     let (busy, idle_nrt) = (side(1, 5), side(1, 1));
-    assert_eq!(
-        artis_native_promote(RT1, &COMPUTES, &busy, &idle_nrt),
-        PROMOTE
-    );
+    assert_eq!(promote(RT1, &COMPUTES, &busy, &idle_nrt), PROMOTE);
     let taken = Side {
         rt1_tasks: 1,
         ..busy
     };
-    assert_eq!(
-        artis_native_promote(RT1, &COMPUTES, &taken, &idle_nrt),
-        STAY
-    );
+    assert_eq!(promote(RT1, &COMPUTES, &taken, &idle_nrt), STAY);
 }
 
 #[test]
@@ -248,14 +288,8 @@ fn rt_to_nrt_moves_linux_tasks_first() {
 
 #[test]
 fn kernel_threads_and_offline_rt_cpus_are_never_considered() {
-    assert_eq!(
-        artis_native_promote(KTHREAD, &COMPUTES, &side(1, 0), &side(1, 9)),
-        STAY
-    );
-    assert_eq!(
-        artis_native_promote(LINUX, &COMPUTES, &side(0, 0), &side(1, 9)),
-        STAY
-    );
+    assert_eq!(promote(KTHREAD, &COMPUTES, &side(1, 0), &side(1, 9)), STAY);
+    assert_eq!(promote(LINUX, &COMPUTES, &side(0, 0), &side(1, 9)), STAY);
 }
 
 #[test]
@@ -375,7 +409,7 @@ proptest! {
     #[test]
     fn a_promotion_never_unbalances(rt_tasks in 1u32..10, nrt_tasks in 1u32..50, util in 0u32..=1024) {
         let rt = Side { rt_util: util, ..side(1, rt_tasks) };
-        if artis_native_promote(LINUX, &COMPUTES, &rt, &side(1, nrt_tasks)) == PROMOTE {
+        if promote(LINUX, &COMPUTES, &rt, &side(1, nrt_tasks)) == PROMOTE {
             prop_assert!(rt_tasks < nrt_tasks, "{rt_tasks} {nrt_tasks}");
         }
     }

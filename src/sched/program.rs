@@ -5,9 +5,11 @@ use super::bpf::types::artis_cpu;
 use super::bpf::{ArtisSkel, ArtisSkelBuilder, COUNTERS};
 use super::detector::Detector;
 use super::ending::Ending;
+use super::watch::{self, Ids, Watch};
+use crate::machine::Root;
 use crate::machine::cpulist::CpuList;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{Link, OpenObject, ProgramType};
+use libbpf_rs::{Link, OpenObject, ProgramInput, ProgramType};
 use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
 
@@ -45,8 +47,12 @@ pub struct Readings {
     pub ran: BTreeMap<u32, Ran>,
     /// Longest wait of a runnable Linux task, in ns.
     pub linux_wait_ns_max: u64,
+    /// Longest time from a kernel entry on an RT CPU to leaving it, in ns.
+    pub leave_ns_max: u64,
     /// RT CPUs that are offline.
     pub rt_offline: CpuList,
+    /// RT CPUs that came back and whose system calls nobody sees yet.
+    pub rt_unwatched: CpuList,
 }
 
 /// Memory the loaded object lives in; see [`Program::load`].
@@ -58,6 +64,8 @@ pub struct Storage(Option<Box<MaybeUninit<OpenObject>>>);
 pub enum Error {
     #[error("the kernel refused the scheduler")]
     Refused(#[from] libbpf_rs::Error),
+    #[error(transparent)]
+    Watch(#[from] watch::Error),
     #[error("{}", .0.in_words())]
     Ended(Ending),
 }
@@ -67,6 +75,8 @@ pub struct Program<'storage> {
     // Fields drop in this order: the scheduler goes before the hooks that feed it.
     scheduler: Option<Link>,
     _hooks: Vec<Link>,
+    /// None with a detector that needs none.
+    watch: Option<Watch>,
     skel: ArtisSkel<'storage>,
     rt: CpuList,
 }
@@ -86,6 +96,12 @@ impl<'storage> Program<'storage> {
             .rodata_data
             .as_deref_mut()
             .ok_or_else(|| missing_section(".rodata"))?;
+        let ids = match config.detector {
+            Detector::Syscall => Some(Ids::read(&Root::default())?),
+            Detector::Entry => None,
+        };
+        settings.sys_enter_id = ids.map_or(0, |ids| ids.enter);
+        settings.sys_exit_id = ids.map_or(0, |ids| ids.exit);
         settings.nr_cpus = config.nr_cpus;
         settings.nr_rt = config.rt.len() as u32;
         for (slot, cpu) in settings.rt_list.iter_mut().zip(config.rt.iter()) {
@@ -103,9 +119,9 @@ impl<'storage> Program<'storage> {
         }
         open.struct_ops.artis_ops_mut().hotplug_seq = config.hotplug_seq;
 
-        let unused = match config.detector {
-            Detector::Syscall => ["user_exit_entry", "user_enter_body"],
-            Detector::Entry => ["syscall_entry", "syscall_body"],
+        let unused: &[&str] = match config.detector {
+            Detector::Syscall => &["user_exit_entry", "user_enter_body"],
+            Detector::Entry => &["syscall_entry"],
         };
         for mut program in open.open_object_mut().progs_mut() {
             let name = program.name().to_string_lossy().into_owned();
@@ -119,14 +135,18 @@ impl<'storage> Program<'storage> {
         // made to attach the hooks, would be the first leaks.
         let mut hooks = Vec::new();
         for program in skel.object_mut().progs_mut() {
-            if program.prog_type() != ProgramType::StructOps && program.autoload() {
+            let is_hook =
+                ![ProgramType::StructOps, ProgramType::Syscall].contains(&program.prog_type());
+            if is_hook && program.autoload() {
                 hooks.push(program.attach()?);
             }
         }
+        let watch = ids.map(|ids| Watch::open(ids, &config.rt)).transpose()?;
         let scheduler = skel.maps.artis_ops.attach_struct_ops()?;
         let mut program = Self {
             scheduler: Some(scheduler),
             _hooks: hooks,
+            watch,
             skel,
             rt: config.rt.clone(),
         };
@@ -144,6 +164,24 @@ impl<'storage> Program<'storage> {
             // SAFETY: a plain write to a mapped page that the BPF program reads.
             unsafe { std::ptr::write_volatile(&mut state.on, on) };
         }
+    }
+
+    /// Watches the system calls of an RT CPU that came back, which is one again then.
+    ///
+    /// # Errors
+    /// When the kernel refuses; the CPU may have gone again, and nothing runs there that has to
+    /// be watched.
+    pub fn watch_again(&mut self, cpu: u32) -> Result<(), Error> {
+        if let Some(watch) = &mut self.watch {
+            watch.renew(cpu)?;
+        }
+        let mut argument = cpu.to_ne_bytes();
+        let input = ProgramInput {
+            context_in: Some(&mut argument),
+            ..Default::default()
+        };
+        self.skel.progs.cpu_watched.test_run(input)?;
+        Ok(())
     }
 
     /// Takes the scheduler off and waits until the kernel's own has every task.
@@ -184,6 +222,10 @@ impl<'storage> Program<'storage> {
             readings.linux_wait_ns_max = readings.linux_wait_ns_max.max(record.linux_wait_ns_max);
             let cpu = cpu as u32;
             if self.rt.contains(cpu) {
+                readings.leave_ns_max = readings.leave_ns_max.max(record.leave_ns_max);
+                if record.unwatched != 0 {
+                    readings.rt_unwatched.insert(cpu);
+                }
                 let [linux_ns, rt1_ns, kthread_ns] = record.ran_ns;
                 let ran = Ran {
                     linux_ns,

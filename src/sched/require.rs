@@ -38,6 +38,7 @@ const HOOKS: &[&str] = &[
     "bpf_get_numa_node_id",
     "get_signal",
     "handle_mm_fault",
+    "perf_tp_event",
     "ptrace_notify",
     "sched_cpu_deactivate",
     "sched_tick",

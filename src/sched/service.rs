@@ -323,9 +323,13 @@ fn serve(
             }
             None => {}
         }
-        let now = program.readings().rt_offline;
-        if now != offline {
-            offline = now;
+        let readings = program.readings();
+        for cpu in readings.rt_unwatched.iter() {
+            // It may have gone again; then it is not unwatched any more at the next look.
+            let _ = program.watch_again(cpu);
+        }
+        if readings.rt_offline != offline {
+            offline = readings.rt_offline;
             report(Event::Offline {
                 offline: offline.clone(),
                 rt: state.rt_cpus.clone(),

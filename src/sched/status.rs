@@ -37,6 +37,8 @@ pub struct Details {
     pub counters: BTreeMap<String, u64>,
     /// Longest wait of a runnable Linux task, in ns.
     pub linux_wait_ns_max: u64,
+    /// Longest time from a kernel entry on an RT CPU to leaving that CPU, in ns.
+    pub leave_ns_max: u64,
     pub rt_cpu_times: Vec<CpuTimes>,
 }
 
@@ -104,6 +106,7 @@ impl Status {
                     .map(|(name, value)| (name.to_owned(), value))
                     .collect(),
                 linux_wait_ns_max: readings.linux_wait_ns_max,
+                leave_ns_max: readings.leave_ns_max,
                 rt_cpu_times,
             }),
         }

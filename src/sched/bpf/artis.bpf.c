@@ -81,7 +81,7 @@ static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu)
 	if (!artis_look(class, !p->scx.slice, &rt))
 		return;
 	measure_nrt_side(&nrt, cpu);
-	switch (artis_promote(class, &t->calls, &rt, &nrt)) {
+	switch (artis_promote(class, &t->calls, &t->trial, scx_bpf_now(), &rt, &nrt)) {
 	case ARTIS_STAY:
 		break;
 	case ARTIS_REFUSE_ESTIMATE:
@@ -170,6 +170,9 @@ void BPF_PROG(artis_stopping, struct task_struct *p, bool runnable)
 	now = scx_bpf_now();
 	ran_ns = now - t->run_at_ns;
 	t->vtime += artis_vtime_charge(ran_ns, p->scx.weight);
+	/* going to sleep takes a system call */
+	if (!runnable)
+		record->calls++;
 	note_calls(record, t, now);
 	t->run_at_ns = now;
 	if (runnable)
@@ -179,8 +182,12 @@ void BPF_PROG(artis_stopping, struct task_struct *p, bool runnable)
 		return;
 
 	record->ran_ns[class % ARTIS_CLASSES] += ran_ns;
+	t->stayed_ns += ran_ns;
 	if (record->marked_pid == (u32)p->pid) {
 		record->marked_pid = 0;
+		artis_trial_ended(&t->trial, class, now, t->stayed_ns);
+		if (on && (s64)(now - record->marked_ns) > (s64)record->leave_ns_max)
+			record->leave_ns_max = now - record->marked_ns;
 		if (runnable)
 			t->cause = record->marked_cause;
 	}

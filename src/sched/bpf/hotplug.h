@@ -29,6 +29,7 @@ static void went_offline(s32 cpu)
 	unsigned long long no_arguments = 0;
 	struct artis_cpu *record = cpu_record(cpu);
 
+	record->unwatched = false;
 	if (record->offline)
 		return;
 	record->offline = true;
@@ -61,10 +62,34 @@ int BPF_PROG(cpu_deactivate_failed, unsigned int cpu, int error)
 	return 0;
 }
 
+/*
+ * An RT CPU lost its perf events when it went. It is an RT CPU again when artis
+ * has opened new ones (cpu_watched).
+ */
 SEC("struct_ops/artis_cpu_online")
 void BPF_PROG(artis_cpu_online, s32 cpu)
 {
-	came_online(cpu);
+	if (is_rt(cpu) && sys_enter_id)
+		cpu_record(cpu)->unwatched = true;
+	else
+		came_online(cpu);
+}
+
+struct artis_watched {
+	s32 cpu;
+};
+
+/* Called by artis, for an unwatched CPU. */
+SEC("syscall")
+int cpu_watched(struct artis_watched *args)
+{
+	struct artis_cpu *record = cpu_record(args->cpu);
+
+	if (!record->unwatched)
+		return 0;
+	record->unwatched = false;
+	came_online(args->cpu);
+	return 0;
 }
 
 SEC("struct_ops/artis_cpu_offline")

@@ -23,12 +23,12 @@
 	COUNTER(evictions_tracer, "tasks sent to an NRT CPU because of a stop for a tracer")       \
 	COUNTER(evictions_affinity, "tasks sent to an NRT CPU because their affinity changed")     \
 	COUNTER(evictions_unknown, "tasks sent to an NRT CPU because they might be in the kernel") \
-	COUNTER(leaks_syscall, "system calls whose body still ran on an RT CPU")                   \
+	COUNTER(leaks_syscall, "system calls that ended on an RT CPU: their body ran there")                   \
 	COUNTER(leaks_fault, "page faults that were handled on an RT CPU all the same")            \
 	COUNTER(leaks_signal, "signals that were delivered on an RT CPU all the same")             \
 	COUNTER(leaks_sleep, "tasks that went to sleep on an RT CPU, which takes a kernel to do")  \
 	COUNTER(promotions, "tasks queued for an RT CPU")                                          \
-	COUNTER(promotions_refused, "promotions refused: the next kernel entry was too near")      \
+	COUNTER(promotions_refused, "promotions refused: the task would soon have been back")      \
 	COUNTER(displacements, "times RT0 took an RT CPU from a task")                             \
 	COUNTER(hand_backs, "times a long RT0 burst made the displaced task go elsewhere")         \
 	COUNTER(drained, "tasks taken from the RT queue by an NRT CPU")                            \
@@ -60,7 +60,9 @@ struct artis_cpu {
 	u64 count[ARTIS_COUNTER_MAX];
 	u64 ran_ns[3];		/* by enum artis_class: time on this CPU */
 	u64 linux_wait_ns_max;	/* longest wait of a Linux task that then ran here */
+	u64 leave_ns_max;	/* longest time from a kernel entry to leaving this RT CPU */
 	u64 displaced_ns;	/* since when RT0 keeps a task from this CPU; 0: it does not */
+	u64 marked_ns;		/* since when a task must leave */
 	struct artis_turn turn;
 	u32 current_class;	/* of the running task: enum artis_class, or ARTIS_CLASSES */
 	u32 hosted_class;	/* the same, and kept while RT0 displaces the task */
@@ -71,6 +73,7 @@ struct artis_cpu {
 	u8 rt;			/* configuration: is it an RT CPU? */
 	u8 rt_immed;		/* configuration: no tick here, never let a task wait behind RT0 */
 	u8 offline;		/* by the hotplug path */
+	u8 unwatched;		/* an RT CPU that came back: nobody sees its system calls yet */
 } __attribute__((aligned(64)));
 
 /* How the scheduler ended: the kernel's account of it. */

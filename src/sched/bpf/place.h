@@ -288,6 +288,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	if (at_user && promote) {
 		count(ARTIS_promotions);
+		t->stayed_ns = 0;
 		enqueue_rt(p, t, class, now, enq_flags);
 		return;
 	}

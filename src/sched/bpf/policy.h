@@ -63,6 +63,16 @@
 #define ARTIS_INTERVAL_SHIFT 2
 
 /*
+ * After a stay on an RT CPU that did not pay, the task is not tried again for a
+ * while, and for twice as long after each further one. The longest pause is how
+ * late a task that has stopped calling is noticed; RT1+ has a right to be noticed
+ * sooner. At the longest, moves in vain cost a task 1/2500 of its time.
+ */
+#define ARTIS_PAUSE_NS_MIN (8 * ARTIS_NSEC_PER_MSEC)
+#define ARTIS_PAUSE_NS_MAX (512 * ARTIS_NSEC_PER_MSEC)
+#define ARTIS_PAUSE_RT1_NS_MAX (64 * ARTIS_NSEC_PER_MSEC)
+
+/*
  * RT0 has had the CPU this long: the task it displaced is handed back, so that
  * an NRT CPU may run it. Shorter bursts are cheaper to wait out than to move
  * the task twice, and the hand-back stays off RT0's wakeup path.
@@ -111,14 +121,27 @@ enum artis_class {
 /* Why a task stays on the NRT side or leaves it. */
 enum artis_verdict {
 	ARTIS_STAY,		/* the balance does not ask for a move */
-	ARTIS_REFUSE_ESTIMATE,	/* it would, but the task is about to call the kernel */
+	ARTIS_REFUSE_ESTIMATE,	/* it would, but the task would soon be back */
 	ARTIS_PROMOTE,
 };
 
-/* A task's recent dealings with the kernel, in time it spent on a CPU. */
+/*
+ * A task's recent dealings with the kernel, in time it spent on a CPU: faults,
+ * going to sleep, and system calls that began on an RT CPU.
+ */
 struct artis_calls {
 	u64 interval_ns;	/* running mean between two entries; 0: none seen yet */
 	u64 since_ns;		/* since the last entry */
+};
+
+/*
+ * What came of sending a task to RT CPUs. Nobody sees a task's system calls on
+ * NRT CPUs, because there every call of the machine would pay for it; how long it
+ * could stay on an RT CPU is seen exactly.
+ */
+struct artis_trial {
+	u64 until_ns;		/* not tried again before */
+	u64 pause_ns;		/* how long it was not, the last time; 0: the last stay paid */
 };
 
 /* Whose turn it is on a CPU, between RT1+ tasks and everybody else. */
@@ -240,6 +263,28 @@ static inline bool artis_pays_to_move(const struct artis_calls *calls)
 	return artis_next_entry_ns(calls) >= 2 * ARTIS_MIGRATION_NS;
 }
 
+/* A stay on an RT CPU ended because the task entered the kernel after @stayed_ns. */
+static inline void artis_trial_ended(struct artis_trial *trial, enum artis_class class, u64 now_ns,
+				     u64 stayed_ns)
+{
+	u64 longest = class == ARTIS_CLASS_RT1 ? ARTIS_PAUSE_RT1_NS_MAX : ARTIS_PAUSE_NS_MAX;
+
+	if (stayed_ns >= 2 * ARTIS_MIGRATION_NS) {
+		trial->pause_ns = 0;
+		trial->until_ns = now_ns;
+		return;
+	}
+	trial->pause_ns = trial->pause_ns ? 2 * trial->pause_ns : ARTIS_PAUSE_NS_MIN;
+	if (trial->pause_ns > longest)
+		trial->pause_ns = longest;
+	trial->until_ns = now_ns + trial->pause_ns;
+}
+
+static inline bool artis_may_try(const struct artis_trial *trial, u64 now_ns)
+{
+	return !trial->pause_ns || (s64)(now_ns - trial->until_ns) >= 0;
+}
+
 /*
  * Run-queue length weighted by the RT load (paper, section 2.3), for one CPU of
  * the side, in 1/ARTIS_CAPACITY tasks: with half of each CPU taken by RT tasks
@@ -287,6 +332,7 @@ static inline bool artis_look(enum artis_class class, bool slice_over, const str
  */
 static inline enum artis_verdict artis_promote(enum artis_class class,
 					       const struct artis_calls *calls,
+					       const struct artis_trial *trial, u64 now_ns,
 					       const struct artis_side *rt,
 					       const struct artis_side *nrt)
 {
@@ -309,7 +355,9 @@ static inline enum artis_verdict artis_promote(enum artis_class class,
 		     artis_weighted_load(rt, 1) > artis_weighted_load(nrt, 0)))
 			return ARTIS_STAY;
 	}
-	return artis_pays_to_move(calls) ? ARTIS_PROMOTE : ARTIS_REFUSE_ESTIMATE;
+	if (!artis_may_try(trial, now_ns) || !artis_pays_to_move(calls))
+		return ARTIS_REFUSE_ESTIMATE;
+	return ARTIS_PROMOTE;
 }
 
 /*

@@ -16,6 +16,8 @@ const u64 artis_native_slice_rt_ns = ARTIS_SLICE_RT_NS;
 const u64 artis_native_level_ns = ARTIS_RT1_LEVEL_NS;
 const u64 artis_native_debt_slices = ARTIS_DEBT_SLICES;
 const u64 artis_native_migration_ns = ARTIS_MIGRATION_NS;
+const u64 artis_native_pause_ns_max = ARTIS_PAUSE_NS_MAX;
+const u64 artis_native_pause_rt1_ns_max = ARTIS_PAUSE_RT1_NS_MAX;
 const u64 artis_native_hand_back_ns = ARTIS_HAND_BACK_NS;
 const u64 artis_native_rt_wait_ns_max = ARTIS_RT_WAIT_MAX_NS;
 const u64 artis_native_rt_queue_max = ARTIS_RT_QUEUE_MAX;
@@ -62,10 +64,21 @@ bool artis_native_look(u32 class, bool slice_over, const struct artis_side *rt)
 	return artis_look(class, slice_over, rt);
 }
 
-u32 artis_native_promote(u32 class, const struct artis_calls *calls, const struct artis_side *rt,
+u32 artis_native_promote(u32 class, const struct artis_calls *calls,
+			 const struct artis_trial *trial, u64 now_ns, const struct artis_side *rt,
 			 const struct artis_side *nrt)
 {
-	return artis_promote(class, calls, rt, nrt);
+	return artis_promote(class, calls, trial, now_ns, rt, nrt);
+}
+
+void artis_native_trial_ended(struct artis_trial *trial, u32 class, u64 now_ns, u64 stayed_ns)
+{
+	artis_trial_ended(trial, class, now_ns, stayed_ns);
+}
+
+bool artis_native_may_try(const struct artis_trial *trial, u64 now_ns)
+{
+	return artis_may_try(trial, now_ns);
 }
 
 bool artis_native_stays_rt(u32 class, const struct artis_side *rt, const struct artis_side *nrt)

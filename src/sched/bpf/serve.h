@@ -94,6 +94,11 @@ static void dispatch_rt(s32 cpu, struct artis_cpu *record, struct task_struct *p
 
 	if (scx_bpf_dsq_move_to_local(DSQ_KTHREAD + cpu, 0))
 		return;
+	if (record->offline) {
+		/* back, but unwatched: only who may run nowhere else */
+		scx_bpf_dsq_move_to_local(DSQ_PINNED + cpu, 0);
+		return;
+	}
 	others = scx_bpf_dsq_nr_queued(DSQ_RT_LINUX) || scx_bpf_dsq_nr_queued(DSQ_PINNED + cpu);
 	if (take_rt1(record, prev, DSQ_RT_RT1, ARTIS_SLICE_RT_NS, enq_flags, others, now))
 		return;

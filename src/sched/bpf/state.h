@@ -10,6 +10,8 @@
 const volatile u32 nr_cpus = 1;		/* possible CPUs, the last one's number plus one */
 const volatile u32 nr_rt;		/* entries of rt_list */
 const volatile u32 rt_list[ARTIS_CPUS_MAX];
+const volatile u32 sys_enter_id;	/* of the tracepoints, as perf knows them */
+const volatile u32 sys_exit_id;
 
 /* Set by the loader once every task is ours, cleared before it detaches. */
 volatile bool on;
@@ -52,7 +54,9 @@ struct task_ctx {
 	u64 run_at_ns;		/* up to when vtime is charged */
 	u64 call_at_ns;		/* up to when calls is told */
 	u64 runnable_at_ns;	/* since when it waits for a CPU; 0: it does not */
+	u64 stayed_ns;		/* on RT CPUs since it was promoted */
 	struct artis_calls calls;
+	struct artis_trial trial;
 	u8 bound;
 	u8 side;		/* where its vtime counts */
 	u8 at_user;		/* the tick found it in user mode and ended its slice */

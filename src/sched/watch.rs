@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The perf events that lead the kernel to the hook of system calls, on RT CPUs only.
+//!
+//! A counting event on a tracepoint makes the kernel call `perf_tp_event`, which the BPF program
+//! hooks, on the event's CPU; the other CPUs find an empty list and go on. Nothing is ever read
+//! from the events.
+
+use crate::machine::{CpuList, Root, Unreadable};
+use libbpf_rs::libbpf_sys::{PERF_TYPE_TRACEPOINT, perf_event_attr};
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+
+/// Of include/uapi/linux/perf_event.h.
+const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
+
+/// Below the folder where tracefs is mounted.
+const TRACEPOINTS: &str = "/sys/kernel/tracing/events/raw_syscalls";
+
+/// Why system calls cannot be watched.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+    #[error("the tracepoint {TRACEPOINTS}/{0} has no number; mount tracefs there")]
+    Unnumbered(&'static str),
+    #[error("cannot open a perf event for system calls on CPU {cpu}: {source}")]
+    Refused { cpu: u32, source: io::Error },
+}
+
+/// The numbers of the two tracepoints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ids {
+    pub enter: u32,
+    pub exit: u32,
+}
+
+impl Ids {
+    /// What tracefs says.
+    ///
+    /// # Errors
+    /// When it is not mounted, or the kernel has no system call tracepoints.
+    pub fn read(root: &Root) -> Result<Self, Error> {
+        let id = |name: &'static str| {
+            root.number::<u32>(format!("{TRACEPOINTS}/{name}/id"))?
+                .filter(|id| *id != 0)
+                .ok_or(Error::Unnumbered(name))
+        };
+        Ok(Self {
+            enter: id("sys_enter")?,
+            exit: id("sys_exit")?,
+        })
+    }
+}
+
+/// The open events. Closing them ends the watch.
+#[derive(Debug)]
+pub struct Watch {
+    ids: Ids,
+    events: BTreeMap<u32, [OwnedFd; 2]>,
+}
+
+impl Watch {
+    /// Opens the events of `cpus`, which are online.
+    ///
+    /// # Errors
+    /// When the kernel refuses one.
+    pub fn open(ids: Ids, cpus: &CpuList) -> Result<Self, Error> {
+        let mut watch = Self {
+            ids,
+            events: BTreeMap::new(),
+        };
+        for cpu in cpus.iter() {
+            watch.renew(cpu)?;
+        }
+        Ok(watch)
+    }
+
+    /// Opens the events of `cpu` anew: those of a CPU that went offline are dead.
+    ///
+    /// # Errors
+    /// When the kernel refuses one; the CPU may have gone again.
+    pub fn renew(&mut self, cpu: u32) -> Result<(), Error> {
+        self.events.remove(&cpu);
+        let events = [open(self.ids.enter, cpu)?, open(self.ids.exit, cpu)?];
+        self.events.insert(cpu, events);
+        Ok(())
+    }
+}
+
+fn open(id: u32, cpu: u32) -> Result<OwnedFd, Error> {
+    let refused = |source| Error::Refused { cpu, source };
+    let mut attributes = perf_event_attr {
+        type_: PERF_TYPE_TRACEPOINT,
+        config: id.into(),
+        ..Default::default()
+    };
+    attributes.size = u32::try_from(size_of::<perf_event_attr>())
+        .map_err(|_| refused(io::ErrorKind::InvalidInput.into()))?;
+    let (every_process, no_group) = (-1, -1);
+    // SAFETY: the kernel reads as many bytes of `attributes` as its size says.
+    let fd = unsafe {
+        libc::syscall(
+            libc::SYS_perf_event_open,
+            &raw const attributes,
+            every_process,
+            cpu as libc::c_int,
+            no_group,
+            PERF_FLAG_FD_CLOEXEC,
+        )
+    };
+    match i32::try_from(fd) {
+        // SAFETY: the kernel has just made it, and nobody else knows of it.
+        Ok(fd) if fd >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
+        _ => Err(refused(io::Error::last_os_error())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn numbers_are_read_or_their_lack_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root(folder.path().to_owned());
+        assert!(matches!(
+            Ids::read(&root),
+            Err(Error::Unnumbered("sys_enter"))
+        ));
+        for (name, id) in [("sys_enter", "348\n"), ("sys_exit", "347\n")] {
+            let event = folder.path().join(&TRACEPOINTS[1..]).join(name);
+            fs::create_dir_all(&event).unwrap();
+            fs::write(event.join("id"), id).unwrap();
+        }
+        let ids = Ids::read(&root).unwrap();
+        assert_eq!((ids.enter, ids.exit), (348, 347));
+    }
+}
