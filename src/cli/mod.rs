@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The command line: one file a subcommand, its flags and what it prints.
 
+mod check;
 mod duration;
 pub mod exit;
 mod lab;
@@ -9,6 +10,7 @@ mod lab_experiment;
 mod load;
 mod measure;
 mod output;
+mod paragraph;
 mod progress;
 mod result;
 mod run;
@@ -34,6 +36,8 @@ enum Command {
     Sched(sched::Args),
     /// Start a command, or change a running task, as RT0, RT1+ or Linux task
     Run(run::Args),
+    /// What is this machine, and what on it stands in the way of real time?
+    Check(check::Args),
     /// Measure latency, execution time and throughput
     Measure(measure::Args),
     /// Run named loads beside a command
@@ -51,6 +55,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Sched(args) => sched::run(args),
         Command::Run(args) => run::run(args),
+        Command::Check(args) => check::run(args),
         Command::Measure(args) => measure::run(args),
         Command::Load(args) => load::run(args),
         Command::Result(args) => result::run(args),
