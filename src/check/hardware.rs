@@ -28,9 +28,10 @@ fn virtual_machine(facts: &Facts) -> Option<Finding> {
         severity: Severity::Breaks,
         seen: format!("this is a virtual machine (hypervisor: {name})"),
         evidence: facts.virtualisation.from.clone(),
-        why: "the host takes its CPUs away whenever it wants, and timers and interrupts go through \
+        why:
+            "the host takes its CPUs away whenever it wants, and timers and interrupts go through \
               the hypervisor: no deadline here is safer than the host makes it"
-            .to_owned(),
+                .to_owned(),
         source: "McKenney, Real Time vs. Real Fast, section 5, principle 4",
         mend: Some(
             "run real-time work on the real machine; else give each virtual CPU a host CPU of its \
@@ -139,7 +140,9 @@ fn smis(facts: &Facts) -> Option<Finding> {
 
 fn mitigations(facts: &Facts) -> Option<Finding> {
     let holes = facts.mitigations.get()?;
-    let on = holes.iter().filter(|(_, state)| state.starts_with("Mitigation"));
+    let on = holes
+        .iter()
+        .filter(|(_, state)| state.starts_with("Mitigation"));
     let names: Vec<&String> = on.map(|(name, _)| name).collect();
     if names.is_empty() {
         return None;

@@ -79,9 +79,10 @@ fn managed(facts: &Facts, subject: &Subject) -> Option<Finding> {
             named(&concerned)
         ),
         evidence: "/sys/kernel/debug/irq/irqs/* (IRQD_AFFINITY_MANAGED)".to_owned(),
-        why: "queues of fast disks and network cards belong to CPUs, and refuse to be moved at run \
+        why:
+            "queues of fast disks and network cards belong to CPUs, and refuse to be moved at run \
               time; they come when a task on their CPU uses the device"
-            .to_owned(),
+                .to_owned(),
         source: "Documentation/admin-guide/kernel-parameters.txt (isolcpus=managed_irq)",
         mend: Some(format!(
             "boot with isolcpus=managed_irq,{}, or give the device fewer queues, and do no I/O from \
@@ -97,7 +98,10 @@ fn default_affinity(facts: &Facts, subject: &Subject) -> Option<Finding> {
     Some(Finding {
         id: "default_irq_affinity",
         severity: Severity::Worsens,
-        seen: format!("interrupts of drivers that start later may come to {}", cpus.in_words()),
+        seen: format!(
+            "interrupts of drivers that start later may come to {}",
+            cpus.in_words()
+        ),
         evidence: interrupts::DEFAULT_AFFINITY_FILE.to_owned(),
         why: "a device that is plugged in or reset gets this default, whatever was set before"
             .to_owned(),
@@ -116,7 +120,9 @@ fn balancer(facts: &Facts, subject: &Subject) -> Option<Finding> {
     let irqbalance = managers.iter().find(|one| one.name == "irqbalance")?;
     let banned = irqbalance.set_to.as_deref().unwrap_or("");
     // What was read is a list that was printed.
-    let covered = banned.parse().is_ok_and(|banned| subject.cpus.is_subset(&banned));
+    let covered = banned
+        .parse()
+        .is_ok_and(|banned| subject.cpus.is_subset(&banned));
     if covered {
         return None;
     }
@@ -127,11 +133,15 @@ fn balancer(facts: &Facts, subject: &Subject) -> Option<Finding> {
     Some(Finding {
         id: "irqbalance",
         severity: Severity::Worsens,
-        seen: format!("irqbalance runs (process {}) and spares {banned}", irqbalance.pid),
+        seen: format!(
+            "irqbalance runs (process {}) and spares {banned}",
+            irqbalance.pid
+        ),
         evidence: facts.managers.from.clone(),
-        why: "every ten seconds it moves interrupts to CPUs with less load: back to those they were \
+        why:
+            "every ten seconds it moves interrupts to CPUs with less load: back to those they were \
               steered away from"
-            .to_owned(),
+                .to_owned(),
         source: "irqbalance(1), IRQBALANCE_BANNED_CPULIST",
         mend: Some(if subject.is_apart() {
             format!(
@@ -140,7 +150,8 @@ fn balancer(facts: &Facts, subject: &Subject) -> Option<Finding> {
                 subject.cpus
             )
         } else {
-            "`sudo systemctl disable --now irqbalance` where interrupts are placed by hand".to_owned()
+            "`sudo systemctl disable --now irqbalance` where interrupts are placed by hand"
+                .to_owned()
         }),
         partition_mends: &["irqbalance-ban"],
     })

@@ -86,11 +86,15 @@ fn tickless(facts: &Facts, subject: &Subject) -> Option<Finding> {
     Some(Finding {
         id: "nohz_full",
         severity: Severity::Notice,
-        seen: format!("{} without a tick while a single task runs", cpus.in_words_are()),
+        seen: format!(
+            "{} without a tick while a single task runs",
+            cpus.in_words_are()
+        ),
         evidence: "/sys/devices/system/cpu/nohz_full".to_owned(),
-        why: "the loop that never sleeps gains; a task that sleeps and wakes up pays for the tick's \
+        why:
+            "the loop that never sleeps gains; a task that sleeps and wakes up pays for the tick's \
               stop and restart and for context tracking, at each wakeup and each system call"
-            .to_owned(),
+                .to_owned(),
         source: "Documentation/timers/no_hz.rst",
         mend: Some("for tasks that sleep: boot without nohz_full=".to_owned()),
         partition_mends: &[],
@@ -139,7 +143,8 @@ fn groups(facts: &Facts) -> Option<Finding> {
         severity: Severity::Notice,
         seen: seen.to_owned(),
         evidence: "/proc/self/cgroup, /sys/fs/cgroup/cgroup.controllers".to_owned(),
-        why: "cpuset partitions, which set CPUs apart at run time, exist in version 2 only".to_owned(),
+        why: "cpuset partitions, which set CPUs apart at run time, exist in version 2 only"
+            .to_owned(),
         source: "Documentation/admin-guide/cgroup-v2.rst (cpuset.cpus.partition)",
         mend: Some(mend.to_owned()),
         partition_mends: &[],

@@ -7,10 +7,14 @@ use crate::machine::facts::Facts;
 use crate::machine::kernel::{DEBUGFS, Kernel, Preemption};
 
 pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
-    let of_kernel = facts
-        .kernel
-        .get()
-        .map(|kernel| [model(kernel), not_preempt_rt(kernel), sched_ext(kernel), btf(kernel)]);
+    let of_kernel = facts.kernel.get().map(|kernel| {
+        [
+            model(kernel),
+            not_preempt_rt(kernel),
+            sched_ext(kernel),
+            btf(kernel),
+        ]
+    });
     let others = [debugging(facts), timers(facts)];
     let all = of_kernel.into_iter().flatten().chain(others);
     all.flatten().collect()
@@ -146,9 +150,7 @@ fn timers(facts: &Facts) -> Option<Finding> {
         evidence: facts.tick.from.clone(),
         why: format!("whoever sleeps wakes up late by up to {tick_ms}"),
         source: "Documentation/timers/highres.rst",
-        mend: Some(
-            "boot without highres=off, a kernel with CONFIG_HIGH_RES_TIMERS=y".to_owned(),
-        ),
+        mend: Some("boot without highres=off, a kernel with CONFIG_HIGH_RES_TIMERS=y".to_owned()),
         partition_mends: &[],
     })
 }

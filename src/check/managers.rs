@@ -75,7 +75,12 @@ fn running(facts: &Facts, manager: &Manager) -> Option<Finding> {
 
 /// A sched_ext scheduler that is not artis's own.
 fn scheduler(facts: &Facts, subject: &Subject) -> Option<Finding> {
-    let running = facts.kernel.get()?.sched_ext.as_ref().filter(|it| it.is_on())?;
+    let running = facts
+        .kernel
+        .get()?
+        .sched_ext
+        .as_ref()
+        .filter(|it| it.is_on())?;
     let SchedExt { ops, .. } = running;
     let name = ops.as_deref().unwrap_or("of unknown name");
     if subject.chosen_by == ChosenBy::Scheduler || name.starts_with("artis") {
@@ -86,9 +91,10 @@ fn scheduler(facts: &Facts, subject: &Subject) -> Option<Finding> {
         severity: Severity::Notice,
         seen: format!("another sched_ext scheduler is on: {name}"),
         evidence: "/sys/kernel/sched_ext/root/ops".to_owned(),
-        why: "the kernel takes one at a time, so `artis sched` cannot start; real-time policies are \
+        why:
+            "the kernel takes one at a time, so `artis sched` cannot start; real-time policies are \
               above it and not touched"
-            .to_owned(),
+                .to_owned(),
         source: "Documentation/scheduler/sched-ext.rst",
         mend: Some("stop it, such as `sudo systemctl stop scx`".to_owned()),
         partition_mends: &[],

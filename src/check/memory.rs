@@ -35,9 +35,10 @@ fn overcommitted(memory: &Memory) -> Option<Finding> {
             gib(memory.total_kib)
         ),
         evidence: format!("{} (Committed_AS, MemTotal)", memory::FILE),
-        why: "if they use it, pages are taken away and read back, or a task is killed; no real-time \
+        why:
+            "if they use it, pages are taken away and read back, or a task is killed; no real-time \
               response can be expected then"
-            .to_owned(),
+                .to_owned(),
         source: "McKenney, Real Time vs. Real Fast, section 5, principle 3",
         mend: Some("lock the memory of real-time tasks, and run less beside them".to_owned()),
         partition_mends: &[],
@@ -104,9 +105,10 @@ fn balancing(memory: &Memory) -> Option<Finding> {
         severity: Severity::Worsens,
         seen: "the kernel moves memory towards the node that uses it".to_owned(),
         evidence: memory::NUMA_FILE.to_owned(),
-        why: "it takes mappings away to see who touches them: page faults and copies in memory that \
+        why:
+            "it takes mappings away to see who touches them: page faults and copies in memory that \
               was thought to be locked"
-            .to_owned(),
+                .to_owned(),
         source: "Documentation/admin-guide/sysctl/kernel.rst (numa_balancing)",
         mend: Some("`sudo sysctl kernel.numa_balancing=0`".to_owned()),
         partition_mends: &[],
@@ -114,7 +116,9 @@ fn balancing(memory: &Memory) -> Option<Finding> {
 }
 
 fn compaction(memory: &Memory) -> Option<Finding> {
-    let eagerness = memory.compaction_proactiveness.filter(|number| *number > 0)?;
+    let eagerness = memory
+        .compaction_proactiveness
+        .filter(|number| *number > 0)?;
     Some(Finding {
         id: "compaction",
         severity: Severity::Notice,

@@ -59,7 +59,9 @@ fn governor(facts: &Facts, subject: &Subject) -> Option<Finding> {
         .filter_map(|(name, cpus)| Some((name, subject.among(cpus)?)))
         .collect();
     let (_, first) = slow.first()?;
-    let cpus = slow.iter().fold(first.clone(), |all, (_, cpus)| &all | cpus);
+    let cpus = slow
+        .iter()
+        .fold(first.clone(), |all, (_, cpus)| &all | cpus);
     let names: Vec<&String> = slow.iter().map(|(name, _)| *name).collect();
     Some(Finding {
         id: "governor",
@@ -104,11 +106,15 @@ fn siblings(facts: &Facts, subject: &Subject) -> Option<Finding> {
     Some(Finding {
         id: "smt_siblings",
         severity: Severity::Worsens,
-        seen: format!("CPUs that are threads of one core: {}", in_words(&concerned)),
+        seen: format!(
+            "CPUs that are threads of one core: {}",
+            in_words(&concerned)
+        ),
         evidence: topology::siblings_file(first),
-        why: "the threads of a core share its units and first caches: what one does makes the other \
+        why:
+            "the threads of a core share its units and first caches: what one does makes the other \
               slower, by half at worst, and no priority counts between them"
-            .to_owned(),
+                .to_owned(),
         source: "Documentation/admin-guide/cputopology.rst; Documentation/admin-guide/hw-vuln/\
                  core-scheduling.rst",
         mend: Some(
@@ -185,7 +191,7 @@ fn caches(facts: &Facts, subject: &Subject) -> Option<Finding> {
         id: "shared_cache",
         severity: Severity::Notice,
         seen: format!(
-            "{} share a {name} cache with other CPUs: {}",
+            "a {name} cache of {} serves other CPUs, too: {}",
             subject.cpus.in_words(),
             in_words(&groups)
         ),

@@ -93,7 +93,8 @@ fn hypervisor(facts: &Facts) -> String {
 }
 
 fn entries(facts: &Facts) -> String {
-    let model = |kernel: &Kernel| format!("the kernel's preemption model is {}; ", kernel.preemption);
+    let model =
+        |kernel: &Kernel| format!("the kernel's preemption model is {}; ", kernel.preemption);
     let holes = facts.mitigations.get().into_iter().flatten();
     let mitigations = holes
         .filter(|(_, state)| state.starts_with("Mitigation"))

@@ -40,9 +40,11 @@ fn no_right(facts: &Facts) -> Option<Finding> {
         Some(kind) => format!(
             "start the container ({kind}) with `--cap-add SYS_NICE`, or with `--ulimit rtprio=99`"
         ),
-        None => "sudo, or `USER - rtprio 99` in /etc/security/limits.conf, or LimitRTPRIO=99 in the \
+        None => {
+            "sudo, or `USER - rtprio 99` in /etc/security/limits.conf, or LimitRTPRIO=99 in the \
                  systemd unit"
-            .to_owned(),
+                .to_owned()
+        }
     };
     Some(Finding {
         id: "no_real_time_right",
@@ -136,9 +138,10 @@ fn servers(facts: &Facts, subject: &Subject) -> Option<Finding> {
         severity: Severity::Worsens,
         seen: format!("{} on for {}", names.join(" and "), cpus.in_words()),
         evidence: facts.deadline_servers.from.clone(),
-        why: "when normal tasks starve, a server gives them some 50 ms of each second, before every \
+        why:
+            "when normal tasks starve, a server gives them some 50 ms of each second, before every \
               SCHED_FIFO task"
-            .to_owned(),
+                .to_owned(),
         source: "Documentation/scheduler/sched-deadline.rst; kernel/sched/deadline.c",
         mend: Some(format!(
             "{}; by hand: write 0 to {DEBUGFS}/sched/*_server/cpuN/runtime",

@@ -43,7 +43,10 @@ fn offline_cpus_and_holes_are_no_reason_to_stop() {
         &[
             ("sys/devices/system/cpu/online", "0,2,5-6\n"),
             ("sys/devices/system/cpu/possible", "0-7\n"),
-            ("proc/interrupts", "   CPU0 CPU2 CPU5 CPU6\n 9: 0 1 0 0 IO-APIC 9-fasteoi acpi\n"),
+            (
+                "proc/interrupts",
+                "   CPU0 CPU2 CPU5 CPU6\n 9: 0 1 0 0 IO-APIC 9-fasteoi acpi\n",
+            ),
             ("proc/irq/9/smp_affinity_list", "0-7\n"),
             ("proc/irq/9/effective_affinity_list", "2\n"),
         ],
@@ -52,7 +55,13 @@ fn offline_cpus_and_holes_are_no_reason_to_stop() {
     assert_eq!(report.subject.others.to_string(), "0,5");
     let finding = found(&report, "irq_affinity");
     assert!(finding.seen.contains("CPUs 2,6: 9 ("), "{}", finding.seen);
-    assert!(finding.mend.as_ref().unwrap().contains("echo 0,5 | sudo tee"));
+    assert!(
+        finding
+            .mend
+            .as_ref()
+            .unwrap()
+            .contains("echo 0,5 | sudo tee")
+    );
     assert_eq!(finding.partition_mends, ["irq-affinity"]);
 }
 
@@ -94,8 +103,17 @@ fn each_unreadable_file_is_told() {
         .filter(|finding| finding.id == "unseen" && !finding.seen.contains("rights"))
         .map(|finding| finding.seen.as_str())
         .collect();
-    for what in ["isolcpus=", "rcu_nocbs=", "governors", "default affinity", "memory"] {
-        assert!(unseen.iter().any(|seen| seen.contains(what)), "{what}: {unseen:?}");
+    for what in [
+        "isolcpus=",
+        "rcu_nocbs=",
+        "governors",
+        "default affinity",
+        "memory",
+    ] {
+        assert!(
+            unseen.iter().any(|seen| seen.contains(what)),
+            "{what}: {unseen:?}"
+        );
     }
     assert_eq!(unseen.len(), 5, "{unseen:?}");
 }

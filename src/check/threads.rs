@@ -31,7 +31,9 @@ fn on_subject<'a>(
 }
 
 fn movable(facts: &Facts, subject: &Subject) -> Option<Finding> {
-    let threads = on_subject(facts, subject, |one| one.task.is_kernel && !one.task.is_bound);
+    let threads = on_subject(facts, subject, |one| {
+        one.task.is_kernel && !one.task.is_bound
+    });
     if threads.is_empty() {
         return None;
     }
@@ -88,7 +90,10 @@ fn writeback(facts: &Facts, subject: &Subject) -> Option<Finding> {
     Some(Finding {
         id: "writeback_mask",
         severity: Severity::Worsens,
-        seen: format!("dirty pages may be written to disk from {}", cpus.in_words()),
+        seen: format!(
+            "dirty pages may be written to disk from {}",
+            cpus.in_words()
+        ),
         evidence: workqueues::file(Some("writeback")),
         why: "writing back walks long lists and holds locks of file systems, in bursts of many \
               milliseconds"
@@ -200,7 +205,8 @@ fn others_real_time(facts: &Facts, subject: &Subject) -> Option<Finding> {
             .to_owned(),
         source: "sched(7)",
         mend: Some(
-            "bind each to its own CPU: `sudo artis run rt0 --cpu N --priority P --pid PID`".to_owned(),
+            "bind each to its own CPU: `sudo artis run rt0 --cpu N --priority P --pid PID`"
+                .to_owned(),
         ),
         partition_mends: &[],
     })

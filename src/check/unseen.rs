@@ -19,7 +19,10 @@ pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
         problem("governors", &facts.governors),
         problem("topology", &facts.topology),
         problem("interrupts", &facts.interrupts),
-        problem("the default affinity of interrupts", &facts.default_irq_affinity),
+        problem(
+            "the default affinity of interrupts",
+            &facts.default_irq_affinity,
+        ),
         problem("workqueues", &facts.workqueues),
         problem("timer migration", &facts.timer_migration),
         problem("memory", &facts.memory),
@@ -60,14 +63,17 @@ fn debugfs(facts: &Facts) -> Option<Finding> {
     Some(Finding {
         id: "no_debugfs",
         severity: Severity::Notice,
-        seen: "the scheduler's debugfs files are not to be seen: not mounted, not allowed, or not in \
+        seen:
+            "the scheduler's debugfs files are not to be seen: not mounted, not allowed, or not in \
                this kernel"
-            .to_owned(),
+                .to_owned(),
         evidence: facts.scheduler_debugfs.from.clone(),
         why: "deadline servers, the preemption model and managed interrupts are told only there"
             .to_owned(),
         source: "Documentation/filesystems/debugfs.rst",
-        mend: Some(format!("`sudo mount -t debugfs none {DEBUGFS}`, and check as root")),
+        mend: Some(format!(
+            "`sudo mount -t debugfs none {DEBUGFS}`, and check as root"
+        )),
         partition_mends: &[],
     })
 }

@@ -14,9 +14,6 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Look at the machine, and say what on it stands in the way of real time
-///
-/// Changes nothing. Ends with 2 when something breaks real time. Run it as root to see everything.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  sudo artis check --cpus 1")]
 pub struct Args {
@@ -98,7 +95,10 @@ fn in_words(report: &Report) -> String {
         if report.count(severity) > 0 {
             text += &format!("\n{title}:\n");
         }
-        let alike = report.findings.iter().filter(|one| one.severity == severity);
+        let alike = report
+            .findings
+            .iter()
+            .filter(|one| one.severity == severity);
         text.extend(alike.map(finding_in_words));
     }
     text += "\nreal time or real fast? (McKenney's six principles)\n";

@@ -36,7 +36,9 @@ enum Command {
     Sched(sched::Args),
     /// Start a command, or change a running task, as RT0, RT1+ or Linux task
     Run(run::Args),
-    /// What is this machine, and what on it stands in the way of real time?
+    /// Look at the machine, and say what on it stands in the way of real time
+    ///
+    /// Changes nothing. Ends with 2 when something breaks real time. Root sees everything.
     Check(check::Args),
     /// Measure latency, execution time and throughput
     Measure(measure::Args),

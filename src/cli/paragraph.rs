@@ -59,7 +59,8 @@ mod tests {
     fn paragraphs_fit_the_width() {
         let text = LAYOUT.paragraph("machine", &"word ".repeat(40));
         assert!(
-            text.lines().all(|line| line.chars().count() <= LAYOUT.width),
+            text.lines()
+                .all(|line| line.chars().count() <= LAYOUT.width),
             "{text}"
         );
         assert!(
@@ -78,7 +79,10 @@ mod tests {
             indent: 6,
             width: 12,
         };
-        assert_eq!(narrow.paragraph("abcdef", "g h i"), "  abcdef g h\n      i\n");
+        assert_eq!(
+            narrow.paragraph("abcdef", "g h i"),
+            "  abcdef g h\n      i\n"
+        );
         assert_eq!(narrow.paragraph("abcd", "g"), "  abcd g\n");
     }
 }

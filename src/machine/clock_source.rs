@@ -9,8 +9,7 @@ use super::{Root, Unreadable};
 pub const FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
 /// The file that names all there are.
-const AVAILABLE_FILE: &str =
-    "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+const AVAILABLE_FILE: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
 
 /// The clock source in use: `tsc`, `arch_sys_counter`, `hpet`, …
 ///

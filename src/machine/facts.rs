@@ -179,10 +179,15 @@ impl Facts {
         let tasks = tasks::all(root);
         let no_tasks = Vec::new();
         let known_tasks = tasks.as_ref().unwrap_or(&no_tasks);
-        let config_file = config.as_ref().map_or("/proc/config.gz, /boot/config-*", |config| &config.file);
+        let config_file = config
+            .as_ref()
+            .map_or("/proc/config.gz, /boot/config-*", |config| &config.file);
         Self {
             build: Fact::known(config_file, config.as_ref().map(build)),
-            tick: Fact::known(format!("{}, {config_file}", boot_arguments::FILE), Some(tick)),
+            tick: Fact::known(
+                format!("{}, {config_file}", boot_arguments::FILE),
+                Some(tick),
+            ),
             isolcpus: Fact::new(boot_arguments::FILE, arguments.isolcpus(possible)),
             rcu_nocbs: Fact::new(boot_arguments::FILE, rcu_nocbs(&arguments, possible)),
             isolated_partitions: Fact::new(cgroup::ISOLATED_FILE, cgroup::isolated(root)),
@@ -232,7 +237,10 @@ impl Facts {
             workqueues: Fact::new(workqueues::file(None), workqueues::read(root)),
             timer_migration: Fact::new(TIMER_MIGRATION, root.number(TIMER_MIGRATION)),
             memory: Fact::new(
-                format!("{}, /proc/swaps, /proc/sys/vm, /sys/kernel/mm", memory::FILE),
+                format!(
+                    "{}, /proc/swaps, /proc/sys/vm, /sys/kernel/mm",
+                    memory::FILE
+                ),
                 memory::read(root),
             ),
             watchdogs: Fact::new(watchdogs::CPUS_FILE, watchdogs::read(root)),
@@ -343,13 +351,19 @@ mod tests {
     #[test]
     fn one_bad_file_costs_one_fact() {
         let (_folder, root) = canned(&[
-            ("proc/stat", "cpu0 1 2 3 40 5 6 7 8 0 0\ncpu3 1 2 3 40 5 6 7 8 0 0\n"),
+            (
+                "proc/stat",
+                "cpu0 1 2 3 40 5 6 7 8 0 0\ncpu3 1 2 3 40 5 6 7 8 0 0\n",
+            ),
             ("proc/sys/kernel/timer_migration", "yes\n"),
             ("proc/irq/default_smp_affinity", "8\n"),
         ]);
         let facts = Facts::read(&root);
         let problem = facts.timer_migration.problem.clone().unwrap();
-        assert!(problem.contains("timer_migration") && problem.contains("yes"), "{problem}");
+        assert!(
+            problem.contains("timer_migration") && problem.contains("yes"),
+            "{problem}"
+        );
         assert_eq!(facts.default_irq_affinity.get().unwrap().to_string(), "3");
         assert_eq!(facts.online().to_string(), "0,3");
     }
@@ -359,6 +373,10 @@ mod tests {
         let facts = Facts::read(&Root::default());
         assert!(facts.kernel.get().is_some() && !facts.online().is_empty());
         let threads = facts.threads.get().unwrap();
-        assert!(threads.iter().all(|one| one.task.is_kernel || one.task.policy.is_real_time()));
+        assert!(
+            threads
+                .iter()
+                .all(|one| one.task.is_kernel || one.task.policy.is_real_time())
+        );
     }
 }

@@ -102,7 +102,10 @@ mod tests {
         assert_eq!((states[1].exit_latency_us, states[1].disabled), (133, true));
         let allowed = allowed(&root, &"2-3".parse().unwrap()).unwrap();
         assert_eq!(allowed.len(), 1);
-        assert_eq!((allowed[0].name.as_str(), allowed[0].cpus.first()), ("POLL", Some(3)));
+        assert_eq!(
+            (allowed[0].name.as_str(), allowed[0].cpus.first()),
+            ("POLL", Some(3))
+        );
     }
 
     #[test]

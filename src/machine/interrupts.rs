@@ -50,10 +50,11 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// CPUs that it interrupts: what the chip does, or what it may do.
+    /// CPUs that it interrupts: what the chip does, or what it may do where nothing tells. None
+    /// for one that belongs to every CPU, such as a timer's, or that is switched off.
     pub fn target(&self) -> CpuList {
-        let known = self.effective.as_ref().filter(|cpus| !cpus.is_empty());
-        known.or(self.affinity.as_ref()).cloned().unwrap_or_default()
+        let known = self.effective.as_ref().or(self.affinity.as_ref());
+        known.cloned().unwrap_or_default()
     }
 }
 
@@ -92,7 +93,10 @@ pub fn all(root: &Root) -> Result<Vec<Interrupt>, Unreadable> {
         interrupts.push(Interrupt {
             number,
             name: name(root, number, &line.description),
-            seen_on: seen_on.filter(|(_, n)| **n > 0).map(|(cpu, _)| *cpu).collect(),
+            seen_on: seen_on
+                .filter(|(_, n)| **n > 0)
+                .map(|(cpu, _)| *cpu)
+                .collect(),
             affinity: root.cpus(affinity_file(number))?,
             effective: root.cpus(format!("/proc/irq/{number}/effective_affinity_list"))?,
             managed: root
@@ -159,6 +163,7 @@ mod tests {
     const TEXT: &str = "           CPU0       CPU2\n\
         \x20 9:          0         12   IO-APIC   9-fasteoi   acpi\n\
         \x2024:          5          0  PCI-MSIX-0000:00:01.0   0-edge      eth0-rx, eth0-tx\n\
+        \x2011:          3          3   GICv2  30 Level     arch_timer\n\
         LOC:    3750350    4502222   Local timer interrupts\n\
         ERR:          0\n";
 
@@ -166,11 +171,11 @@ mod tests {
     fn lines_have_a_count_for_each_online_cpu() {
         let table = parse(TEXT).unwrap();
         assert_eq!(table.cpus, [0, 2]);
-        assert_eq!(table.lines.len(), 4);
+        assert_eq!(table.lines.len(), 5);
         assert_eq!(table.lines[0].counts, [0, 12]);
         assert_eq!(table.lines[0].description, "IO-APIC 9-fasteoi acpi");
-        assert_eq!(table.lines[2].label, "LOC");
-        assert_eq!(table.lines[3].counts, [0]);
+        assert_eq!(table.lines[3].label, "LOC");
+        assert_eq!(table.lines[4].counts, [0]);
         assert_eq!(parse(""), None);
         assert_eq!(parse("9: 0 0\n"), None);
         assert_eq!(parse("CPU0 CPU99999\n"), None);
@@ -184,11 +189,17 @@ mod tests {
             ("proc/irq/9/effective_affinity_list", "2\n"),
             ("sys/kernel/irq/9/actions", "acpi\n"),
             ("proc/irq/24/smp_affinity_list", "0\n"),
-            ("sys/kernel/debug/irq/irqs/24", "dstate: IRQD_AFFINITY_MANAGED\n"),
+            ("proc/irq/11/smp_affinity_list", "0-2\n"),
+            ("proc/irq/11/effective_affinity_list", "\n"),
+            (
+                "sys/kernel/debug/irq/irqs/24",
+                "dstate: IRQD_AFFINITY_MANAGED\n",
+            ),
             ("proc/irq/default_smp_affinity", "5\n"),
         ]);
         let all = all(&root).unwrap();
-        assert_eq!(all.len(), 2);
+        assert_eq!(all.len(), 3);
+        assert!(all[2].target().is_empty() && all[2].name.starts_with("GICv2 30"));
         assert_eq!((all[0].name.as_str(), all[0].number), ("acpi", 9));
         assert_eq!(all[0].seen_on.to_string(), "2");
         assert_eq!(all[0].target().to_string(), "2");

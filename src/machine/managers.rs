@@ -82,7 +82,9 @@ fn banned(text: &str) -> Option<String> {
         .filter_map(|line| line.trim().strip_prefix("IRQBALANCE_BANNED_CPULIST="))
         .next_back()?
         .trim_matches(['"', '\'', ' ']);
-    CpuList::from_kernel(value).ok().map(|cpus| cpus.to_string())
+    CpuList::from_kernel(value)
+        .ok()
+        .map(|cpus| cpus.to_string())
 }
 
 #[cfg(test)]
@@ -110,8 +112,14 @@ mod tests {
     fn managers_are_found_with_what_they_are_set_to() {
         let (_folder, root) = canned(&[
             ("etc/tuned/active_profile", "realtime\n"),
-            ("var/lib/kubelet/cpu_manager_state", r#"{"policyName": "static"}"#),
-            ("etc/default/irqbalance", "#X\nIRQBALANCE_BANNED_CPULIST=\"2-3\"\n"),
+            (
+                "var/lib/kubelet/cpu_manager_state",
+                r#"{"policyName": "static"}"#,
+            ),
+            (
+                "etc/default/irqbalance",
+                "#X\nIRQBALANCE_BANNED_CPULIST=\"2-3\"\n",
+            ),
         ]);
         let tasks = [
             task(7, "tuned"),

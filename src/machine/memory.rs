@@ -69,13 +69,18 @@ pub fn read(root: &Root) -> Result<Option<Memory>, Unreadable> {
 }
 
 fn size_kib(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     line.trim().trim_end_matches("kB").trim().parse().ok()
 }
 
 /// A line of titles, then one for each, its name first.
 fn swaps(text: &str) -> Vec<String> {
-    let names = text.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+    let names = text
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_whitespace().next());
     names.map(str::to_owned).collect()
 }
 
@@ -99,8 +104,14 @@ mod tests {
     fn sizes_and_settings_are_read() {
         let (_folder, root) = canned(&[
             SIZES,
-            ("proc/swaps", "Filename Type Size Used Priority\n/dev/sda2 partition 10 0 -2\n"),
-            ("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n"),
+            (
+                "proc/swaps",
+                "Filename Type Size Used Priority\n/dev/sda2 partition 10 0 -2\n",
+            ),
+            (
+                "sys/kernel/mm/transparent_hugepage/enabled",
+                "[always] madvise never\n",
+            ),
             ("sys/kernel/mm/ksm/run", "1\n"),
             ("proc/sys/vm/compaction_proactiveness", "20\n"),
         ]);
@@ -117,7 +128,13 @@ mod tests {
     #[test]
     fn a_file_that_is_something_else_is_an_error() {
         let (_folder, root) = canned(&[("proc/meminfo", "MemTotal: much\n")]);
-        assert!(read(&root).unwrap_err().source.to_string().contains("MemTotal"));
+        assert!(
+            read(&root)
+                .unwrap_err()
+                .source
+                .to_string()
+                .contains("MemTotal")
+        );
         let (_folder, root) = canned(&[SIZES, ("sys/kernel/mm/ksm/run", "x\n")]);
         assert!(read(&root).is_err());
         let (_folder, root) = canned(&[]);

@@ -192,7 +192,11 @@ mod tests {
             .collect();
         assert_eq!(
             names,
-            [("irq/9-a) b (c", 14, 14), ("main", 20, 20), ("worker", 20, 21)]
+            [
+                ("irq/9-a) b (c", 14, 14),
+                ("main", 20, 20),
+                ("worker", 20, 21)
+            ]
         );
         let irq = &tasks[0];
         assert!(irq.is_kernel && irq.is_bound && irq.policy.is_real_time());
@@ -207,7 +211,10 @@ mod tests {
                     nonvoluntary_ctxt_switches:\t3\n";
         let status = parse_status(text).unwrap();
         assert_eq!(status.allowed.to_string(), "1-2");
-        assert_eq!((status.switches_voluntary, status.switches_involuntary), (7, 3));
+        assert_eq!(
+            (status.switches_voluntary, status.switches_involuntary),
+            (7, 3)
+        );
         assert_eq!(parse_status("Name:\tx\n"), None);
     }
 

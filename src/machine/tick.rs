@@ -80,8 +80,7 @@ mod tests {
 
     #[test]
     fn arguments_win_over_the_configuration() {
-        let usual =
-            Some("CONFIG_NO_HZ_COMMON=y\nCONFIG_HIGH_RES_TIMERS=y\nCONFIG_HZ=1000\n");
+        let usual = Some("CONFIG_NO_HZ_COMMON=y\nCONFIG_HIGH_RES_TIMERS=y\nCONFIG_HZ=1000\n");
         let plain = tick("quiet", usual, "");
         assert_eq!((plain.mode, plain.hz), (Mode::NotIdle, Some(1000)));
         assert!(plain.high_resolution);

@@ -124,11 +124,18 @@ fn kinds(root: &Root, cpus: &CpuList) -> Result<BTreeMap<String, CpuList>, Unrea
     if kinds.is_empty() {
         for cpu in cpus.iter() {
             if let Some(capacity) = root.number::<u32>(cpu_file(cpu, "cpu_capacity"))? {
-                kinds.entry(format!("capacity {capacity}")).or_default().insert(cpu);
+                kinds
+                    .entry(format!("capacity {capacity}"))
+                    .or_default()
+                    .insert(cpu);
             }
         }
     }
-    Ok(if kinds.len() > 1 { kinds } else { BTreeMap::new() })
+    Ok(if kinds.len() > 1 {
+        kinds
+    } else {
+        BTreeMap::new()
+    })
 }
 
 #[cfg(test)]
@@ -154,9 +161,18 @@ mod tests {
     fn groups_are_read_once_each() {
         let cpu = "sys/devices/system/cpu";
         let (_folder, root) = canned(&[
-            (&format!("{cpu}/cpu0/topology/thread_siblings_list"), "0,2\n"),
-            (&format!("{cpu}/cpu1/topology/thread_siblings_list"), "1,3\n"),
-            (&format!("{cpu}/cpu2/topology/thread_siblings_list"), "never read"),
+            (
+                &format!("{cpu}/cpu0/topology/thread_siblings_list"),
+                "0,2\n",
+            ),
+            (
+                &format!("{cpu}/cpu1/topology/thread_siblings_list"),
+                "1,3\n",
+            ),
+            (
+                &format!("{cpu}/cpu2/topology/thread_siblings_list"),
+                "never read",
+            ),
             (&format!("{cpu}/cpu0/topology/core_siblings_list"), "0-3\n"),
             (&format!("{cpu}/cpu0/cache/index0/level"), "1\n"),
             (&format!("{cpu}/cpu0/cache/index1/level"), "3\n"),

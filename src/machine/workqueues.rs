@@ -52,7 +52,10 @@ mod tests {
     #[test]
     fn the_masks_are_read() {
         let folder = "sys/devices/virtual/workqueue";
-        let (all, one) = (format!("{folder}/cpumask"), format!("{folder}/writeback/cpumask"));
+        let (all, one) = (
+            format!("{folder}/cpumask"),
+            format!("{folder}/writeback/cpumask"),
+        );
         let power = format!("{folder}/power/control");
         let (_folder, root) = canned(&[(&all, "f\n"), (&one, "1\n"), (&power, "auto\n")]);
         let read_all = read(&root).unwrap().unwrap();

@@ -22,7 +22,11 @@ pub(super) fn in_words(facts: &Facts) -> Vec<(&'static str, String, &str)> {
     });
     lines.add("tick", &facts.tick, |tick| {
         let hz = tick.hz.map_or_else(String::new, |hz| format!(", {hz} Hz"));
-        let fine = if tick.high_resolution { "fine" } else { "coarse" };
+        let fine = if tick.high_resolution {
+            "fine"
+        } else {
+            "coarse"
+        };
         format!("{}{hz}, timers {fine}", tick.mode)
     });
     lines.add("CPUs", &facts.cpus, |cpus| {
@@ -60,20 +64,33 @@ pub(super) fn in_words(facts: &Facts) -> Vec<(&'static str, String, &str)> {
         format!("{} in {} s", smis.count, smis.uptime_s)
     });
     lines.add("mitigations", &facts.mitigations, |holes| {
-        or_nothing(holes.iter().map(|(name, state)| format!("{name}: {state}")).collect())
+        or_nothing(
+            holes
+                .iter()
+                .map(|(name, state)| format!("{name}: {state}"))
+                .collect(),
+        )
     });
     lines.add("RT groups", &facts.rt_group, |group| {
         let budget = if group.has_budget() { "a" } else { "no" };
         format!("on, {budget} budget for this one")
     });
-    lines.add("deadline servers", &facts.deadline_servers, |servers| {
-        match facts.scheduler_debugfs.get() {
+    lines.add(
+        "deadline servers",
+        &facts.deadline_servers,
+        |servers| match facts.scheduler_debugfs.get() {
             Some(true) => by_cpus(servers),
             _ => "not to be seen".to_owned(),
-        }
+        },
+    );
+    lines.add("interrupts", &facts.interrupts, |interrupts| {
+        interrupts_in_words(interrupts)
     });
-    lines.add("interrupts", &facts.interrupts, |interrupts| interrupts_in_words(interrupts));
-    lines.add("default affinity", &facts.default_irq_affinity, CpuList::in_words);
+    lines.add(
+        "default affinity",
+        &facts.default_irq_affinity,
+        CpuList::in_words,
+    );
     lines.add("kernel threads", &facts.threads, |threads| {
         let kernel = threads.iter().filter(|one| one.task.is_kernel);
         let bound = kernel.clone().filter(|one| one.task.is_bound).count();
@@ -109,7 +126,12 @@ pub(super) fn in_words(facts: &Facts) -> Vec<(&'static str, String, &str)> {
     lines.add("rights", &facts.privilege, rights);
     lines.add("container", &facts.container, String::clone);
     lines.add("managers", &facts.managers, |managers| {
-        or_nothing(managers.iter().map(|one| format!("{} ({})", one.name, one.pid)).collect())
+        or_nothing(
+            managers
+                .iter()
+                .map(|one| format!("{} ({})", one.name, one.pid))
+                .collect(),
+        )
     });
     lines.0
 }
@@ -148,11 +170,19 @@ impl<'a> Lines<'a> {
         self.0.extend([
             ("kernel", release, "/proc/sys/kernel/osrelease, version"),
             ("boot arguments", kernel.cmdline.clone(), "/proc/cmdline"),
-            ("preemption model", kernel.preemption.to_string(), kernel.preemption_from.as_str()),
+            (
+                "preemption model",
+                kernel.preemption.to_string(),
+                kernel.preemption_from.as_str(),
+            ),
             ("sched_ext", sched_ext, "/sys/kernel/sched_ext"),
             ("BTF", btf.to_owned(), "/sys/kernel/btf/vmlinux"),
             ("cgroups", cgroup.to_owned(), "/proc/self/cgroup"),
-            ("RT throttling", throttling, "/proc/sys/kernel/sched_rt_runtime_us"),
+            (
+                "RT throttling",
+                throttling,
+                "/proc/sys/kernel/sched_rt_runtime_us",
+            ),
         ]);
     }
 }
@@ -174,7 +204,9 @@ fn or_nothing(words: Vec<String>) -> String {
 }
 
 fn by_cpus<K: std::fmt::Display>(groups: &BTreeMap<K, CpuList>) -> String {
-    let words = groups.iter().map(|(name, cpus)| format!("{name} on {}", cpus.in_words()));
+    let words = groups
+        .iter()
+        .map(|(name, cpus)| format!("{name} on {}", cpus.in_words()));
     or_nothing(words.collect())
 }
 
@@ -193,7 +225,12 @@ fn topology(topology: &Topology) -> String {
         count(&topology.l3, "L3", "L3"),
         count(&nodes, "memory node", "memory nodes"),
     ];
-    words.extend(topology.kinds.iter().map(|(name, cpus)| format!("{name} cores {cpus}")));
+    words.extend(
+        topology
+            .kinds
+            .iter()
+            .map(|(name, cpus)| format!("{name} cores {cpus}")),
+    );
     words.join(", ")
 }
 
@@ -205,7 +242,10 @@ fn interrupts_in_words(interrupts: &[Interrupt]) -> String {
     match (interrupts.len(), managed.count()) {
         (0, _) => "none to be seen".to_owned(),
         (all, 0) => format!("{all} of devices, on {}", targets.in_words()),
-        (all, managed) => format!("{all} of devices, {managed} managed, on {}", targets.in_words()),
+        (all, managed) => format!(
+            "{all} of devices, {managed} managed, on {}",
+            targets.in_words()
+        ),
     }
 }
 
@@ -235,7 +275,9 @@ fn rights(privilege: &Privilege) -> String {
         (Capability::Bpf, "CAP_BPF"),
         (Capability::Perfmon, "CAP_PERFMON"),
     ];
-    let held = known.iter().filter(|(capability, _)| privilege.has(*capability));
+    let held = known
+        .iter()
+        .filter(|(capability, _)| privilege.has(*capability));
     let held = or_nothing(held.map(|(_, name)| (*name).to_owned()).collect());
     format!(
         "user {}; {held}; RTPRIO {}; MEMLOCK {}",

@@ -158,7 +158,9 @@ fn idle_states(root: &Root, plan: &Plan) -> Judged {
         "waking up from the deepest takes up to {} us more",
         deepest.exit_latency_us
     );
-    let cpus = deep.iter().fold(CpuList::new(), |all, state| &all | &state.cpus);
+    let cpus = deep
+        .iter()
+        .fold(CpuList::new(), |all, state| &all | &state.cpus);
     let names: Vec<&str> = deep.iter().map(|state| state.name.as_str()).collect();
     finding(
         format!(
@@ -178,7 +180,9 @@ fn idle_states(root: &Root, plan: &Plan) -> Judged {
 fn governor(root: &Root, plan: &Plan) -> Judged {
     let mut governors = frequency::governors(root, &plan.cpus)?;
     governors.remove("performance");
-    let cpus = governors.values().fold(CpuList::new(), |all, cpus| &all | cpus);
+    let cpus = governors
+        .values()
+        .fold(CpuList::new(), |all, cpus| &all | cpus);
     let Some(first) = cpus.first() else {
         return Ok(None);
     };
