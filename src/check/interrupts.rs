@@ -160,7 +160,7 @@ fn balancer(facts: &Facts, subject: &Subject) -> Option<Finding> {
 /// The threads that handle interrupts.
 fn handlers(facts: &Facts) -> impl Iterator<Item = &Thread> {
     let threads = facts.threads.get().into_iter().flatten();
-    threads.filter(|one| one.task.is_kernel && one.task.name.starts_with("irq/"))
+    threads.filter(|one| interrupts::handled_by(&one.task).is_some())
 }
 
 fn priorities(facts: &Facts) -> Option<Finding> {

@@ -4,6 +4,7 @@
 mod check;
 mod duration;
 pub mod exit;
+mod irq;
 mod lab;
 mod lab_demo;
 mod lab_experiment;
@@ -16,6 +17,7 @@ mod result;
 mod run;
 mod sched;
 mod signals;
+mod tasks;
 
 use std::process::ExitCode;
 
@@ -40,6 +42,10 @@ enum Command {
     ///
     /// Changes nothing. Ends with 2 when something breaks real time. Root sees everything.
     Check(check::Args),
+    /// Interrupts: where they come, how often, and who handles them
+    Irq(irq::Args),
+    /// Every thread: class, CPU, policy, priority, migrations and switches
+    Tasks(tasks::Args),
     /// Measure latency, execution time and throughput
     Measure(measure::Args),
     /// Run named loads beside a command
@@ -58,6 +64,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Sched(args) => sched::run(args),
         Command::Run(args) => run::run(args),
         Command::Check(args) => check::run(args),
+        Command::Irq(args) => irq::run(&args),
+        Command::Tasks(args) => tasks::run(&args),
         Command::Measure(args) => measure::run(args),
         Command::Load(args) => load::run(args),
         Command::Result(args) => result::run(args),

@@ -5,8 +5,10 @@
 //! `kernel/irq/proc.c`, and `kernel/irq/debugfs.c` for managed ones.
 
 use super::deadline_servers::DEBUGFS;
+use super::tasks::Task;
 use super::{CpuList, Root, Unreadable};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The counters.
 pub const FILE: &str = "/proc/interrupts";
@@ -81,9 +83,14 @@ pub fn table(root: &Root) -> Result<Option<Table>, Unreadable> {
 /// # Errors
 /// When a file is there and cannot be read or understood.
 pub fn all(root: &Root) -> Result<Vec<Interrupt>, Unreadable> {
-    let Some(table) = table(root)? else {
-        return Ok(Vec::new());
-    };
+    table(root)?.map_or_else(|| Ok(Vec::new()), |table| of(root, &table))
+}
+
+/// As [`all`], of a table that was read already.
+///
+/// # Errors
+/// As [`all`].
+pub fn of(root: &Root, table: &Table) -> Result<Vec<Interrupt>, Unreadable> {
     let mut interrupts = Vec::new();
     for line in &table.lines {
         let Ok(number) = line.label.parse() else {
@@ -105,6 +112,37 @@ pub fn all(root: &Root) -> Result<Vec<Interrupt>, Unreadable> {
         });
     }
     Ok(interrupts)
+}
+
+/// How often each interrupt of `after` came on each CPU since `before`. One that is new, or on a
+/// CPU that is, came as often as its counter says.
+pub fn since<'a>(before: &Table, after: &'a Table) -> Vec<(&'a Counts, BTreeMap<u32, u64>)> {
+    let counts = |table: &Table, line: &Counts| -> BTreeMap<u32, u64> {
+        let of_cpus = table.cpus.iter().zip(&line.counts);
+        of_cpus.map(|(cpu, count)| (*cpu, *count)).collect()
+    };
+    let earlier: BTreeMap<&str, BTreeMap<u32, u64>> = before
+        .lines
+        .iter()
+        .map(|line| (line.label.as_str(), counts(before, line)))
+        .collect();
+    let came = |line: &'a Counts| {
+        let mut came = counts(after, line);
+        if let Some(earlier) = earlier.get(line.label.as_str()) {
+            for (cpu, count) in &mut came {
+                // A driver that was loaded again starts from 0.
+                *count = count.saturating_sub(earlier.get(cpu).copied().unwrap_or(0));
+            }
+        }
+        (line, came)
+    };
+    after.lines.iter().map(came).collect()
+}
+
+/// The number of the interrupt that a thread of the kernel handles: 24 of `irq/24-eth0`.
+pub fn handled_by(task: &Task) -> Option<u32> {
+    let name = task.name.strip_prefix("irq/").filter(|_| task.is_kernel)?;
+    name.split('-').next()?.parse().ok()
 }
 
 /// Where an interrupt goes that a driver asks for from now on; none where the kernel does not
@@ -179,6 +217,15 @@ mod tests {
         assert_eq!(parse(""), None);
         assert_eq!(parse("9: 0 0\n"), None);
         assert_eq!(parse("CPU0 CPU99999\n"), None);
+    }
+
+    #[test]
+    fn differences_are_of_each_cpu() {
+        let before = parse("CPU0 CPU2\n9: 5 6 a\n").unwrap();
+        let after = parse("CPU0 CPU1 CPU2\n9: 7 1 3 a\n10: 2 0 0 b\n").unwrap();
+        let since = since(&before, &after);
+        assert_eq!(since[0].1, BTreeMap::from([(0, 2), (1, 1), (2, 0)]));
+        assert_eq!(since[1].1[&0], 2);
     }
 
     #[test]

@@ -131,6 +131,20 @@ pub fn status(root: &Root, task: &Task) -> Option<Status> {
     parse_status(&root.hint(file)?)
 }
 
+/// How often a thread changed its CPU since it began; none where the kernel does not tell, or the
+/// thread has ended.
+pub fn migrations(root: &Root, task: &Task) -> Option<u64> {
+    parse_migrations(&root.hint(format!("/proc/{}/task/{}/sched", task.pid, task.tid))?)
+}
+
+/// Lines of `NAME : VALUE`.
+fn parse_migrations(text: &str) -> Option<u64> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("se.nr_migrations"))?;
+    line.trim_start_matches([' ', ':']).trim().parse().ok()
+}
+
 /// A thread, and how many its process has.
 fn parse(pid: i32, stat: &str) -> Option<(Task, u32)> {
     let stat = Stat::parse(stat)?;
@@ -216,6 +230,8 @@ mod tests {
             (7, 3)
         );
         assert_eq!(parse_status("Name:\tx\n"), None);
+        let sched = "x (1, #threads: 1)\nse.nr_migrations   :     12\nnr_switches : 9\n";
+        assert_eq!(parse_migrations(sched), Some(12));
     }
 
     #[test]
@@ -234,6 +250,7 @@ mod tests {
             for text in [text, numbers] {
                 let _ = parse(1, &text);
                 let _ = parse_status(&text);
+                let _ = parse_migrations(&text);
             }
         }
 

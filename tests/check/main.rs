@@ -254,6 +254,52 @@ fn this_machine_is_looked_at() {
     }
 }
 
+/// The document that another command prints of this machine.
+fn of_this_machine(words: &[&str]) -> Value {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_artis"));
+    let output = command.args(words).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn interrupts_are_counted() {
+    let document = of_this_machine(&["irq", "-D", "0.2", "--json"]);
+    assert_eq!(document["schema"], "artis.irq/1");
+    assert!(document["seconds"].as_f64().unwrap() >= 0.2);
+    let all = document["interrupts"].as_array().unwrap();
+    // Whoever sleeps for a while gets a timer's interrupt.
+    assert!(
+        all.iter()
+            .any(|one| !one["per_second"].as_object().unwrap().is_empty())
+    );
+    let devices = all
+        .iter()
+        .filter(|one| one["label"].as_str().unwrap().parse::<u32>().is_ok());
+    for device in devices.filter(|one| !one["affinity"].is_null()) {
+        assert_ne!(device["name"], "", "{device}");
+    }
+}
+
+#[test]
+fn tasks_have_classes() {
+    let document = of_this_machine(&["tasks", "--json"]);
+    assert_eq!(document["schema"], "artis.tasks/1");
+    let all = document["tasks"].as_array().unwrap();
+    let own = u64::from(std::process::id());
+    let test = all.iter().find(|task| task["tid"] == own).unwrap();
+    assert_eq!(test["class"], "linux");
+    assert!(test["switches_voluntary"].as_u64().unwrap() > 0);
+    let document = of_this_machine(&["tasks", "--rt", "--json"]);
+    for task in document["tasks"].as_array().unwrap() {
+        let policy = task["policy"].as_str().unwrap();
+        assert!(
+            ["fifo", "round_robin", "deadline", "ext"].contains(&policy),
+            "{task}"
+        );
+    }
+}
+
 #[test]
 fn what_makes_no_sense_is_refused() {
     for (words, status, told) in [
