@@ -59,9 +59,23 @@ pub(super) fn few<T: AsRef<str>>(names: &[T]) -> String {
     shown.join(", ") + &more
 }
 
+/// A number with its noun.
+pub(super) fn counted(number: usize, one: &str, many: &str) -> String {
+    match number {
+        1 => format!("1 {one}"),
+        number => format!("{number} {many}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nouns_go_with_their_numbers() {
+        assert_eq!(counted(1, "irq", "irqs"), "1 irq");
+        assert_eq!(counted(0, "irq", "irqs"), "0 irqs");
+    }
 
     #[test]
     fn many_names_are_counted() {

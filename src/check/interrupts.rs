@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Interrupts of devices, and the threads that handle them.
 
-use super::finding::{Finding, Severity, few};
+use super::finding::{Finding, Severity, counted, few};
 use super::subject::Subject;
 use crate::machine::facts::{Facts, Thread};
 use crate::machine::interrupts::{self, Interrupt};
@@ -47,8 +47,12 @@ fn movable(facts: &Facts, subject: &Subject) -> Option<Finding> {
         id: "irq_affinity",
         severity: Severity::Worsens,
         seen: format!(
-            "{} interrupts of devices come to {}: {}",
-            concerned.len(),
+            "{} to {}: {}",
+            counted(
+                concerned.len(),
+                "interrupt of a device comes",
+                "interrupts of devices come"
+            ),
             subject.cpus.in_words(),
             named(&concerned)
         ),
@@ -73,8 +77,8 @@ fn managed(facts: &Facts, subject: &Subject) -> Option<Finding> {
         id: "managed_interrupts",
         severity: Severity::Worsens,
         seen: format!(
-            "{} interrupts that the kernel places itself may come to {}: {}",
-            concerned.len(),
+            "{} to {}, where the kernel placed it itself: {}",
+            counted(concerned.len(), "interrupt comes", "interrupts come"),
             subject.cpus.in_words(),
             named(&concerned)
         ),
@@ -174,7 +178,7 @@ fn priorities(facts: &Facts) -> Option<Finding> {
         id: "irq_thread_priority",
         severity: Severity::Notice,
         seen: format!(
-            "all {count} interrupt threads have the priority {}",
+            "{count} interrupt threads have one and the same priority, {}",
             priorities.first()?
         ),
         evidence: "/proc/*/stat (irq/*)".to_owned(),

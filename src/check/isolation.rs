@@ -2,7 +2,7 @@
 //! Which CPUs are set apart, and by what means.
 
 use super::finding::{Finding, Severity};
-use super::subject::Subject;
+use super::subject::{ChosenBy, Subject};
 use crate::machine::cgroup;
 use crate::machine::facts::Facts;
 use crate::machine::kernel::CgroupVersion;
@@ -10,6 +10,7 @@ use crate::machine::kernel::CgroupVersion;
 pub(super) fn judge(facts: &Facts, subject: &Subject) -> Vec<Finding> {
     let all = [
         nobody_apart(facts, subject),
+        unshielded(facts, subject),
         isolated(facts, subject),
         tickless(facts, subject),
         callbacks(facts, subject),
@@ -49,6 +50,46 @@ fn nobody_apart(facts: &Facts, subject: &Subject) -> Option<Finding> {
                  Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
         mend,
         partition_mends: &[],
+    })
+}
+
+/// Neither isolated nor in the care of `artis sched`.
+fn unshielded(facts: &Facts, subject: &Subject) -> Option<Finding> {
+    let isolated = facts.cpus.get().map(|cpus| &cpus.isolated);
+    let shared = isolated.map_or_else(|| subject.cpus.clone(), |isolated| &subject.cpus - isolated);
+    if !subject.is_apart() || shared.is_empty() || subject.chosen_by == ChosenBy::Scheduler {
+        return None;
+    }
+    let has_scheduler = facts
+        .kernel
+        .get()
+        .is_some_and(|kernel| kernel.sched_ext.is_some());
+    let share = if has_scheduler {
+        format!(
+            "`sudo artis sched run --rt {}`, which lets them compute there; ",
+            subject.cpus
+        )
+    } else {
+        String::new()
+    };
+    Some(Finding {
+        id: "unshielded",
+        severity: Severity::Worsens,
+        seen: format!(
+            "normal tasks may do all their work on {}",
+            shared.in_words()
+        ),
+        evidence: "/sys/devices/system/cpu/isolated, /sys/kernel/sched_ext/root/ops".to_owned(),
+        why:
+            "what they ask of the kernel there cannot always be interrupted, and they leave caches \
+              full of their own data"
+                .to_owned(),
+        source: "Piel and others, ARTiS, section 2; Documentation/admin-guide/cgroup-v2.rst (cpuset)",
+        mend: Some(format!(
+            "{share}`sudo artis partition apply --rt {} --shield` keeps them away",
+            subject.cpus
+        )),
+        partition_mends: &["cpuset-shield"],
     })
 }
 

@@ -67,9 +67,9 @@ fn governor(facts: &Facts, subject: &Subject) -> Option<Finding> {
         id: "governor",
         severity: Severity::Worsens,
         seen: format!(
-            "{} changes frequency by the governor {}",
-            cpus.in_words(),
-            few(&names)
+            "the governor {} chooses the frequency of {}",
+            few(&names),
+            cpus.in_words()
         ),
         evidence: facts.governors.from.clone(),
         why: "work that begins after a pause runs at a low frequency, several times as long; changing \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The kernel's own work on real-time CPUs: threads, workqueues, timers, watchdogs.
 
-use super::finding::{Finding, Severity, few};
+use super::finding::{Finding, Severity, counted, few};
 use super::subject::Subject;
 use crate::machine::facts::{Facts, TIMER_MIGRATION, Thread};
 use crate::machine::workqueues;
@@ -42,8 +42,12 @@ fn movable(facts: &Facts, subject: &Subject) -> Option<Finding> {
         id: "kthread_affinity",
         severity: Severity::Worsens,
         seen: format!(
-            "{} threads of the kernel that could run elsewhere may run on {}: {}",
-            threads.len(),
+            "{} run on {} and need not: {}",
+            counted(
+                threads.len(),
+                "thread of the kernel may",
+                "threads of the kernel may"
+            ),
             subject.cpus.in_words(),
             few(&names)
         ),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What could not be looked at: nothing passes unseen.
+//! What could not be looked at, and what cannot be changed from here: nothing passes unseen.
 
 use super::finding::{Finding, Severity};
 use super::subject::Subject;
@@ -35,6 +35,7 @@ pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
     ];
     let mut found: Vec<Finding> = problems.into_iter().flatten().collect();
     found.extend(debugfs(facts));
+    found.extend(read_only(facts));
     found
 }
 
@@ -74,6 +75,24 @@ fn debugfs(facts: &Facts) -> Option<Finding> {
         mend: Some(format!(
             "`sudo mount -t debugfs none {DEBUGFS}`, and check as root"
         )),
+        partition_mends: &[],
+    })
+}
+
+fn read_only(facts: &Facts) -> Option<Finding> {
+    if *facts.sysfs_writable.get()? {
+        return None;
+    }
+    Some(Finding {
+        id: "read_only_sysfs",
+        severity: Severity::Notice,
+        seen: "/sys is mounted read-only".to_owned(),
+        evidence: facts.sysfs_writable.from.clone(),
+        why: "governors, idle states, workqueues and the clock source cannot be changed from here, by \
+              `artis partition` neither"
+            .to_owned(),
+        source: "sysfs(5)",
+        mend: Some("change them on the host, or start a container with `--privileged`".to_owned()),
         partition_mends: &[],
     })
 }

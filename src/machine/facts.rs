@@ -21,7 +21,7 @@ use super::virtualisation::virtualisation;
 use super::watchdogs::{self, Watchdogs};
 use super::workqueues::{self, Workqueues};
 use super::{CpuList, Root, Unreadable};
-use super::{clock_source, deadline_servers, frequency, idle, mitigations, smi};
+use super::{clock_source, deadline_servers, frequency, idle, mitigations, mounts, smi};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -136,6 +136,8 @@ pub struct Facts {
     pub smis: Fact<Smis>,
     pub privilege: Fact<Privilege>,
     pub container: Fact<String>,
+    /// Whether settings below `/sys` can be changed from here at all.
+    pub sysfs_writable: Fact<bool>,
     pub managers: Fact<Vec<Manager>>,
 }
 
@@ -261,6 +263,7 @@ impl Facts {
                 "/run/systemd/container, /.dockerenv, /run/.containerenv, /proc/self/cgroup",
                 privilege::container(root),
             ),
+            sysfs_writable: Fact::new(mounts::FILE, mounts::writable(root, "/sys")),
             kernel: Fact::new("/proc/sys/kernel, /sys/kernel", kernel.map(Some)),
             cpus: Fact::new(CPU_FOLDER, cpus.map(Some)),
             cpu_times: Fact::new(cpu_times::FILE, times.map(Some)),

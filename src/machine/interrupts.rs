@@ -202,7 +202,7 @@ mod tests {
         \x20 9:          0         12   IO-APIC   9-fasteoi   acpi\n\
         \x2024:          5          0  PCI-MSIX-0000:00:01.0   0-edge      eth0-rx, eth0-tx\n\
         \x2011:          3          3   GICv2  30 Level     arch_timer\n\
-        LOC:    3750350    4502222   Local timer interrupts\n\
+        LOC:      40110      52001   Local timer interrupts\n\
         ERR:          0\n";
 
     #[test]

@@ -22,6 +22,7 @@ pub mod locked;
 pub mod managers;
 pub mod memory;
 pub mod mitigations;
+pub mod mounts;
 pub mod privilege;
 pub mod processes;
 pub mod root;

@@ -75,7 +75,7 @@ fn a_small_virtual_machine() {
     seen(
         &document,
         "irq_affinity",
-        "1 interrupts of devices come to CPU 1: 36 (",
+        "1 interrupt of a device comes to CPU 1: 36 (",
     );
     seen(&document, "kthread_affinity", "kthreadd");
     seen(&document, "kernel_real_time_threads", "migration/1 99");
@@ -102,7 +102,7 @@ fn a_hybrid_laptop() {
     seen(
         &document,
         "governor",
-        "CPUs 0-15 changes frequency by the governor powersave",
+        "the governor powersave chooses the frequency of CPUs 0-15",
     );
     seen(
         &document,
@@ -182,7 +182,7 @@ fn an_arm_board() {
     seen(
         &document,
         "irq_thread_priority",
-        "all 2 interrupt threads have the priority 50",
+        "2 interrupt threads have one and the same priority, 50",
     );
     seen(&document, "kernel_real_time_threads", "ktimers/3 1");
     seen(&document, "governor", "ondemand");
@@ -215,11 +215,50 @@ fn a_container() {
             .contains("--cap-add SYS_NICE")
     );
     seen(&document, "container", "kubepods");
+    seen(&document, "read_only_sysfs", "read-only");
     seen(&document, "memory_lock_limit", "65536");
     assert_eq!(
         document["facts"]["kernel"]["value"]["preemption_from"],
         "/proc/cmdline"
     );
+}
+
+/// What `artis partition` calls its changes.
+const CHANGES: [&str; 15] = [
+    "irq-affinity",
+    "default-irq-affinity",
+    "irqbalance-ban",
+    "irq-thread-priority",
+    "workqueue-mask",
+    "rcu-callbacks",
+    "timer-migration",
+    "writeback",
+    "deadline-servers",
+    "rt-throttling",
+    "governor",
+    "idle-states",
+    "cpuset-shield",
+    "watchdog-cpumask",
+    "kthread-affinity",
+];
+
+#[test]
+fn each_change_of_a_partition_mends_something() {
+    let mut mending = BTreeSet::new();
+    for (machine, cpus) in [
+        ("vm", "1"),
+        ("laptop", "2"),
+        ("server", "28-31"),
+        ("board", "3"),
+    ] {
+        let (document, _) = document(machine, &["--cpus", cpus]);
+        for finding in document["findings"].as_array().unwrap() {
+            for change in finding["partition_mends"].as_array().unwrap() {
+                mending.insert(change.as_str().unwrap().to_owned());
+            }
+        }
+    }
+    assert_eq!(mending, BTreeSet::from(CHANGES.map(str::to_owned)));
 }
 
 #[test]

@@ -125,6 +125,9 @@ pub(super) fn in_words(facts: &Facts) -> Vec<(&'static str, String, &str)> {
     lines.add("memory", &facts.memory, memory);
     lines.add("rights", &facts.privilege, rights);
     lines.add("container", &facts.container, String::clone);
+    lines.add("/sys", &facts.sysfs_writable, |writable| {
+        if *writable { "writable" } else { "read-only" }.to_owned()
+    });
     lines.add("managers", &facts.managers, |managers| {
         or_nothing(
             managers
