@@ -127,7 +127,8 @@ fn in_words(document: &Document) -> String {
         if !is_device(line) && line.per_second.is_empty() {
             continue;
         }
-        let rate: f64 = line.per_second.values().sum();
+        // The sum of nothing would be printed as -0.0.
+        let rate = line.per_second.values().fold(0.0, |sum, rate| sum + rate);
         let priority = line.threads.iter().map(|one| one.priority).max();
         let managed = if line.managed == Some(true) {
             " (managed)"
@@ -199,11 +200,20 @@ mod tests {
                 line("24", device, "PCI-MSIX 1-edge"),
                 line("LOC", timer, "Local timer interrupts"),
                 line("TRM", [0, 0], "Thermal event interrupts"),
+                line("25", [7, 7], "PCI-MSI 2-edge"),
             ],
         }
     }
 
     fn document() -> Document {
+        let silent = Interrupt {
+            number: 25,
+            name: "silent".to_owned(),
+            seen_on: "0".parse().unwrap(),
+            affinity: Some("0".parse().unwrap()),
+            effective: None,
+            managed: None,
+        };
         let device = Interrupt {
             number: 24,
             name: "a device with a very long name and a b\x1b[2J".to_owned(),
@@ -217,7 +227,7 @@ mod tests {
         Document {
             schema: "artis.irq/1",
             seconds: 2.0,
-            interrupts: lines(&before, &after, 2.0, vec![device], &[]),
+            interrupts: lines(&before, &after, 2.0, vec![device, silent], &[]),
         }
     }
 
@@ -236,6 +246,7 @@ mod tests {
             text.lines().all(|line| line.chars().count() <= 100),
             "{text}"
         );
+        assert!(text.contains("   25       0.0 "), "{text}");
         for words in ["1003.0  0: 1000, 4000: 3", "6 CPUs", "LOC", "125.0"] {
             assert!(text.contains(words), "{words}: {text}");
         }

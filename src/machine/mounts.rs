@@ -18,12 +18,12 @@ pub fn writable(root: &Root, place: &str) -> Result<Option<bool>, Unreadable> {
 
 /// Lines of `DEVICE PLACE TYPE OPTIONS 0 0`; what is mounted later hides what was before.
 fn parse(text: &str, place: &str) -> Option<bool> {
-    let options = text.lines().filter_map(|line| {
+    let mut options = text.lines().filter_map(|line| {
         let mut words = line.split_whitespace().skip(1);
         let here = words.next()? == place;
         words.nth(1).filter(|_| here)
     });
-    let last = options.last()?;
+    let last = options.next_back()?;
     Some(last.split(',').all(|option| option != "ro"))
 }
 
