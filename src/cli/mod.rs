@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The command line: one file a subcommand, its flags and what it prints.
 
+mod check;
 mod duration;
 pub mod exit;
+mod irq;
 mod lab;
 mod lab_demo;
 mod lab_experiment;
 mod load;
 mod measure;
 mod output;
+mod paragraph;
 mod progress;
 mod result;
 mod run;
 mod sched;
 mod signals;
+mod tasks;
 
 use std::process::ExitCode;
 
@@ -34,6 +38,14 @@ enum Command {
     Sched(sched::Args),
     /// Start a command, or change a running task, as RT0, RT1+ or Linux task
     Run(run::Args),
+    /// Look at the machine, and say what on it stands in the way of real time
+    ///
+    /// Changes nothing. Ends with 2 when something breaks real time. Root sees everything.
+    Check(check::Args),
+    /// Interrupts: where they come, how often, and who handles them
+    Irq(irq::Args),
+    /// Every thread: class, CPU, policy, priority, migrations and switches
+    Tasks(tasks::Args),
     /// Measure latency, execution time and throughput
     Measure(measure::Args),
     /// Run named loads beside a command
@@ -51,6 +63,9 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Sched(args) => sched::run(args),
         Command::Run(args) => run::run(args),
+        Command::Check(args) => check::run(args),
+        Command::Irq(args) => irq::run(&args),
+        Command::Tasks(args) => tasks::run(&args),
         Command::Measure(args) => measure::run(args),
         Command::Load(args) => load::run(args),
         Command::Result(args) => result::run(args),

@@ -5,6 +5,7 @@
 //! /proc/stat".
 
 use super::{Root, Unreadable};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// The file.
@@ -14,7 +15,7 @@ pub const FILE: &str = "/proc/stat";
 pub const TICK_NS: u64 = 10_000_000;
 
 /// Time of one CPU, in ticks of `USER_HZ`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct CpuTimes {
     /// In user mode, in the kernel and in interrupts.
     pub busy: u64,

@@ -120,6 +120,18 @@ impl CpuList {
         (self - of).is_empty()
     }
 
+    /// As the subject of a sentence: `CPU 1`, `CPUs 1-3`.
+    pub fn in_words(&self) -> String {
+        let name = if self.len() == 1 { "CPU" } else { "CPUs" };
+        format!("{name} {self}")
+    }
+
+    /// With its verb: `CPU 1 is`, `CPUs 1-3 are`.
+    pub fn in_words_are(&self) -> String {
+        let verb = if self.len() == 1 { "is" } else { "are" };
+        format!("{} {verb}", self.in_words())
+    }
+
     /// The set as the kernel's bit mask: bit `n % 64` of word `n / 64` is CPU `n`, no more
     /// words than needed.
     pub fn words(&self) -> &[u64] {
@@ -342,6 +354,13 @@ mod tests {
             let error = text.parse::<CpuList>().unwrap_err().to_string();
             assert!(error.contains(words), "{text:?}: {error}");
         }
+    }
+
+    #[test]
+    fn lists_are_subjects_of_sentences() {
+        let list = |text: &str| text.parse::<CpuList>().unwrap();
+        assert_eq!(list("7").in_words(), "CPU 7");
+        assert_eq!(list("1-3").in_words_are(), "CPUs 1-3 are");
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! Kernels from 6.12 on have them in place of RT throttling, and show them in debugfs.
 //! Source: `Documentation/scheduler/sched-deadline.rst` and `kernel/sched/debug.c`.
 
-use super::{Root, Unreadable};
+use super::{CpuList, Root, Unreadable};
+use std::collections::BTreeMap;
 
 /// One for normal tasks, one for those of a BPF scheduler.
 pub const SERVERS: [&str; 2] = ["fair_server", "ext_server"];
@@ -25,6 +26,22 @@ pub fn runtime_file(server: &str, cpu: u32) -> String {
 /// When the file is there and cannot be read or understood.
 pub fn runtime_ns(root: &Root, server: &str, cpu: u32) -> Result<Option<u64>, Unreadable> {
     root.number(runtime_file(server, cpu))
+}
+
+/// The servers that are on, and on which of these CPUs.
+///
+/// # Errors
+/// When a file is there and cannot be read or understood.
+pub fn on(root: &Root, cpus: &CpuList) -> Result<BTreeMap<&'static str, CpuList>, Unreadable> {
+    let mut on: BTreeMap<&str, CpuList> = BTreeMap::new();
+    for cpu in cpus.iter() {
+        for server in SERVERS {
+            if runtime_ns(root, server, cpu)?.is_some_and(|ns| ns > 0) {
+                on.entry(server).or_default().insert(cpu);
+            }
+        }
+    }
+    Ok(on)
 }
 
 /// Can they be seen at all? Without debugfs they go on, unseen.
@@ -49,5 +66,8 @@ mod tests {
             Some(50_000_000)
         );
         assert_eq!(runtime_ns(&root, "ext_server", 1).unwrap(), None);
+        let on = on(&root, &"0-3".parse().unwrap()).unwrap();
+        let cpus: Vec<String> = on.values().map(CpuList::to_string).collect();
+        assert_eq!((on.len(), cpus), (1, vec!["1".to_owned()]));
     }
 }

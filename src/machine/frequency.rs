@@ -3,7 +3,8 @@
 //!
 //! Source: `Documentation/admin-guide/pm/cpufreq.rst`.
 
-use super::{Root, Unreadable};
+use super::{CpuList, Root, Unreadable};
+use std::collections::BTreeMap;
 
 /// The file that names a CPU's governor.
 pub fn governor_file(cpu: u32) -> String {
@@ -19,6 +20,20 @@ pub fn governor(root: &Root, cpu: u32) -> Result<Option<String>, Unreadable> {
     root.read(governor_file(cpu))
 }
 
+/// The governors in use, and on which of these CPUs.
+///
+/// # Errors
+/// As [`governor`].
+pub fn governors(root: &Root, cpus: &CpuList) -> Result<BTreeMap<String, CpuList>, Unreadable> {
+    let mut all: BTreeMap<String, CpuList> = BTreeMap::new();
+    for cpu in cpus.iter() {
+        if let Some(name) = governor(root, cpu)? {
+            all.entry(name).or_default().insert(cpu);
+        }
+    }
+    Ok(all)
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::root::canned;
@@ -32,5 +47,7 @@ mod tests {
         )]);
         assert_eq!(governor(&root, 0).unwrap(), None);
         assert_eq!(governor(&root, 1).unwrap().as_deref(), Some("schedutil"));
+        let all = governors(&root, &"0-1".parse().unwrap()).unwrap();
+        assert_eq!(all["schedutil"].to_string(), "1");
     }
 }

@@ -3,7 +3,9 @@
 //!
 //! Source: `Documentation/admin-guide/pm/cpuidle.rst`.
 
-use super::{Root, Unreadable};
+use super::{CpuList, Root, Unreadable};
+use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// One idle state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +16,18 @@ pub struct IdleState {
     pub exit_latency_us: u32,
     /// Whether somebody has switched it off.
     pub disabled: bool,
+}
+
+/// Leaving C1 takes a microsecond or two on every machine, leaving the next deeper state ten.
+pub const C1_EXIT_LATENCY_US: u32 = 2;
+
+/// An idle state that some CPUs may go into.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Allowed {
+    pub name: String,
+    /// How long leaving it takes at most, microseconds.
+    pub exit_latency_us: u32,
+    pub cpus: CpuList,
 }
 
 /// The folder of a CPU's idle states.
@@ -42,6 +56,28 @@ pub fn states(root: &Root, cpu: u32) -> Result<Vec<IdleState>, Unreadable> {
     }
 }
 
+/// The states that are not switched off, shallow ones first, and on which of these CPUs.
+///
+/// # Errors
+/// As [`states`].
+pub fn allowed(root: &Root, cpus: &CpuList) -> Result<Vec<Allowed>, Unreadable> {
+    let mut all: BTreeMap<(u32, String), CpuList> = BTreeMap::new();
+    for cpu in cpus.iter() {
+        for state in states(root, cpu)? {
+            if !state.disabled {
+                let key = (state.exit_latency_us, state.name);
+                all.entry(key).or_default().insert(cpu);
+            }
+        }
+    }
+    let allowed = |((exit_latency_us, name), cpus)| Allowed {
+        name,
+        exit_latency_us,
+        cpus,
+    };
+    Ok(all.into_iter().map(allowed).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::root::canned;
@@ -64,6 +100,12 @@ mod tests {
         assert_eq!(states.len(), 2);
         assert_eq!(states[0].name, "POLL");
         assert_eq!((states[1].exit_latency_us, states[1].disabled), (133, true));
+        let allowed = allowed(&root, &"2-3".parse().unwrap()).unwrap();
+        assert_eq!(allowed.len(), 1);
+        assert_eq!(
+            (allowed[0].name.as_str(), allowed[0].cpus.first()),
+            ("POLL", Some(3))
+        );
     }
 
     #[test]

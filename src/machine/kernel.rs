@@ -5,9 +5,17 @@
 //! business. Source: `Documentation/scheduler/sched-ext.rst`, `sched-rt-group.rst`, and
 //! `sched_dynamic_show()` in `kernel/sched/debug.c`.
 
+use super::boot_arguments::{self, BootArguments};
+use super::build_config::BuildConfig;
 use super::{Root, Unreadable};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+
+const VERSION: &str = "/proc/sys/kernel/version";
+/// Where PREEMPT_RT kernels say that they are.
+const REALTIME: &str = "/sys/kernel/realtime";
+/// Where the chosen model can be seen and changed.
+pub const DEBUGFS: &str = "/sys/kernel/debug/sched/preempt";
 
 /// When the kernel lets a task be preempted while it works for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,6 +116,8 @@ pub struct Kernel {
     /// Boot arguments.
     pub cmdline: String,
     pub preemption: Preemption,
+    /// The file that tells the preemption model.
+    pub preemption_from: String,
     /// `None`: the kernel was built without `CONFIG_SCHED_CLASS_EXT`.
     pub sched_ext: Option<SchedExt>,
     /// Whether the kernel describes its own types, which BPF programs need.
@@ -125,10 +135,12 @@ impl Kernel {
     /// When `/proc` is not mounted or one of its files cannot be read.
     pub fn read(root: &Root) -> Result<Self, Unreadable> {
         let release = required(root, "/proc/sys/kernel/osrelease")?;
-        let version = required(root, "/proc/sys/kernel/version")?;
-        let cmdline = root.read("/proc/cmdline")?.unwrap_or_default();
+        let version = required(root, VERSION)?;
+        let cmdline = root.read(boot_arguments::FILE)?.unwrap_or_default();
+        let (preemption, preemption_from) = preemption(root, &release, &version, &cmdline);
         Ok(Self {
-            preemption: preemption(root, &release, &version, &cmdline),
+            preemption,
+            preemption_from,
             sched_ext: sched_ext(root)?,
             btf: root.exists("/sys/kernel/btf/vmlinux"),
             cgroup: cgroup(root),
@@ -147,36 +159,41 @@ fn required(root: &Root, path: &str) -> Result<String, Unreadable> {
     })
 }
 
-fn preemption(root: &Root, release: &str, version: &str, cmdline: &str) -> Preemption {
+/// The model, and the file that tells it.
+fn preemption(root: &Root, release: &str, version: &str, cmdline: &str) -> (Preemption, String) {
     let built_as = |flag| version.split_whitespace().any(|word| word == flag);
+    let from = |file: &str| file.to_owned();
     // PREEMPT_RT first: there debugfs tells lazy from full, too, which is the lesser fact.
-    if root.hint("/sys/kernel/realtime").as_deref() == Some("1") || built_as("PREEMPT_RT") {
-        return Preemption::PreemptRt;
+    if root.hint(REALTIME).as_deref() == Some("1") {
+        return (Preemption::PreemptRt, from(REALTIME));
+    }
+    if built_as("PREEMPT_RT") {
+        return (Preemption::PreemptRt, from(VERSION));
     }
     let chosen = root
-        .hint("/sys/kernel/debug/sched/preempt")
+        .hint(DEBUGFS)
         .as_deref()
         .and_then(in_parentheses)
         .and_then(Preemption::from_name);
     if let Some(chosen) = chosen {
-        return chosen;
+        return (chosen, from(DEBUGFS));
     }
     if built_as("PREEMPT_DYNAMIC") {
         // Without debugfs: the boot argument decides, and without one the build's default.
-        return cmdline
-            .split_whitespace()
-            .filter_map(|word| word.strip_prefix("preempt="))
-            .next_back()
+        return BootArguments::parse(cmdline)
+            .value("preempt")
             .and_then(Preemption::from_name)
+            .map(|model| (model, from(boot_arguments::FILE)))
             .or_else(|| build_default(root, release))
-            .unwrap_or(Preemption::Unknown);
+            .unwrap_or((Preemption::Unknown, from(VERSION)));
     }
-    build_default(root, release).unwrap_or(if built_as("PREEMPT") {
+    let undecided = if built_as("PREEMPT") {
         Preemption::LazyOrFull
     } else {
         // The same kernel text for "none" and "voluntary"; neither is preemptible.
         Preemption::Voluntary
-    })
+    };
+    build_default(root, release).unwrap_or((undecided, from(VERSION)))
 }
 
 /// `full` of `none voluntary (full) lazy`.
@@ -184,22 +201,18 @@ fn in_parentheses(text: &str) -> Option<&str> {
     Some(text.split_once('(')?.1.split_once(')')?.0)
 }
 
-/// The preemption model in the build configuration that distributions install in `/boot`.
-fn build_default(root: &Root, release: &str) -> Option<Preemption> {
-    let config = root.hint(format!("/boot/config-{release}"))?;
-    let set = |option: &str| {
-        config
-            .lines()
-            .any(|line| line.strip_prefix(option) == Some("=y"))
-    };
-    [
+/// The preemption model that the kernel was built with, and where that stands.
+fn build_default(root: &Root, release: &str) -> Option<(Preemption, String)> {
+    let config = BuildConfig::read(root, release)?;
+    let (_, model) = [
         ("CONFIG_PREEMPT_LAZY", Preemption::Lazy),
         ("CONFIG_PREEMPT", Preemption::Full),
         ("CONFIG_PREEMPT_VOLUNTARY", Preemption::Voluntary),
         ("CONFIG_PREEMPT_NONE", Preemption::None),
     ]
     .into_iter()
-    .find_map(|(option, model)| set(option).then_some(model))
+    .find(|(option, _)| config.is_set(option))?;
+    Some((model, config.file))
 }
 
 fn sched_ext(root: &Root) -> Result<Option<SchedExt>, Unreadable> {

@@ -4,20 +4,35 @@
 //! Reads only, and only below a movable [`Root`], so canned `/proc` and `/sys` trees test
 //! it. Never changes anything and never decides what a finding means for a command.
 
+pub mod boot_arguments;
+pub mod build_config;
+pub mod cgroup;
 pub mod clock_source;
 pub mod cpu_times;
 pub mod cpulist;
+pub mod cpumask;
 pub mod cpus;
 pub mod deadline_servers;
+pub mod facts;
 pub mod frequency;
 pub mod idle;
+pub mod interrupts;
 pub mod kernel;
 pub mod locked;
+pub mod managers;
+pub mod memory;
+pub mod mitigations;
+pub mod mounts;
 pub mod privilege;
 pub mod processes;
 pub mod root;
+pub mod smi;
+pub mod tasks;
+pub mod tick;
 pub mod topology;
 pub mod virtualisation;
+pub mod watchdogs;
+pub mod workqueues;
 
 pub use cpulist::CpuList;
 pub use root::{Root, Unreadable};

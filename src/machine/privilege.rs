@@ -11,6 +11,7 @@ use std::fmt;
 /// Capabilities that some part of artis needs or asks about; the value is the kernel's bit number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capability {
+    IpcLock = 14,
     SysAdmin = 21,
     SysNice = 23,
     SysResource = 24,

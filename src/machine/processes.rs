@@ -5,6 +5,7 @@
 
 use super::Root;
 use std::collections::BTreeSet;
+use std::str::FromStr;
 
 /// One process, threads and reaped children included in its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,31 +44,54 @@ pub fn one(root: &Root, pid: i32) -> Option<Process> {
 }
 
 fn all(root: &Root) -> Vec<Process> {
-    let Ok(entries) = std::fs::read_dir(root.path("/proc")) else {
-        return Vec::new();
-    };
-    entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter_map(|pid| one(root, pid))
+    let names = root.names("/proc").unwrap_or_default();
+    names
+        .iter()
+        .filter_map(|name| one(root, name.parse().ok()?))
         .collect()
 }
 
-/// The name in field 2 may hold anything; field 3 comes after its last parenthesis.
 fn parse(stat: &str) -> Option<Process> {
-    let pid = stat.split_once(' ')?.0.parse().ok()?;
-    let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split_whitespace().collect();
-    let field = |number: usize| fields.get(number - 3).copied();
+    let stat = Stat::parse(stat)?;
     let mut cpu_ticks = 0_u64;
     for number in 14..=17 {
-        cpu_ticks = cpu_ticks.saturating_add(field(number)?.parse().ok()?);
+        cpu_ticks = cpu_ticks.saturating_add(stat.number(number)?);
     }
     Some(Process {
-        pid,
-        parent: field(4)?.parse().ok()?,
+        pid: stat.id,
+        parent: stat.number(4)?,
         cpu_ticks,
-        is_zombie: field(3)? == "Z",
+        is_zombie: stat.field(3)? == "Z",
     })
+}
+
+/// The fields of `/proc/PID/stat`, numbered from 1 as in proc_pid_stat(5).
+pub(super) struct Stat<'a> {
+    pub id: i32,
+    pub name: &'a str,
+    /// From field 3 on.
+    rest: Vec<&'a str>,
+}
+
+impl<'a> Stat<'a> {
+    /// The name in field 2 may hold anything; field 3 comes after its last parenthesis.
+    pub fn parse(stat: &'a str) -> Option<Self> {
+        let (start, rest) = stat.rsplit_once(") ")?;
+        let (id, name) = start.split_once(" (")?;
+        Some(Self {
+            id: id.parse().ok()?,
+            name,
+            rest: rest.split_whitespace().collect(),
+        })
+    }
+
+    pub fn field(&self, number: usize) -> Option<&'a str> {
+        self.rest.get(number.checked_sub(3)?).copied()
+    }
+
+    pub fn number<T: FromStr>(&self, number: usize) -> Option<T> {
+        self.field(number)?.parse().ok()
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The folder below which `/proc`, `/sys` and the like are read.
 
+use super::{CpuList, cpumask};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -63,6 +64,61 @@ impl Root {
             .map_err(|_| self.malformed(path, format!("not a number here: {text:?}")))
     }
 
+    /// The CPU list in a file; `None` when it does not exist.
+    ///
+    /// # Errors
+    /// As [`Root::read`], and when it holds something else.
+    pub fn cpus(&self, path: impl AsRef<Path>) -> Result<Option<CpuList>, Unreadable> {
+        self.parsed(path, CpuList::from_kernel)
+    }
+
+    /// The CPU mask in a file; `None` when it does not exist.
+    ///
+    /// # Errors
+    /// As [`Root::cpus`].
+    pub fn mask(&self, path: impl AsRef<Path>) -> Result<Option<CpuList>, Unreadable> {
+        self.parsed(path, cpumask::parse)
+    }
+
+    fn parsed<T, E: std::fmt::Display>(
+        &self,
+        path: impl AsRef<Path>,
+        parse: impl Fn(&str) -> Result<T, E>,
+    ) -> Result<Option<T>, Unreadable> {
+        let path = path.as_ref();
+        let Some(text) = self.read(path)? else {
+            return Ok(None);
+        };
+        parse(&text)
+            .map(Some)
+            .map_err(|error| self.malformed(path, error.to_string()))
+    }
+
+    /// The names in a folder, in the order of their bytes; none when it does not exist. Names
+    /// that are no UTF-8 are left out: the kernel makes none.
+    ///
+    /// # Errors
+    /// As [`Root::read`].
+    pub fn names(&self, path: impl AsRef<Path>) -> Result<Vec<String>, Unreadable> {
+        let path = self.path(path);
+        let entries = match std::fs::read_dir(&path) {
+            Ok(entries) => entries,
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                return Ok(Vec::new());
+            }
+            Err(source) => return Err(Unreadable { path, source }),
+        };
+        // An entry that cannot be read is a process that has just ended.
+        let mut names: Vec<String> = entries
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
     /// The error of a file that was read and is not what it should be.
     pub fn malformed(&self, path: impl AsRef<Path>, reason: String) -> Unreadable {
         Unreadable {
@@ -122,5 +178,7 @@ mod tests {
         assert!(error.source.to_string().contains("quiet"), "{error:?}");
         let error = root.read("/proc").unwrap_err();
         assert!(error.to_string().ends_with("/proc"), "{error}");
+        assert_eq!(root.names("/proc").unwrap(), ["cmdline"]);
+        assert!(root.names("/sys").unwrap().is_empty());
     }
 }

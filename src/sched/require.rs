@@ -168,6 +168,7 @@ mod tests {
             version: String::new(),
             cmdline: String::new(),
             preemption: Preemption::Lazy,
+            preemption_from: String::new(),
             sched_ext: None,
             btf: true,
             cgroup: None,

@@ -7,6 +7,7 @@
 
 use super::scheduler;
 use super::syscall::{SCHED_DEADLINE, SCHED_EXT, Scheduling};
+use crate::machine::cgroup::{self, RtGroup};
 use crate::machine::privilege::{self, Capability, Limit, Privilege};
 use crate::machine::{CpuList, Root, cpus};
 use nix::errno::Errno;
@@ -240,26 +241,14 @@ fn rt_group(root: &Root, tid: i32, to: Scheduling) -> Option<Refusal> {
     if to.policy != libc::SCHED_FIFO {
         return None;
     }
-    if let Some(cgroup) = cgroup_v1(root, tid, "cpu") {
-        let file = format!("/sys/fs/cgroup/cpu{cgroup}/cpu.rt_runtime_us");
-        return (root.hint(&file).as_deref() == Some("0"))
-            .then_some(Refusal::RtGroup { file, tid });
+    let group = cgroup::rt_group(root, &tid.to_string())?;
+    if group.has_budget() {
+        return None;
     }
-    // Version 2 has no file that shows the budget; only the root group has one.
-    let cgroup = cgroup_v2(root, tid)?;
-    let release = root.hint("/proc/sys/kernel/osrelease")?;
-    let config = root.hint(format!("/boot/config-{release}"))?;
-    let set = |option: &str| config.lines().any(|line| line == format!("{option}=y"));
-    let cmdline = root.hint("/proc/cmdline").unwrap_or_default();
-    let argument = |value: &str| {
-        cmdline
-            .split_whitespace()
-            .any(|word| word == format!("rt_group_sched={value}"))
-    };
-    let on = set("CONFIG_RT_GROUP_SCHED")
-        && !argument("0")
-        && (argument("1") || !set("CONFIG_RT_GROUP_SCHED_DEFAULT_DISABLED"));
-    (on && cgroup != "/").then_some(Refusal::RtGroupV2 { cgroup, tid })
+    Some(match group {
+        RtGroup::V1 { file, .. } => Refusal::RtGroup { file, tid },
+        RtGroup::V2 { cgroup } => Refusal::RtGroupV2 { cgroup, tid },
+    })
 }
 
 fn cpuset_excludes(root: &Root, tid: i32, cpu: u32) -> Option<Refusal> {
@@ -269,11 +258,12 @@ fn cpuset_excludes(root: &Root, tid: i32, cpu: u32) -> Option<Refusal> {
 
 /// The CPUs of a task's cpuset, and the file that says so.
 fn cpuset(root: &Root, tid: i32) -> Option<(String, CpuList)> {
-    let (mount, cgroup, name) = match cgroup_v1(root, tid, "cpuset") {
+    let task = tid.to_string();
+    let (mount, cgroup, name) = match cgroup::v1_path(root, &task, "cpuset") {
         Some(cgroup) => ("/sys/fs/cgroup/cpuset", cgroup, "cpuset.effective_cpus"),
         None => (
             "/sys/fs/cgroup",
-            cgroup_v2(root, tid)?,
+            cgroup::v2_path(root, &task)?,
             "cpuset.cpus.effective",
         ),
     };
@@ -286,26 +276,6 @@ fn cpuset(root: &Root, tid: i32) -> Option<(String, CpuList)> {
         }
         group = group.rsplit_once('/')?.0;
     }
-}
-
-/// The lines of `/proc/TID/cgroup` are ID:CONTROLLERS:PATH.
-fn cgroup_v1(root: &Root, tid: i32, controller: &str) -> Option<String> {
-    cgroup_path(root, tid, |controllers| {
-        controllers.split(',').any(|name| name == controller)
-    })
-}
-
-fn cgroup_v2(root: &Root, tid: i32) -> Option<String> {
-    cgroup_path(root, tid, str::is_empty)
-}
-
-fn cgroup_path(root: &Root, tid: i32, hierarchy: impl Fn(&str) -> bool) -> Option<String> {
-    let groups = root.hint(format!("/proc/{tid}/cgroup"))?;
-    groups.lines().find_map(|line| {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (parts.next()?, parts.next()?);
-        hierarchy(controllers).then(|| path.to_owned())
-    })
 }
 
 #[cfg(test)]

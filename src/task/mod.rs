@@ -7,6 +7,7 @@
 
 pub mod class;
 pub mod diagnose;
+pub mod kind;
 pub mod scheduler;
 pub mod syscall;
 pub mod threads;

@@ -30,14 +30,8 @@ pub fn apply_to_all(root: &Root, pid: i32, class: Class) -> Result<usize, Error>
 
 /// The thread numbers of a process; none when there is no such process.
 pub fn threads(root: &Root, pid: i32) -> BTreeSet<i32> {
-    let Ok(entries) = std::fs::read_dir(root.path(format!("/proc/{pid}/task"))) else {
-        return BTreeSet::new();
-    };
-    // An entry that cannot be read is a thread that has just ended.
-    entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .collect()
+    let names = root.names(format!("/proc/{pid}/task")).unwrap_or_default();
+    names.iter().filter_map(|name| name.parse().ok()).collect()
 }
 
 /// Visits what `list` gives until it gives nobody new; counts the visits that said true.

@@ -3,6 +3,7 @@
 
 use super::Source;
 use crate::cli::output::print_json;
+use crate::cli::paragraph::Layout;
 use crate::result::{Document, LoadDone, Machine, Warning};
 use serde::Serialize;
 use std::io::Write;
@@ -162,54 +163,19 @@ fn rounded(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-const WIDTH: usize = 80;
-const INDENT: usize = 12;
+const LAYOUT: Layout = Layout {
+    margin: 0,
+    indent: 12,
+    width: 80,
+};
 
-/// A title and its words, broken at spaces; nothing without words. Control characters of a file
-/// do not reach the terminal.
 fn paragraph(title: &str, words: &str) -> String {
-    let mut text = String::new();
-    let mut line = format!("{title:INDENT$}");
-    let mut empty = true;
-    for word in words.split_whitespace() {
-        let word: String = word.chars().filter(|one| !one.is_control()).collect();
-        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            text += &line;
-            text.push('\n');
-            line = " ".repeat(INDENT);
-            empty = true;
-        }
-        if !empty {
-            line.push(' ');
-        }
-        line += &word;
-        empty = false;
-    }
-    if words.trim().is_empty() {
-        return String::new();
-    }
-    text + &line + "\n"
+    LAYOUT.paragraph(title, words)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn paragraphs_fit_the_width() {
-        let text = paragraph("machine", &"word ".repeat(40));
-        assert!(
-            text.lines().all(|line| line.chars().count() <= WIDTH),
-            "{text}"
-        );
-        assert!(
-            text.lines()
-                .skip(1)
-                .all(|line| line.starts_with(&" ".repeat(INDENT)))
-        );
-        assert_eq!(paragraph("load", ""), "");
-        assert_eq!(paragraph("a", "b\x1b[2Jc"), "a           b[2Jc\n");
-    }
 
     #[test]
     fn numbers_have_no_zeros_at_the_end() {

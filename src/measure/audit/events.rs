@@ -2,7 +2,7 @@
 //! What happened while it was measured: time stolen by a hypervisor, busy neighbours in the same
 //! core, and too few samples for what is told of them.
 
-use super::{Plan, Samples, Unchecked, subject};
+use super::{Plan, Samples, Unchecked};
 use crate::machine::cpu_times::{self, CpuTimes};
 use crate::machine::{CpuList, Root, topology};
 use crate::result::{PERCENTILES, Warning};
@@ -73,7 +73,7 @@ pub fn siblings(
         seen: format!(
             "{}, in one core with a measured CPU, had up to {most:.0} % of its time in use \
              (topology/thread_siblings_list, {})",
-            subject(&busy),
+            busy.in_words(),
             cpu_times::FILE
         ),
         why: "hardware threads of a core share its units and caches: each slows the other down"

@@ -116,15 +116,6 @@ fn unchecked(id: &str, error: &Unchecked) -> Warning {
     }
 }
 
-/// The CPUs as the subject of a sentence.
-fn subject(cpus: &CpuList) -> String {
-    if cpus.len() == 1 {
-        format!("CPU {cpus}")
-    } else {
-        format!("CPUs {cpus}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

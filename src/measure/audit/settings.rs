@@ -6,18 +6,15 @@
 //! (`Documentation/admin-guide/kernel-per-CPU-kthreads.rst`, `Documentation/timers/no_hz.rst`,
 //! `Documentation/scheduler/sched-rt-group.rst`).
 
-use super::{Plan, Unchecked, checked, subject};
+use super::{Plan, Unchecked, checked};
 use crate::machine::cpus::Cpus;
 use crate::machine::deadline_servers::{self, DEBUGFS, SERVERS};
+use crate::machine::idle::C1_EXIT_LATENCY_US;
 use crate::machine::kernel::rt_throttling;
 use crate::machine::virtualisation::virtualisation;
 use crate::machine::{CpuList, Root, clock_source, frequency, idle, locked};
 use crate::measure::thread::{PRIORITY, Policy};
 use crate::result::Warning;
-use std::collections::BTreeSet;
-
-/// Leaving C1 takes a microsecond or two on every machine, leaving the next deeper state ten.
-const C1_EXIT_LATENCY_US: u32 = 2;
 
 type Judged = Result<Option<Warning>, Unchecked>;
 type Check = fn(&Root, &Plan) -> Judged;
@@ -126,25 +123,17 @@ fn servers(root: &Root, plan: &Plan) -> Judged {
              root"
         )));
     }
-    let mut on = BTreeSet::new();
-    let mut cpus = CpuList::new();
-    for cpu in plan.cpus.iter() {
-        for server in SERVERS {
-            if deadline_servers::runtime_ns(root, server, cpu)?.is_some_and(|ns| ns > 0) {
-                on.insert(server);
-                cpus.insert(cpu);
-            }
-        }
-    }
-    if cpus.is_empty() {
+    let on = deadline_servers::on(root, &plan.cpus)?;
+    if on.is_empty() {
         return Ok(None);
     }
+    let cpus = on.values().fold(CpuList::new(), |all, cpus| &all | cpus);
     let numbers: Vec<String> = cpus.iter().map(|cpu| cpu.to_string()).collect();
     finding(
         format!(
             "{} on {} ({DEBUGFS}/sched/*_server/cpu*/runtime)",
-            on.into_iter().collect::<Vec<_>>().join(" and "),
-            subject(&cpus)
+            on.into_keys().collect::<Vec<_>>().join(" and "),
+            cpus.in_words()
         ),
         "when normal tasks starve, a server gives them some 50 ms of each second, before every \
          SCHED_FIFO task",
@@ -160,25 +149,23 @@ fn idle_states(root: &Root, plan: &Plan) -> Judged {
     if plan.dma_latency_held || !plan.sleeps {
         return Ok(None);
     }
-    let mut deep = BTreeSet::new();
-    let mut cpus = CpuList::new();
-    for cpu in plan.cpus.iter() {
-        for state in idle::states(root, cpu)? {
-            if !state.disabled && state.exit_latency_us > C1_EXIT_LATENCY_US {
-                deep.insert((state.exit_latency_us, state.name));
-                cpus.insert(cpu);
-            }
-        }
-    }
-    let Some((slowest_us, _)) = deep.last() else {
+    let mut deep = idle::allowed(root, &plan.cpus)?;
+    deep.retain(|state| state.exit_latency_us > C1_EXIT_LATENCY_US);
+    let Some(deepest) = deep.last() else {
         return Ok(None);
     };
-    let why = format!("waking up from the deepest takes up to {slowest_us} us more");
-    let names: Vec<&str> = deep.iter().map(|(_, name)| name.as_str()).collect();
+    let why = format!(
+        "waking up from the deepest takes up to {} us more",
+        deepest.exit_latency_us
+    );
+    let cpus = deep
+        .iter()
+        .fold(CpuList::new(), |all, state| &all | &state.cpus);
+    let names: Vec<&str> = deep.iter().map(|state| state.name.as_str()).collect();
     finding(
         format!(
             "{} may go into idle states deeper than C1: {} ({}/state*)",
-            subject(&cpus),
+            cpus.in_words(),
             names.join(", "),
             idle::folder(cpus.first().unwrap_or(0))
         ),
@@ -191,22 +178,19 @@ fn idle_states(root: &Root, plan: &Plan) -> Judged {
 }
 
 fn governor(root: &Root, plan: &Plan) -> Judged {
-    let mut names = BTreeSet::new();
-    let mut cpus = CpuList::new();
-    for cpu in plan.cpus.iter() {
-        if let Some(name) = frequency::governor(root, cpu)?.filter(|name| name != "performance") {
-            names.insert(name);
-            cpus.insert(cpu);
-        }
-    }
+    let mut governors = frequency::governors(root, &plan.cpus)?;
+    governors.remove("performance");
+    let cpus = governors
+        .values()
+        .fold(CpuList::new(), |all, cpus| &all | cpus);
     let Some(first) = cpus.first() else {
         return Ok(None);
     };
     finding(
         format!(
             "{} changes frequency by the governor {} ({})",
-            subject(&cpus),
-            names.into_iter().collect::<Vec<_>>().join(", "),
+            cpus.in_words(),
+            governors.into_keys().collect::<Vec<_>>().join(", "),
             frequency::governor_file(first)
         ),
         "the same work takes longer at a lower frequency, so the figures depend on what ran before",
@@ -227,11 +211,7 @@ fn isolated(root: &Root, plan: &Plan) -> Judged {
     finding(
         format!(
             "isolated {} not measured (/sys/devices/system/cpu/isolated)",
-            if isolated.len() == 1 {
-                format!("CPU {isolated} is")
-            } else {
-                format!("CPUs {isolated} are")
-            }
+            isolated.in_words_are()
         ),
         "CPUs that were set apart for real-time work differ from the others, and these figures do \
          not tell of them",

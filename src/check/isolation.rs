@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Which CPUs are set apart, and by what means.
+
+use super::finding::{Finding, Severity};
+use super::subject::{ChosenBy, Subject};
+use crate::machine::cgroup;
+use crate::machine::facts::Facts;
+use crate::machine::kernel::CgroupVersion;
+
+pub(super) fn judge(facts: &Facts, subject: &Subject) -> Vec<Finding> {
+    let all = [
+        nobody_apart(facts, subject),
+        unshielded(facts, subject),
+        isolated(facts, subject),
+        tickless(facts, subject),
+        callbacks(facts, subject),
+        groups(facts),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn nobody_apart(facts: &Facts, subject: &Subject) -> Option<Finding> {
+    if subject.is_apart() || subject.cpus.is_empty() {
+        return None;
+    }
+    let online = facts.online();
+    let last = online.last()?;
+    let (severity, mend) = if online.len() > 1 {
+        let mend = format!(
+            "choose, and see what they suffer from: `artis check --cpus {last}`; then `sudo artis \
+             partition plan --rt {last}`"
+        );
+        (Severity::Notice, Some(mend))
+    } else {
+        (Severity::Worsens, None)
+    };
+    Some(Finding {
+        id: "no_cpu_apart",
+        severity,
+        seen: format!(
+            "no CPU is left for other work: real-time tasks have {} of {} online",
+            subject.cpus.len(),
+            online.len()
+        ),
+        evidence: facts.cpus.from.clone(),
+        why: "interrupts, kernel threads and other tasks come wherever real-time tasks run, and there \
+              is no place to send them"
+            .to_owned(),
+        source: "McKenney, Real Time vs. Real Fast, section 2.1; \
+                 Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
+        mend,
+        partition_mends: &[],
+    })
+}
+
+/// Neither isolated nor in the care of `artis sched`.
+fn unshielded(facts: &Facts, subject: &Subject) -> Option<Finding> {
+    let isolated = facts.cpus.get().map(|cpus| &cpus.isolated);
+    let shared = isolated.map_or_else(|| subject.cpus.clone(), |isolated| &subject.cpus - isolated);
+    if !subject.is_apart() || shared.is_empty() || subject.chosen_by == ChosenBy::Scheduler {
+        return None;
+    }
+    let has_scheduler = facts
+        .kernel
+        .get()
+        .is_some_and(|kernel| kernel.sched_ext.is_some());
+    let share = if has_scheduler {
+        format!(
+            "`sudo artis sched run --rt {}`, which lets them compute there; ",
+            subject.cpus
+        )
+    } else {
+        String::new()
+    };
+    Some(Finding {
+        id: "unshielded",
+        severity: Severity::Worsens,
+        seen: format!(
+            "normal tasks may do all their work on {}",
+            shared.in_words()
+        ),
+        evidence: "/sys/devices/system/cpu/isolated, /sys/kernel/sched_ext/root/ops".to_owned(),
+        why:
+            "what they ask of the kernel there cannot always be interrupted, and they leave caches \
+              full of their own data"
+                .to_owned(),
+        source: "Piel and others, ARTiS, section 2; Documentation/admin-guide/cgroup-v2.rst (cpuset)",
+        mend: Some(format!(
+            "{share}`sudo artis partition apply --rt {} --shield` keeps them away",
+            subject.cpus
+        )),
+        partition_mends: &["cpuset-shield"],
+    })
+}
+
+fn isolated(facts: &Facts, subject: &Subject) -> Option<Finding> {
+    let cpus = subject.among(&facts.cpus.get()?.isolated)?;
+    let partitions = facts.isolated_partitions.get();
+    let by_partition = partitions.is_some_and(|isolated| cpus.is_subset(isolated));
+    let (by, mend) = if by_partition {
+        (
+            "an isolated cpuset partition",
+            format!(
+                "write `member` to the cpuset.cpus.partition of the group that has them ({})",
+                cgroup::ISOLATED_FILE
+            ),
+        )
+    } else {
+        ("isolcpus=", "boot without isolcpus=".to_owned())
+    };
+    Some(Finding {
+        id: "isolated_cpus",
+        severity: Severity::Notice,
+        seen: format!("{} not in the scheduler's care ({by})", cpus.in_words_are()),
+        evidence: "/sys/devices/system/cpu/isolated".to_owned(),
+        why: "nothing balances them: each idles whenever its own real-time task does, and `artis \
+              sched` cannot share them"
+            .to_owned(),
+        source: "Documentation/admin-guide/kernel-parameters.txt (isolcpus=); Piel and others, ARTiS",
+        mend: Some(format!("to share them with other work: {mend}")),
+        partition_mends: &[],
+    })
+}
+
+fn tickless(facts: &Facts, subject: &Subject) -> Option<Finding> {
+    let cpus = subject.among(&facts.cpus.get()?.nohz_full)?;
+    Some(Finding {
+        id: "nohz_full",
+        severity: Severity::Notice,
+        seen: format!(
+            "{} without a tick while a single task runs",
+            cpus.in_words_are()
+        ),
+        evidence: "/sys/devices/system/cpu/nohz_full".to_owned(),
+        why:
+            "the loop that never sleeps gains; a task that sleeps and wakes up pays for the tick's \
+              stop and restart and for context tracking, at each wakeup and each system call"
+                .to_owned(),
+        source: "Documentation/timers/no_hz.rst",
+        mend: Some("for tasks that sleep: boot without nohz_full=".to_owned()),
+        partition_mends: &[],
+    })
+}
+
+fn callbacks(facts: &Facts, subject: &Subject) -> Option<Finding> {
+    if !subject.is_apart() {
+        return None;
+    }
+    let own = &subject.cpus - facts.rcu_nocbs.get()?;
+    if own.is_empty() {
+        return None;
+    }
+    Some(Finding {
+        id: "rcu_callbacks",
+        severity: Severity::Worsens,
+        seen: format!("RCU callbacks of {} run there", own.in_words()),
+        evidence: format!("{} (no rcu_nocbs=)", facts.rcu_nocbs.from),
+        why: "what the kernel frees later is freed in a softirq of the CPU that asked for it, \
+              thousands in a row after a burst"
+            .to_owned(),
+        source: "Documentation/admin-guide/kernel-per-CPU-kthreads.rst (rcuc, RCU_SOFTIRQ)",
+        mend: Some(format!("boot with rcu_nocbs={}", subject.cpus)),
+        partition_mends: &["rcu-callbacks"],
+    })
+}
+
+fn groups(facts: &Facts) -> Option<Finding> {
+    let kernel = facts.kernel.get()?;
+    let (id, seen, mend) = match kernel.cgroup {
+        Some(CgroupVersion::V2) => return None,
+        Some(CgroupVersion::V1) => (
+            "cgroup_v1",
+            "the cpu controller is in a version 1 hierarchy",
+            "boot with systemd.unified_cgroup_hierarchy=1 cgroup_no_v1=all",
+        ),
+        None => (
+            "no_cgroup",
+            "no hierarchy of control groups with a cpu controller is mounted",
+            "`sudo mount -t cgroup2 none /sys/fs/cgroup`",
+        ),
+    };
+    Some(Finding {
+        id,
+        severity: Severity::Notice,
+        seen: seen.to_owned(),
+        evidence: "/proc/self/cgroup, /sys/fs/cgroup/cgroup.controllers".to_owned(),
+        why: "cpuset partitions, which set CPUs apart at run time, exist in version 2 only"
+            .to_owned(),
+        source: "Documentation/admin-guide/cgroup-v2.rst (cpuset.cpus.partition)",
+        mend: Some(mend.to_owned()),
+        partition_mends: &[],
+    })
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The kernel: how it was built and booted.
+
+use super::finding::{Finding, Severity};
+use super::subject::Subject;
+use crate::machine::facts::Facts;
+use crate::machine::kernel::{DEBUGFS, Kernel, Preemption};
+
+pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
+    let of_kernel = facts.kernel.get().map(|kernel| {
+        [
+            model(kernel),
+            not_preempt_rt(kernel),
+            sched_ext(kernel),
+            btf(kernel),
+        ]
+    });
+    let others = [debugging(facts), timers(facts)];
+    let all = of_kernel.into_iter().flatten().chain(others);
+    all.flatten().collect()
+}
+
+fn model(kernel: &Kernel) -> Option<Finding> {
+    let (severity, seen, mend) = match kernel.preemption.preemptible() {
+        Some(true) => return None,
+        Some(false) => (
+            Severity::Breaks,
+            format!("the preemption model is {}", kernel.preemption),
+            format!(
+                "boot with preempt=full, or `echo full | sudo tee {DEBUGFS}` (both need \
+                 CONFIG_PREEMPT_DYNAMIC)"
+            ),
+        ),
+        None => (
+            Severity::Worsens,
+            "which preemption model was chosen at boot cannot be seen".to_owned(),
+            "`sudo mount -t debugfs none /sys/kernel/debug`, and check again".to_owned(),
+        ),
+    };
+    Some(Finding {
+        id: "preemption_model",
+        severity,
+        seen,
+        evidence: kernel.preemption_from.clone(),
+        why: "a real-time task waits until the kernel has done what another task asked of it: \
+              milliseconds, with no upper bound"
+            .to_owned(),
+        source: "Documentation/admin-guide/kernel-parameters.txt (preempt=); McKenney, Real Time vs. \
+                 Real Fast, section 2.1: late by up to 3 ms",
+        mend: Some(mend),
+        partition_mends: &[],
+    })
+}
+
+fn not_preempt_rt(kernel: &Kernel) -> Option<Finding> {
+    if kernel.preemption == Preemption::PreemptRt {
+        return None;
+    }
+    Some(Finding {
+        id: "not_preempt_rt",
+        severity: Severity::Worsens,
+        seen: format!("Linux {} is no PREEMPT_RT kernel", kernel.release),
+        evidence: "/proc/sys/kernel/version".to_owned(),
+        why: "spinlocks, interrupt handlers and softirqs cannot be preempted here: what they do for \
+              others on its CPU delays a real-time task"
+            .to_owned(),
+        source: "Documentation/core-api/real-time/differences.rst; McKenney, Real Time vs. Real Fast, \
+                 section 4",
+        mend: Some(
+            "boot a PREEMPT_RT kernel (Debian: `sudo apt install linux-image-rt-amd64`), or try one: \
+             `artis lab run --kernel newest-rt -- uname -v`"
+                .to_owned(),
+        ),
+        partition_mends: &[],
+    })
+}
+
+fn sched_ext(kernel: &Kernel) -> Option<Finding> {
+    if kernel.sched_ext.is_some() {
+        return None;
+    }
+    Some(Finding {
+        id: "no_sched_ext",
+        severity: Severity::Notice,
+        seen: format!("Linux {} has no sched_ext", kernel.release),
+        evidence: "/sys/kernel/sched_ext".to_owned(),
+        why: "`artis sched` cannot share a real-time CPU with other work here: it has to be left \
+              idle, or to disturb real-time tasks"
+            .to_owned(),
+        source: "Documentation/scheduler/sched-ext.rst",
+        mend: Some(
+            "boot Linux 7.1 or newer with CONFIG_SCHED_CLASS_EXT=y (Debian: linux-image-amd64 from \
+             trixie-backports)"
+                .to_owned(),
+        ),
+        partition_mends: &[],
+    })
+}
+
+fn btf(kernel: &Kernel) -> Option<Finding> {
+    if kernel.btf {
+        return None;
+    }
+    Some(Finding {
+        id: "no_btf",
+        severity: Severity::Notice,
+        seen: "the kernel does not describe its types".to_owned(),
+        evidence: "/sys/kernel/btf/vmlinux".to_owned(),
+        why: "BPF programs cannot be loaded: neither a scheduler, nor what finds the cause of a late \
+              wakeup"
+            .to_owned(),
+        source: "Documentation/bpf/btf.rst",
+        mend: Some("boot a kernel with CONFIG_DEBUG_INFO_BTF=y".to_owned()),
+        partition_mends: &[],
+    })
+}
+
+fn debugging(facts: &Facts) -> Option<Finding> {
+    let options = &facts.build.get()?.debugging;
+    if options.is_empty() {
+        return None;
+    }
+    Some(Finding {
+        id: "kernel_debugging",
+        severity: Severity::Worsens,
+        seen: format!("the kernel was built with {}", options.join(", ")),
+        evidence: facts.build.from.clone(),
+        why: "these options check every lock or every piece of memory: kernel work takes several \
+              times as long, much of it with interrupts off"
+            .to_owned(),
+        source: "lib/Kconfig.debug",
+        mend: Some("boot the distribution's ordinary kernel".to_owned()),
+        partition_mends: &[],
+    })
+}
+
+fn timers(facts: &Facts) -> Option<Finding> {
+    let tick = facts.tick.get()?;
+    if tick.high_resolution {
+        return None;
+    }
+    let tick_ms = tick.hz.filter(|hz| *hz > 0).map_or_else(
+        || "one tick, 1 to 10 ms".to_owned(),
+        |hz| format!("one tick, {:.1} ms", 1000.0 / f64::from(hz)),
+    );
+    Some(Finding {
+        id: "low_resolution_timers",
+        severity: Severity::Breaks,
+        seen: "timers have the resolution of the tick".to_owned(),
+        evidence: facts.tick.from.clone(),
+        why: format!("whoever sleeps wakes up late by up to {tick_ms}"),
+        source: "Documentation/timers/highres.rst",
+        mend: Some("boot without highres=off, a kernel with CONFIG_HIGH_RES_TIMERS=y".to_owned()),
+        partition_mends: &[],
+    })
+}

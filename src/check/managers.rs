@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Others who change the machine, and would undo what a partition sets.
+//!
+//! irqbalance is told with the interrupts.
+
+use super::finding::{Finding, Severity};
+use super::subject::{ChosenBy, Subject};
+use crate::machine::facts::Facts;
+use crate::machine::kernel::SchedExt;
+use crate::machine::managers::Manager;
+
+pub(super) fn judge(facts: &Facts, subject: &Subject) -> Vec<Finding> {
+    let managers = facts.managers.get().into_iter().flatten();
+    let mut found: Vec<Finding> = managers.filter_map(|one| running(facts, one)).collect();
+    found.extend(scheduler(facts, subject));
+    found
+}
+
+fn running(facts: &Facts, manager: &Manager) -> Option<Finding> {
+    let (id, severity, why, source, mend) = match manager.name {
+        "tuned" | "tuned-ppd" => (
+            "tuned",
+            Severity::Notice,
+            "it sets governors, idle states, affinities and sysctls by its profile, at each start and \
+             each change of profile",
+            "tuned(8)",
+            "let one program own the settings: `sudo tuned-adm profile realtime`, or `sudo systemctl \
+             disable --now tuned`",
+        ),
+        "kubelet" => (
+            "kubelet",
+            Severity::Notice,
+            "it gives CPUs to containers by cpusets of its own, and takes them away from everybody else",
+            "Kubernetes documentation, Control CPU Management Policies on the Node",
+            "policy static, and the real-time CPUs in reservedSystemCPUs",
+        ),
+        "thermald" | "power-profiles-daemon" | "auto-cpufreq" | "tlp" => (
+            "power_manager",
+            Severity::Worsens,
+            "it lowers frequencies by load, temperature or battery, whatever governor was set",
+            "Documentation/admin-guide/pm/cpufreq.rst",
+            "`sudo systemctl disable --now NAME` where the cooling allows it",
+        ),
+        "numad" => (
+            "numad",
+            Severity::Worsens,
+            "it moves processes and their memory between nodes while they run",
+            "numad(8)",
+            "`sudo systemctl disable --now numad`",
+        ),
+        "stalld" => (
+            "stalld",
+            Severity::Worsens,
+            "it gives a starving thread SCHED_DEADLINE time on its CPU, before every SCHED_FIFO task",
+            "stalld(8)",
+            "leave real-time CPUs out with --affinity and --ignore, or stop it",
+        ),
+        _ => return None,
+    };
+    let set_to = manager
+        .set_to
+        .as_ref()
+        .map_or_else(String::new, |set_to| format!(", set to {set_to}"));
+    Some(Finding {
+        id,
+        severity,
+        seen: format!("{} runs (process {}){set_to}", manager.name, manager.pid),
+        evidence: manager.set_in.unwrap_or(&facts.managers.from).to_owned(),
+        why: why.to_owned(),
+        source,
+        mend: Some(mend.replace("NAME", manager.name)),
+        partition_mends: &[],
+    })
+}
+
+/// A sched_ext scheduler that is not artis's own.
+fn scheduler(facts: &Facts, subject: &Subject) -> Option<Finding> {
+    let running = facts
+        .kernel
+        .get()?
+        .sched_ext
+        .as_ref()
+        .filter(|it| it.is_on())?;
+    let SchedExt { ops, .. } = running;
+    let name = ops.as_deref().unwrap_or("of unknown name");
+    if subject.chosen_by == ChosenBy::Scheduler || name.starts_with("artis") {
+        return None;
+    }
+    Some(Finding {
+        id: "other_scheduler",
+        severity: Severity::Notice,
+        seen: format!("another sched_ext scheduler is on: {name}"),
+        evidence: "/sys/kernel/sched_ext/root/ops".to_owned(),
+        why:
+            "the kernel takes one at a time, so `artis sched` cannot start; real-time policies are \
+              above it and not touched"
+                .to_owned(),
+        source: "Documentation/scheduler/sched-ext.rst",
+        mend: Some("stop it, such as `sudo systemctl stop scx`".to_owned()),
+        partition_mends: &[],
+    })
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the kernel does with memory behind the back of tasks.
+
+use super::finding::{Finding, Severity, few};
+use super::subject::Subject;
+use crate::machine::facts::Facts;
+use crate::machine::memory::{self, Memory};
+
+pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
+    let Some(memory) = facts.memory.get() else {
+        return Vec::new();
+    };
+    let all = [
+        overcommitted(memory),
+        swap(memory),
+        huge_pages(memory),
+        merging(memory),
+        balancing(memory),
+        compaction(memory),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn overcommitted(memory: &Memory) -> Option<Finding> {
+    if memory.committed_kib <= memory.total_kib {
+        return None;
+    }
+    let gib = |kib: u64| kib as f64 / f64::from(1 << 20);
+    Some(Finding {
+        id: "memory_overcommitted",
+        severity: Severity::Worsens,
+        seen: format!(
+            "tasks have been promised {:.1} GiB of memory, and there are {:.1} GiB",
+            gib(memory.committed_kib),
+            gib(memory.total_kib)
+        ),
+        evidence: format!("{} (Committed_AS, MemTotal)", memory::FILE),
+        why:
+            "if they use it, pages are taken away and read back, or a task is killed; no real-time \
+              response can be expected then"
+                .to_owned(),
+        source: "McKenney, Real Time vs. Real Fast, section 5, principle 3",
+        mend: Some("lock the memory of real-time tasks, and run less beside them".to_owned()),
+        partition_mends: &[],
+    })
+}
+
+fn swap(memory: &Memory) -> Option<Finding> {
+    if memory.swaps.is_empty() {
+        return None;
+    }
+    Some(Finding {
+        id: "swap",
+        severity: Severity::Worsens,
+        seen: format!("memory may be swapped out to {}", few(&memory.swaps)),
+        evidence: memory::SWAPS_FILE.to_owned(),
+        why: "a page that is not locked comes back from there: milliseconds in the middle of the work"
+            .to_owned(),
+        source: "McKenney, Real Time vs. Real Fast, section 5, principle 3; mlock(2)",
+        mend: Some("mlockall(2) in each real-time program, or `sudo swapoff -a`".to_owned()),
+        partition_mends: &[],
+    })
+}
+
+fn huge_pages(memory: &Memory) -> Option<Finding> {
+    if memory.thp.as_deref() != Some("always") {
+        return None;
+    }
+    Some(Finding {
+        id: "transparent_huge_pages",
+        severity: Severity::Worsens,
+        seen: "the kernel makes huge pages for every program".to_owned(),
+        evidence: memory::THP_FILE.to_owned(),
+        why: "a page fault may have to clear 2 MiB, and khugepaged moves pages, locked ones too, while \
+              a task uses them"
+            .to_owned(),
+        source: "Documentation/admin-guide/mm/transhuge.rst",
+        mend: Some(format!("`echo madvise | sudo tee {}`", memory::THP_FILE)),
+        partition_mends: &[],
+    })
+}
+
+fn merging(memory: &Memory) -> Option<Finding> {
+    if !memory.merges_pages {
+        return None;
+    }
+    Some(Finding {
+        id: "same_page_merging",
+        severity: Severity::Worsens,
+        seen: "the kernel merges equal pages".to_owned(),
+        evidence: memory::KSM_FILE.to_owned(),
+        why: "the first write to a merged page is a page fault with a copy".to_owned(),
+        source: "Documentation/admin-guide/mm/ksm.rst",
+        mend: Some(format!("`echo 2 | sudo tee {}`", memory::KSM_FILE)),
+        partition_mends: &[],
+    })
+}
+
+fn balancing(memory: &Memory) -> Option<Finding> {
+    if !memory.numa_balancing {
+        return None;
+    }
+    Some(Finding {
+        id: "numa_balancing",
+        severity: Severity::Worsens,
+        seen: "the kernel moves memory towards the node that uses it".to_owned(),
+        evidence: memory::NUMA_FILE.to_owned(),
+        why:
+            "it takes mappings away to see who touches them: page faults and copies in memory that \
+              was thought to be locked"
+                .to_owned(),
+        source: "Documentation/admin-guide/sysctl/kernel.rst (numa_balancing)",
+        mend: Some("`sudo sysctl kernel.numa_balancing=0`".to_owned()),
+        partition_mends: &[],
+    })
+}
+
+fn compaction(memory: &Memory) -> Option<Finding> {
+    let eagerness = memory
+        .compaction_proactiveness
+        .filter(|number| *number > 0)?;
+    Some(Finding {
+        id: "compaction",
+        severity: Severity::Notice,
+        seen: format!("memory is compacted in the background (proactiveness {eagerness} of 100)"),
+        evidence: memory::COMPACTION_FILE.to_owned(),
+        why: "pages move while tasks use them, locked ones too unless vm.compact_unevictable_allowed \
+              is 0: who touches one waits"
+            .to_owned(),
+        source: "Documentation/admin-guide/sysctl/vm.rst (compaction_proactiveness)",
+        mend: Some(
+            "`sudo sysctl vm.compaction_proactiveness=0 vm.compact_unevictable_allowed=0`".to_owned(),
+        ),
+        partition_mends: &[],
+    })
+}

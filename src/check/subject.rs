@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Which CPUs a machine is judged for.
+
+use crate::machine::CpuList;
+use crate::machine::facts::Facts;
+use serde::Serialize;
+use std::fmt;
+
+/// Who said which CPUs are meant for real-time tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChosenBy {
+    /// The user.
+    Asked,
+    /// The running artis scheduler: its RT CPUs.
+    Scheduler,
+    /// Boot arguments or cpuset partitions set them apart.
+    Isolation,
+    /// Nobody, so all that are online.
+    Nobody,
+}
+
+impl fmt::Display for ChosenBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Asked => "asked for",
+            Self::Scheduler => "RT CPUs of artis sched",
+            Self::Isolation => "isolated or nohz_full",
+            Self::Nobody => "all; no CPU is set apart",
+        })
+    }
+}
+
+/// The CPUs that a machine is judged for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Subject {
+    pub cpus: CpuList,
+    pub chosen_by: ChosenBy,
+    /// The other CPUs that are online, where everything else can go.
+    pub others: CpuList,
+}
+
+impl Subject {
+    /// The CPUs that were asked for, else those of the running scheduler, else those that are
+    /// set apart, else all.
+    pub fn choose(facts: &Facts, asked: Option<CpuList>, scheduler: Option<CpuList>) -> Self {
+        let online = facts.online();
+        let apart = facts
+            .cpus
+            .get()
+            .map(|cpus| &(&cpus.isolated | &cpus.nohz_full) & &online)
+            .filter(|cpus| !cpus.is_empty());
+        let chosen = asked
+            .map(|cpus| (cpus, ChosenBy::Asked))
+            .or_else(|| scheduler.map(|cpus| (cpus, ChosenBy::Scheduler)))
+            .or_else(|| apart.map(|cpus| (cpus, ChosenBy::Isolation)));
+        let (cpus, chosen_by) = chosen.unwrap_or_else(|| (online.clone(), ChosenBy::Nobody));
+        Self {
+            others: &online - &cpus,
+            cpus,
+            chosen_by,
+        }
+    }
+
+    /// Whether something can be moved from these CPUs to others.
+    pub fn is_apart(&self) -> bool {
+        !self.others.is_empty()
+    }
+
+    /// Those of them among `cpus`, unless there are none.
+    pub(super) fn among(&self, cpus: &CpuList) -> Option<CpuList> {
+        let common = &self.cpus & cpus;
+        (!common.is_empty()).then_some(common)
+    }
+
+    /// How `artis partition` is called for them.
+    pub(super) fn partition(&self) -> String {
+        format!("`sudo artis partition apply --rt {}`", self.cpus)
+    }
+}

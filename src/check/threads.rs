@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The kernel's own work on real-time CPUs: threads, workqueues, timers, watchdogs.
+
+use super::finding::{Finding, Severity, counted, few};
+use super::subject::Subject;
+use crate::machine::facts::{Facts, TIMER_MIGRATION, Thread};
+use crate::machine::workqueues;
+
+pub(super) fn judge(facts: &Facts, subject: &Subject) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if subject.is_apart() {
+        found.extend(movable(facts, subject));
+        found.extend(workqueue_mask(facts, subject));
+        found.extend(writeback(facts, subject));
+        found.extend(watchdogs(facts, subject));
+        found.extend(above(facts, subject));
+    }
+    found.extend(timers(facts));
+    found.extend(others_real_time(facts, subject));
+    found
+}
+
+fn on_subject<'a>(
+    facts: &'a Facts,
+    subject: &'a Subject,
+    concerns: impl Fn(&Thread) -> bool + 'a,
+) -> Vec<&'a Thread> {
+    let all = facts.threads.get().into_iter().flatten();
+    all.filter(|one| concerns(one) && subject.among(&one.status.allowed).is_some())
+        .collect()
+}
+
+fn movable(facts: &Facts, subject: &Subject) -> Option<Finding> {
+    let threads = on_subject(facts, subject, |one| {
+        one.task.is_kernel && !one.task.is_bound
+    });
+    if threads.is_empty() {
+        return None;
+    }
+    let names: Vec<&str> = threads.iter().map(|one| one.task.name.as_str()).collect();
+    Some(Finding {
+        id: "kthread_affinity",
+        severity: Severity::Worsens,
+        seen: format!(
+            "{} run on {} and need not: {}",
+            counted(
+                threads.len(),
+                "thread of the kernel may",
+                "threads of the kernel may"
+            ),
+            subject.cpus.in_words(),
+            few(&names)
+        ),
+        evidence: "/proc/*/status (Cpus_allowed_list)".to_owned(),
+        why: "they work for the whole machine, some with interrupts off, and may do so before or \
+              between real-time tasks of this CPU"
+            .to_owned(),
+        source: "Documentation/admin-guide/kernel-per-CPU-kthreads.rst; McKenney, Real Time vs. Real \
+                 Fast, section 2.1",
+        mend: Some(format!(
+            "{}; by hand: `sudo taskset -cp {} TID` for each",
+            subject.partition(),
+            subject.others
+        )),
+        partition_mends: &["kthread-affinity"],
+    })
+}
+
+fn workqueue_mask(facts: &Facts, subject: &Subject) -> Option<Finding> {
+    let cpus = subject.among(&facts.workqueues.get()?.cpus)?;
+    Some(Finding {
+        id: "workqueue_mask",
+        severity: Severity::Worsens,
+        seen: format!("workqueues that belong to no CPU may use {}", cpus.in_words()),
+        evidence: workqueues::file(None),
+        why: "file systems, networks and drivers put work aside, and it runs wherever the mask allows"
+            .to_owned(),
+        source: "Documentation/core-api/workqueue.rst; \
+                 Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
+        mend: Some(format!(
+            "{}; by hand: write the mask of CPUs {} to {}",
+            subject.partition(),
+            subject.others,
+            workqueues::file(None)
+        )),
+        partition_mends: &["workqueue-mask"],
+    })
+}
+
+fn writeback(facts: &Facts, subject: &Subject) -> Option<Finding> {
+    let workqueues = facts.workqueues.get()?;
+    let own = workqueues.own.get("writeback")?;
+    let cpus = subject.among(&(own & &workqueues.cpus))?;
+    Some(Finding {
+        id: "writeback_mask",
+        severity: Severity::Worsens,
+        seen: format!(
+            "dirty pages may be written to disk from {}",
+            cpus.in_words()
+        ),
+        evidence: workqueues::file(Some("writeback")),
+        why: "writing back walks long lists and holds locks of file systems, in bursts of many \
+              milliseconds"
+            .to_owned(),
+        source: "Documentation/core-api/workqueue.rst (writeback)",
+        mend: Some(subject.partition()),
+        partition_mends: &["writeback", "workqueue-mask"],
+    })
+}
+
+fn timers(facts: &Facts) -> Option<Finding> {
+    if *facts.timer_migration.get()? == 0 {
+        return None;
+    }
+    Some(Finding {
+        id: "timer_migration",
+        severity: Severity::Worsens,
+        seen: "timers of idle CPUs are run by CPUs that are awake".to_owned(),
+        evidence: TIMER_MIGRATION.to_owned(),
+        why: "a real-time task that has its CPU awake gets the timers of others, and its own may \
+              expire on another CPU, which then has to interrupt this one"
+            .to_owned(),
+        source: "Documentation/admin-guide/sysctl/kernel.rst (timer_migration); \
+                 kernel/time/timer_migration.c",
+        mend: Some("`sudo sysctl kernel.timer_migration=0`".to_owned()),
+        partition_mends: &["timer-migration"],
+    })
+}
+
+fn watchdogs(facts: &Facts, subject: &Subject) -> Option<Finding> {
+    let watchdogs = facts.watchdogs.get()?;
+    let cpus = subject.among(&watchdogs.cpus)?;
+    let on = [(watchdogs.soft, "soft"), (watchdogs.nmi, "NMI")];
+    let names: Vec<&str> = on.iter().filter(|one| one.0).map(|one| one.1).collect();
+    if names.is_empty() {
+        return None;
+    }
+    Some(Finding {
+        id: "watchdogs",
+        severity: Severity::Worsens,
+        seen: format!("the {} lockup detector watches {}", names.join(" and "), cpus.in_words()),
+        evidence: facts.watchdogs.from.clone(),
+        why: "every few seconds a timer wakes the stopper thread, which comes before every real-time \
+              task; the NMI detector interrupts even code that has interrupts off"
+            .to_owned(),
+        source: "Documentation/admin-guide/lockup-watchdogs.rst",
+        mend: Some(format!(
+            "{}; by hand: `sudo sysctl kernel.watchdog_cpumask={}`",
+            subject.partition(),
+            subject.others
+        )),
+        partition_mends: &["watchdog-cpumask"],
+    })
+}
+
+/// The kernel's own real-time threads that belong to these CPUs.
+fn above(facts: &Facts, subject: &Subject) -> Option<Finding> {
+    let threads = on_subject(facts, subject, |one| {
+        one.task.is_kernel && one.task.is_bound && one.task.policy.is_real_time()
+    });
+    if threads.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = threads
+        .iter()
+        .map(|one| format!("{} {}", one.task.name, one.task.priority))
+        .collect();
+    Some(Finding {
+        id: "kernel_real_time_threads",
+        severity: Severity::Notice,
+        seen: format!(
+            "threads of the kernel with a priority on {}: {}",
+            subject.cpus.in_words(),
+            few(&names)
+        ),
+        evidence: facts.threads.from.clone(),
+        why: "a real-time task below them waits for them; one above a thread that its own wakeup \
+              needs (ktimers, rcuc) waits for itself"
+            .to_owned(),
+        source: "Documentation/admin-guide/kernel-per-CPU-kthreads.rst; \
+                 Documentation/core-api/real-time/theory.rst",
+        mend: None,
+        partition_mends: &[],
+    })
+}
+
+fn others_real_time(facts: &Facts, subject: &Subject) -> Option<Finding> {
+    let threads = on_subject(facts, subject, |one| !one.task.is_kernel);
+    if threads.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = threads
+        .iter()
+        .map(|one| {
+            let task = &one.task;
+            format!("{} ({} {})", task.name, task.policy, task.priority)
+        })
+        .collect();
+    Some(Finding {
+        id: "real_time_tasks",
+        severity: Severity::Notice,
+        seen: format!(
+            "real-time tasks that may run on {}: {}",
+            subject.cpus.in_words(),
+            few(&names)
+        ),
+        evidence: facts.threads.from.clone(),
+        why: "of two real-time tasks on a CPU, the one with the lower priority waits for the other"
+            .to_owned(),
+        source: "sched(7)",
+        mend: Some(
+            "bind each to its own CPU: `sudo artis run rt0 --cpu N --priority P --pid PID`"
+                .to_owned(),
+        ),
+        partition_mends: &[],
+    })
+}

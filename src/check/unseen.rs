@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What could not be looked at, and what cannot be changed from here: nothing passes unseen.
+
+use super::finding::{Finding, Severity};
+use super::subject::Subject;
+use crate::machine::deadline_servers::DEBUGFS;
+use crate::machine::facts::{Fact, Facts};
+
+pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
+    let problems = [
+        problem("the kernel", &facts.kernel),
+        problem("isolcpus=", &facts.isolcpus),
+        problem("rcu_nocbs=", &facts.rcu_nocbs),
+        problem("isolated cpuset partitions", &facts.isolated_partitions),
+        problem("CPUs", &facts.cpus),
+        problem("deadline servers", &facts.deadline_servers),
+        problem("the clock source", &facts.clock),
+        problem("idle states", &facts.idle_states),
+        problem("governors", &facts.governors),
+        problem("topology", &facts.topology),
+        problem("interrupts", &facts.interrupts),
+        problem(
+            "the default affinity of interrupts",
+            &facts.default_irq_affinity,
+        ),
+        problem("workqueues", &facts.workqueues),
+        problem("timer migration", &facts.timer_migration),
+        problem("memory", &facts.memory),
+        problem("watchdogs", &facts.watchdogs),
+        problem("mitigations", &facts.mitigations),
+        problem("CPU times", &facts.cpu_times),
+        problem("system management interrupts", &facts.smis),
+        problem("rights and limits", &facts.privilege),
+        problem("other managers", &facts.managers),
+    ];
+    let mut found: Vec<Finding> = problems.into_iter().flatten().collect();
+    found.extend(debugfs(facts));
+    found.extend(read_only(facts));
+    found
+}
+
+fn problem<T>(what: &str, fact: &Fact<T>) -> Option<Finding> {
+    let reason = fact.problem.as_ref()?;
+    Some(Finding {
+        id: "unseen",
+        severity: Severity::Worsens,
+        seen: format!("could not look at {what}: {reason}"),
+        evidence: fact.from.clone(),
+        why: "what could not be looked at may spoil real time all the same".to_owned(),
+        source: "artis",
+        mend: Some(
+            "run artis with sudo, on the machine itself and not in a container, with /proc and /sys \
+             mounted"
+                .to_owned(),
+        ),
+        partition_mends: &[],
+    })
+}
+
+fn debugfs(facts: &Facts) -> Option<Finding> {
+    if *facts.scheduler_debugfs.get()? {
+        return None;
+    }
+    Some(Finding {
+        id: "no_debugfs",
+        severity: Severity::Notice,
+        seen:
+            "the scheduler's debugfs files are not to be seen: not mounted, not allowed, or not in \
+               this kernel"
+                .to_owned(),
+        evidence: facts.scheduler_debugfs.from.clone(),
+        why: "deadline servers, the preemption model and managed interrupts are told only there"
+            .to_owned(),
+        source: "Documentation/filesystems/debugfs.rst",
+        mend: Some(format!(
+            "`sudo mount -t debugfs none {DEBUGFS}`, and check as root"
+        )),
+        partition_mends: &[],
+    })
+}
+
+fn read_only(facts: &Facts) -> Option<Finding> {
+    if *facts.sysfs_writable.get()? {
+        return None;
+    }
+    Some(Finding {
+        id: "read_only_sysfs",
+        severity: Severity::Notice,
+        seen: "/sys is mounted read-only".to_owned(),
+        evidence: facts.sysfs_writable.from.clone(),
+        why: "governors, idle states, workqueues and the clock source cannot be changed from here, by \
+              `artis partition` neither"
+            .to_owned(),
+        source: "sysfs(5)",
+        mend: Some("change them on the host, or start a container with `--privileged`".to_owned()),
+        partition_mends: &[],
+    })
+}

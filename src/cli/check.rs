@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `artis check`: the machine, and what on it stands in the way of real time.
+
+mod facts;
+
+use super::exit::{BOUND_MISSED, UsageError};
+use super::output::print_json;
+use super::paragraph::Layout;
+use crate::check::{Finding, Report, Severity, Subject};
+use crate::machine::facts::Facts;
+use crate::machine::{CpuList, Root};
+use crate::task::scheduler;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  sudo artis check --cpus 1")]
+pub struct Args {
+    /// CPUs meant for real-time tasks; else those of `artis sched`, else isolated ones, else all
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<CpuList>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Look at the copy of another machine's /proc, /sys, ... in this folder
+    #[arg(long, value_name = "FOLDER", default_value = "/")]
+    root: PathBuf,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let root = Root(args.root);
+    let facts = Facts::read(&root);
+    if let (None, Some(problem)) = (facts.kernel.get(), &facts.kernel.problem) {
+        anyhow::bail!("could not look at the machine: {problem}; is /proc mounted?");
+    }
+    let asked = args.cpus.map(|cpus| online(&facts, cpus)).transpose()?;
+    let scheduler = match scheduler::running(&root) {
+        Ok(running) => running.map(|running| running.rt_cpus),
+        Err(error) => {
+            eprintln!("artis: warning: {:#}", anyhow::Error::from(error));
+            None
+        }
+    };
+    let subject = Subject::choose(&facts, asked, scheduler);
+    let report = Report::new(facts, subject);
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        print_json(&mut out, &report)?;
+    } else {
+        out.write_all(in_words(&report).as_bytes())?;
+    }
+    Ok(match report.count(Severity::Breaks) {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::from(BOUND_MISSED),
+    })
+}
+
+fn online(facts: &Facts, asked: CpuList) -> Result<CpuList, UsageError> {
+    let online = facts.online();
+    let missing = &asked - &online;
+    if missing.is_empty() {
+        return Ok(asked);
+    }
+    Err(UsageError(format!(
+        "{} not online; choose among {online} with --cpus",
+        missing.in_words_are()
+    )))
+}
+
+const WIDTH: usize = 100;
+
+const FACT: Layout = Layout {
+    margin: 2,
+    indent: 22,
+    width: WIDTH,
+};
+
+const FINDING: Layout = Layout {
+    margin: 4,
+    indent: 15,
+    width: WIDTH,
+};
+
+fn in_words(report: &Report) -> String {
+    let mut text = "facts\n".to_owned();
+    for (name, value, from) in facts::in_words(&report.facts) {
+        text += &FACT.paragraph(name, &format!("{value} [{from}]"));
+    }
+    for (severity, title) in [
+        (Severity::Breaks, "breaks real time"),
+        (Severity::Worsens, "worsens the worst case"),
+        (Severity::Notice, "worth knowing"),
+    ] {
+        if report.count(severity) > 0 {
+            text += &format!("\n{title}:\n");
+        }
+        let alike = report
+            .findings
+            .iter()
+            .filter(|one| one.severity == severity);
+        text.extend(alike.map(finding_in_words));
+    }
+    text += "\nreal time or real fast? (McKenney's six principles)\n";
+    for principle in &report.principles {
+        let number = format!("{}.", principle.number);
+        text += &NUMBERED.paragraph(&number, principle.question);
+        text += &NUMBERED.paragraph("", &principle.here);
+    }
+    text + "\n" + &verdict(report)
+}
+
+const NUMBERED: Layout = Layout {
+    margin: 2,
+    indent: 5,
+    width: WIDTH,
+};
+
+fn finding_in_words(finding: &Finding) -> String {
+    let mut text = FINDING.paragraph("seen", &format!("{} [{}]", finding.seen, finding.evidence));
+    text += &FINDING.paragraph("why", &format!("{} ({})", finding.why, finding.source));
+    text += &FINDING.paragraph("mend", finding.mend.as_deref().unwrap_or_default());
+    if !finding.partition_mends.is_empty() {
+        let mends = format!("mends it: {}", finding.partition_mends.join(", "));
+        text += &FINDING.paragraph("partition", &mends);
+    }
+    format!("\n  {}\n{text}", finding.id)
+}
+
+fn verdict(report: &Report) -> String {
+    let count = |severity, one: &str, many: &str| match report.count(severity) {
+        1 => format!("1 {one}"),
+        number => format!("{number} {many}"),
+    };
+    let fit = if report.count(Severity::Breaks) == 0 {
+        "fit"
+    } else {
+        "not fit"
+    };
+    format!(
+        "{} ({}): {fit} for real time\n{}, {} the worst case, {} worth knowing\n",
+        report.subject.cpus.in_words(),
+        report.subject.chosen_by,
+        count(Severity::Breaks, "finding breaks it", "findings break it"),
+        count(Severity::Worsens, "worsens", "worsen"),
+        count(Severity::Notice, "is", "are"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_told_within_the_width() {
+        let facts = Facts::read(&Root::default());
+        let subject = Subject::choose(&facts, None, None);
+        let text = in_words(&Report::new(facts, subject));
+        for line in text.lines() {
+            let one_word = line.split_whitespace().count() == 1;
+            assert!(line.chars().count() <= WIDTH || one_word, "{line}");
+        }
+        assert!(text.contains("six principles") && text.contains(" for real time\n"));
+    }
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The facts for people: name, value, and where it was read.
+
+use crate::machine::CpuList;
+use crate::machine::facts::{Fact, Facts};
+use crate::machine::interrupts::Interrupt;
+use crate::machine::kernel::{CgroupVersion, Kernel, SchedExt};
+use crate::machine::memory::Memory;
+use crate::machine::privilege::{Capability, Privilege};
+use crate::machine::topology::Topology;
+use std::collections::BTreeMap;
+
+/// A line for each fact.
+pub(super) fn in_words(facts: &Facts) -> Vec<(&'static str, String, &str)> {
+    let mut lines = Lines(Vec::new());
+    if let Some(kernel) = facts.kernel.get() {
+        lines.of_kernel(kernel);
+    }
+    lines.add("build", &facts.build, |build| match build.debugging.len() {
+        0 => "without debugging options".to_owned(),
+        _ => build.debugging.join(", "),
+    });
+    lines.add("tick", &facts.tick, |tick| {
+        let hz = tick.hz.map_or_else(String::new, |hz| format!(", {hz} Hz"));
+        let fine = if tick.high_resolution {
+            "fine"
+        } else {
+            "coarse"
+        };
+        format!("{}{hz}, timers {fine}", tick.mode)
+    });
+    lines.add("CPUs", &facts.cpus, |cpus| {
+        format!(
+            "online {}, possible {}, isolated {}, nohz_full {}",
+            cpus.online,
+            cpus.possible,
+            or_none(&cpus.isolated),
+            or_none(&cpus.nohz_full)
+        )
+    });
+    lines.add("isolcpus", &facts.isolcpus, |isolcpus| {
+        format!("{} {}", isolcpus.flags.join(","), isolcpus.cpus)
+    });
+    lines.add("rcu_nocbs", &facts.rcu_nocbs, or_none);
+    lines.add("cpuset partitions", &facts.isolated_partitions, or_none);
+    lines.add("topology", &facts.topology, topology);
+    lines.add("virtual machine", &facts.virtualisation, String::clone);
+    lines.add("steal since boot", &facts.cpu_times, |times| {
+        let ticks: u64 = times.values().map(|times| times.steal).sum();
+        format!("{:.2} s of all CPUs", ticks as f64 / 100.0)
+    });
+    lines.add("clock source", &facts.clock, |clock| {
+        format!("{} (of {})", clock.current, clock.available.join(", "))
+    });
+    lines.add("governors", &facts.governors, by_cpus);
+    lines.add("idle states", &facts.idle_states, |states| {
+        let words = states.iter().map(|state| {
+            let (name, us) = (&state.name, state.exit_latency_us);
+            format!("{name} ({us} us, {})", state.cpus.in_words())
+        });
+        or_nothing(words.collect())
+    });
+    lines.add("SMIs", &facts.smis, |smis| {
+        format!("{} in {} s", smis.count, smis.uptime_s)
+    });
+    lines.add("mitigations", &facts.mitigations, |holes| {
+        or_nothing(
+            holes
+                .iter()
+                .map(|(name, state)| format!("{name}: {state}"))
+                .collect(),
+        )
+    });
+    lines.add("RT groups", &facts.rt_group, |group| {
+        let budget = if group.has_budget() { "a" } else { "no" };
+        format!("on, {budget} budget for this one")
+    });
+    lines.add(
+        "deadline servers",
+        &facts.deadline_servers,
+        |servers| match facts.scheduler_debugfs.get() {
+            Some(true) => by_cpus(servers),
+            _ => "not to be seen".to_owned(),
+        },
+    );
+    lines.add("interrupts", &facts.interrupts, |interrupts| {
+        interrupts_in_words(interrupts)
+    });
+    lines.add(
+        "default affinity",
+        &facts.default_irq_affinity,
+        CpuList::in_words,
+    );
+    lines.add("kernel threads", &facts.threads, |threads| {
+        let kernel = threads.iter().filter(|one| one.task.is_kernel);
+        let bound = kernel.clone().filter(|one| one.task.is_bound).count();
+        let real_time = kernel.clone().filter(|one| one.task.policy.is_real_time());
+        format!(
+            "{}, {bound} bound to CPUs, {} real-time",
+            kernel.count(),
+            real_time.count()
+        )
+    });
+    lines.add("real-time tasks", &facts.threads, |threads| {
+        let user = threads.iter().filter(|one| !one.task.is_kernel);
+        format!("{} besides the kernel's", user.count())
+    });
+    lines.add("workqueues", &facts.workqueues, |workqueues| {
+        let mut all = BTreeMap::from([("unbound".to_owned(), workqueues.cpus.clone())]);
+        all.extend(workqueues.own.clone());
+        by_cpus(&all)
+    });
+    lines.add("timer migration", &facts.timer_migration, |number| {
+        if *number == 0 { "off" } else { "on" }.to_owned()
+    });
+    lines.add("watchdogs", &facts.watchdogs, |watchdogs| {
+        let on = |on| if on { "on" } else { "off" };
+        format!(
+            "soft {}, NMI {}, {}",
+            on(watchdogs.soft),
+            on(watchdogs.nmi),
+            watchdogs.cpus.in_words()
+        )
+    });
+    lines.add("memory", &facts.memory, memory);
+    lines.add("rights", &facts.privilege, rights);
+    lines.add("container", &facts.container, String::clone);
+    lines.add("/sys", &facts.sysfs_writable, |writable| {
+        if *writable { "writable" } else { "read-only" }.to_owned()
+    });
+    lines.add("managers", &facts.managers, |managers| {
+        or_nothing(
+            managers
+                .iter()
+                .map(|one| format!("{} ({})", one.name, one.pid))
+                .collect(),
+        )
+    });
+    lines.0
+}
+
+struct Lines<'a>(Vec<(&'static str, String, &'a str)>);
+
+impl<'a> Lines<'a> {
+    fn add<T>(&mut self, name: &'static str, fact: &'a Fact<T>, words: impl FnOnce(&T) -> String) {
+        let value = match (&fact.value, &fact.problem) {
+            (Some(value), _) => words(value),
+            (None, Some(problem)) => format!("could not be read: {problem}"),
+            (None, None) => "none".to_owned(),
+        };
+        self.0.push((name, value, &fact.from));
+    }
+
+    fn of_kernel(&mut self, kernel: &'a Kernel) {
+        let sched_ext = kernel.sched_ext.as_ref().map_or_else(
+            || "none".to_owned(),
+            |SchedExt { state, ops }| format!("{state} {}", ops.as_deref().unwrap_or_default()),
+        );
+        let throttling = kernel.rt_throttling.map_or_else(
+            || "none".to_owned(),
+            |limit| match limit.runtime_us {
+                Some(runtime_us) => format!("{runtime_us} us of each {} us", limit.period_us),
+                None => "off".to_owned(),
+            },
+        );
+        let cgroup = match kernel.cgroup {
+            Some(CgroupVersion::V1) => "version 1",
+            Some(CgroupVersion::V2) => "version 2",
+            None => "none with a cpu controller",
+        };
+        let btf = if kernel.btf { "yes" } else { "none" };
+        let release = format!("{} {}", kernel.release, kernel.version);
+        self.0.extend([
+            ("kernel", release, "/proc/sys/kernel/osrelease, version"),
+            ("boot arguments", kernel.cmdline.clone(), "/proc/cmdline"),
+            (
+                "preemption model",
+                kernel.preemption.to_string(),
+                kernel.preemption_from.as_str(),
+            ),
+            ("sched_ext", sched_ext, "/sys/kernel/sched_ext"),
+            ("BTF", btf.to_owned(), "/sys/kernel/btf/vmlinux"),
+            ("cgroups", cgroup.to_owned(), "/proc/self/cgroup"),
+            (
+                "RT throttling",
+                throttling,
+                "/proc/sys/kernel/sched_rt_runtime_us",
+            ),
+        ]);
+    }
+}
+
+fn or_none(cpus: &CpuList) -> String {
+    if cpus.is_empty() {
+        "none".to_owned()
+    } else {
+        cpus.to_string()
+    }
+}
+
+fn or_nothing(words: Vec<String>) -> String {
+    if words.is_empty() {
+        "none".to_owned()
+    } else {
+        words.join(", ")
+    }
+}
+
+fn by_cpus<K: std::fmt::Display>(groups: &BTreeMap<K, CpuList>) -> String {
+    let words = groups
+        .iter()
+        .map(|(name, cpus)| format!("{name} on {}", cpus.in_words()));
+    or_nothing(words.collect())
+}
+
+fn topology(topology: &Topology) -> String {
+    let count = |groups: &[CpuList], one: &str, many: &str| match groups.len() {
+        1 => format!("1 {one}"),
+        number => format!("{number} {many}"),
+    };
+    let threads = topology.cores.iter().any(|core| core.len() > 1);
+    let nodes: Vec<CpuList> = topology.nodes.values().cloned().collect();
+    let mut words = vec![
+        count(&topology.packages, "package", "packages"),
+        count(&topology.cores, "core", "cores"),
+        if threads { "SMT" } else { "no SMT" }.to_owned(),
+        count(&topology.l2, "L2", "L2"),
+        count(&topology.l3, "L3", "L3"),
+        count(&nodes, "memory node", "memory nodes"),
+    ];
+    words.extend(
+        topology
+            .kinds
+            .iter()
+            .map(|(name, cpus)| format!("{name} cores {cpus}")),
+    );
+    words.join(", ")
+}
+
+fn interrupts_in_words(interrupts: &[Interrupt]) -> String {
+    let managed = interrupts.iter().filter(|one| one.managed == Some(true));
+    let targets = interrupts
+        .iter()
+        .fold(CpuList::new(), |all, one| &all | &one.target());
+    match (interrupts.len(), managed.count()) {
+        (0, _) => "none to be seen".to_owned(),
+        (all, 0) => format!("{all} of devices, on {}", targets.in_words()),
+        (all, managed) => format!(
+            "{all} of devices, {managed} managed, on {}",
+            targets.in_words()
+        ),
+    }
+}
+
+fn memory(memory: &Memory) -> String {
+    let mib = |kib: u64| kib >> 10;
+    let swap = or_nothing(memory.swaps.clone());
+    format!(
+        "{} MiB, {} available, {} promised; swap {swap}; huge pages {}; compaction {}; merging {}; \
+         NUMA balancing {}",
+        mib(memory.total_kib),
+        mib(memory.available_kib),
+        mib(memory.committed_kib),
+        memory.thp.as_deref().unwrap_or("none"),
+        memory
+            .compaction_proactiveness
+            .map_or_else(|| "none".to_owned(), |number| number.to_string()),
+        if memory.merges_pages { "on" } else { "off" },
+        if memory.numa_balancing { "on" } else { "off" },
+    )
+}
+
+fn rights(privilege: &Privilege) -> String {
+    let known = [
+        (Capability::SysNice, "CAP_SYS_NICE"),
+        (Capability::IpcLock, "CAP_IPC_LOCK"),
+        (Capability::SysAdmin, "CAP_SYS_ADMIN"),
+        (Capability::Bpf, "CAP_BPF"),
+        (Capability::Perfmon, "CAP_PERFMON"),
+    ];
+    let held = known
+        .iter()
+        .filter(|(capability, _)| privilege.has(*capability));
+    let held = or_nothing(held.map(|(_, name)| (*name).to_owned()).collect());
+    format!(
+        "user {}; {held}; RTPRIO {}; MEMLOCK {}",
+        privilege.euid, privilege.rtprio, privilege.memlock
+    )
+}

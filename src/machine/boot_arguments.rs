@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the kernel was told at boot.
+//!
+//! Source: `Documentation/admin-guide/kernel-parameters.txt`; `next_arg()` in `lib/cmdline.c` for
+//! quotes.
+
+use super::CpuList;
+use super::cpulist::ParseError;
+use serde::Serialize;
+
+/// The file.
+pub const FILE: &str = "/proc/cmdline";
+
+/// The arguments, in order: name, and value where there is one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct BootArguments(Vec<(String, Option<String>)>);
+
+/// `isolcpus=`: CPUs that the scheduler leaves alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Isolcpus {
+    /// `domain`, `nohz`, `managed_irq`; the kernel takes none as `domain`.
+    pub flags: Vec<String>,
+    pub cpus: CpuList,
+}
+
+impl BootArguments {
+    /// Parses the line. Spaces between double quotes belong to the value.
+    pub fn parse(cmdline: &str) -> Self {
+        let mut quoted = false;
+        let words = cmdline.split(|one: char| {
+            quoted ^= one == '"';
+            one.is_whitespace() && !quoted
+        });
+        let argument = |word: &str| {
+            let word = word.replace('"', "");
+            match word.split_once('=') {
+                Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+                None => (word, None),
+            }
+        };
+        Self(
+            words
+                .filter(|word| !word.is_empty())
+                .map(argument)
+                .collect(),
+        )
+    }
+
+    /// Whether the argument is there, with or without a value.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(own, _)| own == name)
+    }
+
+    /// The argument's last value, which is the one that counts.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        let values = self.0.iter().filter(|(own, _)| own == name);
+        values.filter_map(|(_, value)| value.as_deref()).next_back()
+    }
+
+    /// The CPUs of an argument such as `rcu_nocbs=`, of those that are possible; none when it is
+    /// not there.
+    ///
+    /// # Errors
+    /// When its value is no CPU list.
+    pub fn cpus(&self, name: &str, possible: &CpuList) -> Result<CpuList, ParseError> {
+        let value = self.value(name);
+        value.map_or_else(|| Ok(CpuList::new()), |value| cpus(value, possible))
+    }
+
+    /// `isolcpus=`, when it is there.
+    ///
+    /// # Errors
+    /// When its value is no CPU list.
+    pub fn isolcpus(&self, possible: &CpuList) -> Result<Option<Isolcpus>, ParseError> {
+        let Some(value) = self.value("isolcpus") else {
+            return Ok(None);
+        };
+        let is_flag = |word: &&str| ["nohz", "domain", "managed_irq"].contains(word);
+        let flags = value.split(',').take_while(is_flag);
+        let flags: Vec<String> = flags.map(str::to_owned).collect();
+        let list: Vec<&str> = value.split(',').skip(flags.len()).collect();
+        Ok(Some(Isolcpus {
+            flags,
+            cpus: cpus(&list.join(","), possible)?,
+        }))
+    }
+}
+
+/// A list of the command line, where `all` and `N`, the last CPU, have a meaning.
+fn cpus(text: &str, possible: &CpuList) -> Result<CpuList, ParseError> {
+    if text == "all" {
+        return Ok(possible.clone());
+    }
+    let last = possible.last().unwrap_or(0).to_string();
+    CpuList::from_kernel(&text.replace('N', &last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn eight() -> CpuList {
+        "0-7".parse().unwrap()
+    }
+
+    #[test]
+    fn the_last_value_counts_and_quotes_hold_together() {
+        let arguments = BootArguments::parse("ro dyndbg=\"file a +p\" preempt=none preempt=full\n");
+        assert!(arguments.has("ro") && !arguments.has("rw"));
+        assert_eq!(arguments.value("preempt"), Some("full"));
+        assert_eq!(arguments.value("dyndbg"), Some("file a +p"));
+        assert_eq!(arguments.value("ro"), None);
+    }
+
+    #[test]
+    fn lists_of_cpus_are_read() {
+        let arguments = BootArguments::parse(
+            "isolcpus=nohz,managed_irq,1-3,5 rcu_nocbs=4-N nohz_full=all irqaffinity=x",
+        );
+        let isolcpus = arguments.isolcpus(&eight()).unwrap().unwrap();
+        assert_eq!(isolcpus.flags, ["nohz", "managed_irq"]);
+        assert_eq!(isolcpus.cpus.to_string(), "1-3,5");
+        let cpus = |name| arguments.cpus(name, &eight());
+        assert_eq!(cpus("rcu_nocbs").unwrap().to_string(), "4-7");
+        assert_eq!(cpus("nohz_full").unwrap(), eight());
+        assert!(cpus("absent").unwrap().is_empty());
+        assert!(cpus("irqaffinity").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_is_read(line in "(isolcpus=|rcu_nocbs=|\"| |,|N|all|domain|-|[0-9]|.){0,30}") {
+            let arguments = BootArguments::parse(&line);
+            let _ = arguments.isolcpus(&eight());
+            let _ = arguments.cpus("rcu_nocbs", &eight());
+        }
+    }
+}
