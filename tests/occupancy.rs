@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The observer on the kernel that runs the tests, whatever its scheduler.
 
-use artis::load::own::process::Process;
+use artis::load::own::process::{Place, Process};
 use artis::trace::occupancy::{Counts, Error, Occupancy};
 use libbpf_rs::ErrorKind;
 use nix::sched::{CpuSet, sched_getaffinity};
@@ -37,7 +37,7 @@ fn observe(name: &'static str, work: fn()) -> Option<Counts> {
         .unwrap();
     let mut only = CpuSet::new();
     only.set(last).unwrap();
-    let process = Process::start(name, Some(&only), move |_| -> Result<Infallible, _> {
+    let process = Process::start(name, Place::on(&only), move |_| -> Result<Infallible, _> {
         stop_here();
         work();
         stop_here();

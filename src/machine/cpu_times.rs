@@ -11,9 +11,6 @@ use std::collections::BTreeMap;
 /// The file.
 pub const FILE: &str = "/proc/stat";
 
-/// Its unit: `USER_HZ` is 100 on every architecture artis runs on.
-pub const TICK_NS: u64 = 10_000_000;
-
 /// Time of one CPU, in ticks of `USER_HZ`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct CpuTimes {

@@ -26,6 +26,7 @@ pub mod mounts;
 pub mod privilege;
 pub mod processes;
 pub mod root;
+pub mod schedstat;
 pub mod smi;
 pub mod tasks;
 pub mod tick;

@@ -5,7 +5,7 @@ use super::bpf::types::artis_cpu;
 use super::bpf::{ArtisSkel, ArtisSkelBuilder, COUNTERS};
 use super::detector::Detector;
 use super::ending::Ending;
-use super::watch::{self, Ids, Watch};
+use super::watch::{self, Watch};
 use crate::machine::Root;
 use crate::machine::cpulist::CpuList;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
@@ -51,8 +51,15 @@ pub struct Readings {
     pub leave_ns_max: u64,
     /// RT CPUs that are offline.
     pub rt_offline: CpuList,
-    /// RT CPUs that came back and whose system calls nobody sees yet.
-    pub rt_unwatched: CpuList,
+}
+
+/// RT CPUs that are none at the moment.
+#[derive(Clone, Debug, Default)]
+pub struct Absent {
+    /// Gone, or not watched yet.
+    pub offline: CpuList,
+    /// They came back, and nobody sees their system calls yet.
+    pub unwatched: CpuList,
 }
 
 /// Memory the loaded object lives in; see [`Program::load`].
@@ -79,6 +86,7 @@ pub struct Program<'storage> {
     watch: Option<Watch>,
     skel: ArtisSkel<'storage>,
     rt: CpuList,
+    nr_cpus: u32,
 }
 
 impl<'storage> Program<'storage> {
@@ -96,12 +104,11 @@ impl<'storage> Program<'storage> {
             .rodata_data
             .as_deref_mut()
             .ok_or_else(|| missing_section(".rodata"))?;
-        let ids = match config.detector {
-            Detector::Syscall => Some(Ids::read(&Root::default())?),
+        let tracepoint = match config.detector {
+            Detector::Syscall => Some(watch::tracepoint(&Root::default())?),
             Detector::Entry => None,
         };
-        settings.sys_enter_id = ids.map_or(0, |ids| ids.enter);
-        settings.sys_exit_id = ids.map_or(0, |ids| ids.exit);
+        settings.sys_enter_id = tracepoint.unwrap_or(0);
         settings.nr_cpus = config.nr_cpus;
         settings.nr_rt = config.rt.len() as u32;
         for (slot, cpu) in settings.rt_list.iter_mut().zip(config.rt.iter()) {
@@ -141,7 +148,9 @@ impl<'storage> Program<'storage> {
                 hooks.push(program.attach()?);
             }
         }
-        let watch = ids.map(|ids| Watch::open(ids, &config.rt)).transpose()?;
+        let watch = tracepoint
+            .map(|id| Watch::open(id, &config.rt))
+            .transpose()?;
         let scheduler = skel.maps.artis_ops.attach_struct_ops()?;
         let mut program = Self {
             scheduler: Some(scheduler),
@@ -149,6 +158,7 @@ impl<'storage> Program<'storage> {
             watch,
             skel,
             rt: config.rt.clone(),
+            nr_cpus: config.nr_cpus,
         };
         // The kernel attaches a scheduler whose start failed, and takes it off a moment later.
         if let Some(ending) = program.ending() {
@@ -206,26 +216,17 @@ impl<'storage> Program<'storage> {
     /// What the program has counted so far.
     pub fn readings(&self) -> Readings {
         let mut readings = Readings::default();
-        let Some(state) = self.skel.maps.bss_data.as_deref() else {
-            return readings;
-        };
-        for (name, _) in COUNTERS {
-            readings.counters.insert(name, 0);
-        }
-        for (cpu, record) in state.cpus.iter().enumerate() {
-            // SAFETY: a plain read of a mapped page that the BPF program writes; each
-            // figure is a word of its own, so at worst they are of different moments.
-            let record: artis_cpu = unsafe { std::ptr::read_volatile(record) };
-            for ((name, _), value) in COUNTERS.iter().zip(record.count) {
-                *readings.counters.entry(name).or_default() += value;
+        let mut counts = [0; COUNTERS.len()];
+        for cpu in 0..self.nr_cpus {
+            let Some(record) = self.record(cpu) else {
+                break;
+            };
+            for (sum, value) in counts.iter_mut().zip(record.count) {
+                *sum += value;
             }
             readings.linux_wait_ns_max = readings.linux_wait_ns_max.max(record.linux_wait_ns_max);
-            let cpu = cpu as u32;
             if self.rt.contains(cpu) {
                 readings.leave_ns_max = readings.leave_ns_max.max(record.leave_ns_max);
-                if record.unwatched != 0 {
-                    readings.rt_unwatched.insert(cpu);
-                }
                 let [linux_ns, rt1_ns, kthread_ns] = record.ran_ns;
                 let ran = Ran {
                     linux_ns,
@@ -233,12 +234,38 @@ impl<'storage> Program<'storage> {
                     kthread_ns,
                 };
                 readings.ran.insert(cpu, ran);
-                if record.offline != 0 {
-                    readings.rt_offline.insert(cpu);
-                }
             }
         }
+        for ((name, _), count) in COUNTERS.iter().zip(counts) {
+            readings.counters.insert(name, count);
+        }
+        readings.rt_offline = self.absent().offline;
         readings
+    }
+
+    /// The RT CPUs that cannot be used at the moment; asked for often, so it must be cheap.
+    pub fn absent(&self) -> Absent {
+        let mut absent = Absent::default();
+        for cpu in self.rt.iter() {
+            let Some(record) = self.record(cpu) else {
+                continue;
+            };
+            if record.offline != 0 {
+                absent.offline.insert(cpu);
+            }
+            if record.unwatched != 0 {
+                absent.unwatched.insert(cpu);
+            }
+        }
+        absent
+    }
+
+    fn record(&self, cpu: u32) -> Option<artis_cpu> {
+        let state = self.skel.maps.bss_data.as_deref()?;
+        let record = state.cpus.get(cpu as usize)?;
+        // SAFETY: a plain read of a mapped page that the BPF program writes; each figure is a
+        // word of its own, so at worst they are of different moments.
+        Some(unsafe { std::ptr::read_volatile(record) })
     }
 }
 

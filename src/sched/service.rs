@@ -323,13 +323,13 @@ fn serve(
             }
             None => {}
         }
-        let readings = program.readings();
-        for cpu in readings.rt_unwatched.iter() {
+        let absent = program.absent();
+        for cpu in absent.unwatched.iter() {
             // It may have gone again; then it is not unwatched any more at the next look.
             let _ = program.watch_again(cpu);
         }
-        if readings.rt_offline != offline {
-            offline = readings.rt_offline;
+        if absent.offline != offline {
+            offline = absent.offline;
             report(Event::Offline {
                 offline: offline.clone(),
                 rt: state.rt_cpus.clone(),

@@ -14,50 +14,35 @@ use std::os::fd::{FromRawFd, OwnedFd};
 /// Of include/uapi/linux/perf_event.h.
 const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 8;
 
-/// Below the folder where tracefs is mounted.
-const TRACEPOINTS: &str = "/sys/kernel/tracing/events/raw_syscalls";
+/// The tracepoint's number, where tracefs is mounted.
+const ID: &str = "/sys/kernel/tracing/events/raw_syscalls/sys_enter/id";
 
 /// Why system calls cannot be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
-    #[error("the tracepoint {TRACEPOINTS}/{0} has no number; mount tracefs there")]
-    Unnumbered(&'static str),
+    #[error("there is no {ID}; mount tracefs: mount -t tracefs tracefs /sys/kernel/tracing")]
+    Unnumbered,
     #[error("cannot open a perf event for system calls on CPU {cpu}: {source}")]
     Refused { cpu: u32, source: io::Error },
 }
 
-/// The numbers of the two tracepoints.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ids {
-    pub enter: u32,
-    pub exit: u32,
-}
-
-impl Ids {
-    /// What tracefs says.
-    ///
-    /// # Errors
-    /// When it is not mounted, or the kernel has no system call tracepoints.
-    pub fn read(root: &Root) -> Result<Self, Error> {
-        let id = |name: &'static str| {
-            root.number::<u32>(format!("{TRACEPOINTS}/{name}/id"))?
-                .filter(|id| *id != 0)
-                .ok_or(Error::Unnumbered(name))
-        };
-        Ok(Self {
-            enter: id("sys_enter")?,
-            exit: id("sys_exit")?,
-        })
-    }
+/// The number of the tracepoint, as perf knows it.
+///
+/// # Errors
+/// When tracefs is not mounted, or the kernel has no system call tracepoints.
+pub fn tracepoint(root: &Root) -> Result<u32, Error> {
+    root.number::<u32>(ID)?
+        .filter(|id| *id != 0)
+        .ok_or(Error::Unnumbered)
 }
 
 /// The open events. Closing them ends the watch.
 #[derive(Debug)]
 pub struct Watch {
-    ids: Ids,
-    events: BTreeMap<u32, [OwnedFd; 2]>,
+    tracepoint: u32,
+    events: BTreeMap<u32, OwnedFd>,
 }
 
 impl Watch {
@@ -65,9 +50,9 @@ impl Watch {
     ///
     /// # Errors
     /// When the kernel refuses one.
-    pub fn open(ids: Ids, cpus: &CpuList) -> Result<Self, Error> {
+    pub fn open(tracepoint: u32, cpus: &CpuList) -> Result<Self, Error> {
         let mut watch = Self {
-            ids,
+            tracepoint,
             events: BTreeMap::new(),
         };
         for cpu in cpus.iter() {
@@ -76,14 +61,13 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Opens the events of `cpu` anew: those of a CPU that went offline are dead.
+    /// Opens the event of `cpu` anew: that of a CPU that went offline is dead.
     ///
     /// # Errors
     /// When the kernel refuses one; the CPU may have gone again.
     pub fn renew(&mut self, cpu: u32) -> Result<(), Error> {
         self.events.remove(&cpu);
-        let events = [open(self.ids.enter, cpu)?, open(self.ids.exit, cpu)?];
-        self.events.insert(cpu, events);
+        self.events.insert(cpu, open(self.tracepoint, cpu)?);
         Ok(())
     }
 }
@@ -122,19 +106,13 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn numbers_are_read_or_their_lack_is_told() {
+    fn the_number_is_read_or_its_lack_is_told() {
         let folder = tempfile::tempdir().unwrap();
         let root = Root(folder.path().to_owned());
-        assert!(matches!(
-            Ids::read(&root),
-            Err(Error::Unnumbered("sys_enter"))
-        ));
-        for (name, id) in [("sys_enter", "348\n"), ("sys_exit", "347\n")] {
-            let event = folder.path().join(&TRACEPOINTS[1..]).join(name);
-            fs::create_dir_all(&event).unwrap();
-            fs::write(event.join("id"), id).unwrap();
-        }
-        let ids = Ids::read(&root).unwrap();
-        assert_eq!((ids.enter, ids.exit), (348, 347));
+        assert!(matches!(tracepoint(&root), Err(Error::Unnumbered)));
+        let file = folder.path().join(&ID[1..]);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "348\n").unwrap();
+        assert_eq!(tracepoint(&root).unwrap(), 348);
     }
 }

@@ -13,7 +13,7 @@ use crate::lab::scheduler::{self, Scheduler};
 use crate::load;
 use crate::load::own::Load;
 use crate::load::own::periodic::{Periodic, units_per_second};
-use crate::load::own::process::Process;
+use crate::load::own::process::{Place, Process};
 use crate::machine::CpuList;
 use crate::trace::occupancy::{self, Occupancy, Snapshot};
 use nix::errno::Errno;
@@ -250,7 +250,7 @@ impl Running {
         let mut others = Vec::new();
         for (load, count) in LOADS {
             for _ in 0..count {
-                others.push((load, load.start(None)?));
+                others.push((load, load.start(Place::default())?));
             }
         }
         Ok(Self { rt0, others })

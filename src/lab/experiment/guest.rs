@@ -14,10 +14,10 @@ use super::{
 use crate::lab::scheduler::{self, Scheduler as ArtisScheduler};
 use crate::lab::seed::Seed;
 use crate::load::own::Load;
-use crate::load::own::process::Process;
+use crate::load::own::process::{Place, Process};
 use crate::load::{self, hackbench};
 use crate::machine::cpus::{self, Cpus};
-use crate::machine::{CpuList, Root, Unreadable, cpu_times};
+use crate::machine::{CpuList, Root, Unreadable, schedstat};
 use crate::measure::latency::sampler::{Limits, Task as Piece};
 use crate::measure::latency::source::{Request, SourceKind};
 use crate::measure::latency::split::Split;
@@ -237,12 +237,16 @@ impl Loads {
         let mut loads = Vec::new();
         for load in order {
             std::thread::sleep(seed.pause(PAUSE_MAX));
-            let process = load.start(cpus)?;
             let group = group(load);
-            fs::create_dir_all(&group)
-                .and_then(|()| fs::write(group.join("cgroup.procs"), process.pid().to_string()))
-                .map_err(system(format!("put a load into {}", group.display())))?;
-            loads.push((load, process));
+            fs::create_dir_all(&group).map_err(system(format!(
+                "make the control group {}",
+                group.display()
+            )))?;
+            let place = Place {
+                cpus,
+                group: Some(&group),
+            };
+            loads.push((load, load.start(place)?));
         }
         std::thread::sleep(WARM_UP + seed.pause(PAUSE_MAX));
         Ok(Self(loads))
@@ -276,7 +280,7 @@ fn cpu_ns(load: Load) -> Result<u64, Error> {
 /// All counts at one moment.
 struct Moment {
     at_ns: u64,
-    rt_idle_ns: u64,
+    rt_running_ns: u64,
     rt0_ns: u64,
     loads: BTreeMap<Load, Done>,
 }
@@ -290,12 +294,14 @@ impl Moment {
         for (load, done) in &mut done {
             done.cpu_ns = cpu_ns(*load)?;
         }
-        let times = cpu_times::read(&Root::default())?;
+        let running = schedstat::running_ns(&Root::default())?;
+        let rt_running_ns = running
+            .get(&cpu)
+            .copied()
+            .ok_or_else(|| system("find the RT CPU in /proc/schedstat")(io::ErrorKind::NotFound))?;
         Ok(Self {
             at_ns: clock::now_ns(),
-            rt_idle_ns: times
-                .get(&cpu)
-                .map_or(0, |times| times.idle * cpu_times::TICK_NS),
+            rt_running_ns,
             rt0_ns: other_threads_ns(),
             loads: done,
         })
@@ -303,7 +309,7 @@ impl Moment {
 
     fn difference(&self, after: &Self, sample: &mut Sample) {
         sample.window_ns = after.at_ns - self.at_ns;
-        sample.rt_idle_ns = after.rt_idle_ns - self.rt_idle_ns;
+        sample.rt_running_ns = after.rt_running_ns - self.rt_running_ns;
         sample.rt0_ns = after.rt0_ns.saturating_sub(self.rt0_ns);
         for (load, after) in &after.loads {
             let before = self.loads[load];

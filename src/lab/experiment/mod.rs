@@ -66,8 +66,8 @@ pub struct Sample {
     pub window_ns: u64,
     /// Latencies and execution times.
     pub series: Vec<Series>,
-    /// Idle time of the first RT CPU in the window.
-    pub rt_idle_ns: u64,
+    /// Time in which the first RT CPU ran any task in the window.
+    pub rt_running_ns: u64,
     /// CPU time of RT0's threads in the window.
     pub rt0_ns: u64,
     /// By load: what it did in the window.

@@ -184,7 +184,7 @@ fn ratio(own: Option<f64>, theirs: Option<f64>) -> Option<f64> {
 #[derive(Default)]
 struct Totals {
     window_ns: u64,
-    rt_idle_ns: u64,
+    rt_running_ns: u64,
     rt0_ns: u64,
     loads: BTreeMap<String, Done>,
     leaks: Option<u64>,
@@ -196,7 +196,7 @@ impl Totals {
         let mut totals = Self::default();
         for (_, sample) in group.samples(Measure::Latency) {
             totals.window_ns += sample.window_ns;
-            totals.rt_idle_ns += sample.rt_idle_ns;
+            totals.rt_running_ns += sample.rt_running_ns;
             totals.rt0_ns += sample.rt0_ns;
             for (load, done) in &sample.loads {
                 let sum = totals.loads.entry(load.clone()).or_default();
@@ -216,13 +216,13 @@ impl Totals {
         totals
     }
 
-    /// Of what RT0 leaves of the RT CPU, the part in which it was not idle.
+    /// Of what RT0 leaves of the RT CPU, the part in which it ran other tasks.
     fn share_of_others(&self) -> Option<f64> {
         let left = self
             .window_ns
             .checked_sub(self.rt0_ns)
             .filter(|left| *left > 0)?;
-        Some((1.0 - self.rt_idle_ns as f64 / left as f64).max(0.0))
+        Some(self.rt_running_ns.saturating_sub(self.rt0_ns) as f64 / left as f64)
     }
 
     fn load_cpu_rate(&self) -> Option<f64> {

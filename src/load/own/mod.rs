@@ -24,8 +24,7 @@ pub mod process;
 mod signals;
 
 use counters::Counters;
-use nix::sched::CpuSet;
-use process::Process;
+use process::{Place, Process};
 use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
 
@@ -87,11 +86,11 @@ impl Load {
         }
     }
 
-    /// Starts one process of this load, on `cpus` only when they are given.
+    /// Starts one process of this load in its `place`.
     ///
     /// # Errors
     /// When its program is not installed or the system refuses a process or the affinity.
-    pub fn start(self, cpus: Option<&CpuSet>) -> Result<Process, Error> {
+    pub fn start(self, place: Place) -> Result<Process, Error> {
         let body: fn(&Counters) -> Result<Infallible, Error> = match self {
             Self::Compute => compute::run,
             Self::Mixed => mixed::run,
@@ -107,6 +106,6 @@ impl Load {
                 hackbench::run
             }
         };
-        Process::start(self.name(), cpus, body)
+        Process::start(self.name(), place, body)
     }
 }

@@ -6,7 +6,7 @@
 //! is interrupted has as much left to do as before.
 
 use super::counters::Counters;
-use super::process::Process;
+use super::process::{Place, Process};
 use super::{Error, Load, compute};
 use nix::errno::Errno;
 use nix::sched::CpuSet;
@@ -38,7 +38,9 @@ impl Periodic {
     /// [`Process::check`].
     pub fn start(self) -> Result<Process, Error> {
         let cpus = only(self.cpu)?;
-        Process::start("periodic", Some(&cpus), move |counters| self.run(counters))
+        Process::start("periodic", Place::on(&cpus), move |counters| {
+            self.run(counters)
+        })
     }
 
     fn run(self, counters: &Counters) -> Result<Infallible, Error> {
@@ -141,7 +143,7 @@ fn now() -> Result<Duration, Error> {
 pub fn units_per_second(cpu: usize, busy: &[usize]) -> Result<f64, Error> {
     const WINDOWS: u32 = 10;
     const WINDOW: Duration = Duration::from_millis(50);
-    let compute_on = |cpu| Load::Compute.start(Some(&only(cpu)?));
+    let compute_on = |cpu| Load::Compute.start(Place::on(&only(cpu)?));
     let _neighbours = busy
         .iter()
         .filter(|&&other| other != cpu)

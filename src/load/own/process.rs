@@ -17,6 +17,26 @@ use nix::unistd::{ForkResult, Pid, fork, getpid, getppid, setpgid};
 use std::convert::Infallible;
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+/// Where a load runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place<'a> {
+    /// On these CPUs only.
+    pub cpus: Option<&'a CpuSet>,
+    /// In this control group, a folder.
+    pub group: Option<&'a Path>,
+}
+
+impl<'a> Place<'a> {
+    /// On these CPUs, in the starter's own group.
+    pub fn on(cpus: &'a CpuSet) -> Self {
+        Self {
+            cpus: Some(cpus),
+            group: None,
+        }
+    }
+}
 
 /// A running load. Dropping it kills it and everything it started.
 pub struct Process {
@@ -27,7 +47,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Forks a child that runs `body` for ever, on `cpus` only when they are given.
+    /// Forks a child that runs `body` for ever, in its `place`.
     ///
     /// `body` returns only when it fails; the child then prints why and exits with 1, which
     /// [`check`](Self::check) reports.
@@ -36,7 +56,7 @@ impl Process {
     /// When the system refuses the memory or the process.
     pub fn start(
         name: &'static str,
-        cpus: Option<&CpuSet>,
+        place: Place,
         body: impl FnOnce(&Counters) -> Result<Infallible, Error>,
     ) -> Result<Self, Error> {
         let counters = SharedCounters::new()?;
@@ -45,7 +65,7 @@ impl Process {
         match unsafe { fork() }.map_err(Error::system(format!("fork the load `{name}`")))? {
             ForkResult::Child => {
                 let outcome = catch_unwind(AssertUnwindSafe(|| {
-                    settle(name, starter, cpus)?;
+                    settle(name, starter, place)?;
                     body(&counters)
                 }));
                 if let Ok(Err(error)) = outcome {
@@ -120,8 +140,8 @@ impl Drop for Process {
     }
 }
 
-/// In the child: own process group, own name, end with the starter, the CPUs asked for.
-fn settle(name: &str, starter: Pid, cpus: Option<&CpuSet>) -> Result<(), Error> {
+/// In the child: own process group, own name, end with the starter, the place asked for.
+fn settle(name: &str, starter: Pid, place: Place) -> Result<(), Error> {
     let own = Pid::from_raw(0);
     setpgid(own, own).map_err(Error::system("make a process group"))?;
     nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)
@@ -133,7 +153,14 @@ fn settle(name: &str, starter: Pid, cpus: Option<&CpuSet>) -> Result<(), Error> 
     }
     let title = CString::new(format!("load-{name}")).expect("a load's name has no zero byte");
     nix::sys::prctl::set_name(&title).map_err(Error::system("set the process name"))?;
-    if let Some(cpus) = cpus {
+    if let Some(group) = place.group {
+        // The child itself, before it forks: whoever is moved later is moved alone.
+        std::fs::write(group.join("cgroup.procs"), "0").map_err(Error::io(format!(
+            "move the load `{name}` into {}",
+            group.display()
+        )))?;
+    }
+    if let Some(cpus) = place.cpus {
         sched_setaffinity(own, cpus)
             .map_err(Error::system("bind the load to the CPUs asked for"))?;
     }
@@ -168,7 +195,7 @@ mod tests {
             Load::Locks,
             Load::Cache,
         ] {
-            let process = load.start(None).unwrap();
+            let process = load.start(Place::default()).unwrap();
             wait_until(|| process.counters().done() > 10);
             let pid = process.pid();
             process.stop().unwrap();
@@ -179,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_load_that_fails_is_reported() {
-        let mut process = Process::start("failing", None, |_| {
+        let mut process = Process::start("failing", Place::default(), |_| {
             Err(Error::ProgramFailed {
                 program: "expected by this test".to_owned(),
                 reason: "it always fails".to_owned(),
@@ -198,7 +225,7 @@ mod tests {
             .unwrap();
         let mut only = CpuSet::new();
         only.set(last).unwrap();
-        let process = super::super::Load::Compute.start(Some(&only)).unwrap();
+        let process = super::super::Load::Compute.start(Place::on(&only)).unwrap();
         wait_until(|| process.counters().done() > 0);
         assert_eq!(nix::sched::sched_getaffinity(process.pid()).unwrap(), only);
     }

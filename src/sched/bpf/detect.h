@@ -7,8 +7,10 @@
  *     task's slice, so that ops.enqueue() sends it to the NRT queue before
  *     the kernel has done its work.
  * (b) The hooks on the work itself (*_body) count what ran on an RT CPU all
- *     the same. They decide nothing. A system call counts when it ends there;
- *     one that began its work and was then moved shows in leave_ns_max.
+ *     the same. They decide nothing. Of system calls, leave() sees it itself: a
+ *     task that enters the kernel with its mark still set made the whole call
+ *     before this one here. One that began its work and was then moved shows in
+ *     leave_ns_max. (A hook at the call's end would lie in RT0's way.)
  * (c) The tick of an RT CPU hands the displaced task back when RT0 stays.
  *
  * What no hook here sees: seccomp filters and system call user dispatch, which
@@ -43,8 +45,12 @@ static void leave(struct artis_cpu *record, struct task_struct *p, enum artis_ca
 	if (t)
 		t->entered_bound = false;
 	record->count[counter]++;
-	if (record->marked_pid != (u32)p->pid)
+	if (record->marked_pid == (u32)p->pid) {
+		if (record->marked_cause == ARTIS_CAUSE_SYSCALL)
+			record->count[ARTIS_leaks_syscall]++;
+	} else {
 		record->marked_ns = scx_bpf_now();
+	}
 	record->marked_pid = p->pid;
 	record->marked_cause = cause;
 	/* RT0 about to run takes the CPU from the task by itself: keep its way bare */
@@ -63,28 +69,11 @@ static void entered(enum artis_cause cause, enum artis_counter counter)
 		leave(record, bpf_get_current_task_btf(), cause, counter);
 }
 
-/* A system call ends on this RT CPU: that of a task in user mode here began here, too. */
-static void syscall_ends(void)
-{
-	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
-	struct task_struct *p;
-	struct task_ctx *t;
-
-	if (!on || !record->rt)
-		return;
-	p = bpf_get_current_task_btf();
-	t = task_ctx(p);
-	if (!t || !t->rt_ok || is_rt0(p) || (p->flags & PF_KTHREAD) || is_bound_to_rt(t) ||
-	    t->entered_bound)
-		return;
-	record->count[ARTIS_leaks_syscall]++;
-}
-
 /*
- * The two system call tracepoints, by way of perf: artis opens a counting perf
- * event for each of them on each RT CPU, so the kernel gets here on RT CPUs only,
- * and the others pay for a test of an empty list. A program on the tracepoint
- * itself would run on every CPU: 480 instructions a call, against 60 of this.
+ * The system call tracepoint, by way of perf: artis opens a counting perf event
+ * for it on each RT CPU, so the kernel gets here on RT CPUs only, and the others
+ * pay for a test of an empty list. Programs on the tracepoint itself would run on
+ * every CPU: 485 instructions a call, against 67 of this.
  *
  * perf holds preemption off around this function, so the switch happens after the
  * program has ended, where the task may migrate. (A tp_btf or raw_tp program is
@@ -95,8 +84,6 @@ int BPF_PROG(syscall_entry, u16 event_type)
 {
 	if (event_type == sys_enter_id)
 		entered(ARTIS_CAUSE_SYSCALL, ARTIS_entries_syscall);
-	else if (event_type == sys_exit_id)
-		syscall_ends();
 	return 0;
 }
 

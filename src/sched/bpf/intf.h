@@ -23,7 +23,7 @@
 	COUNTER(evictions_tracer, "tasks sent to an NRT CPU because of a stop for a tracer")       \
 	COUNTER(evictions_affinity, "tasks sent to an NRT CPU because their affinity changed")     \
 	COUNTER(evictions_unknown, "tasks sent to an NRT CPU because they might be in the kernel") \
-	COUNTER(leaks_syscall, "system calls that ended on an RT CPU: their body ran there")                   \
+	COUNTER(leaks_syscall, "system calls whose body ran on an RT CPU all the same")                   \
 	COUNTER(leaks_fault, "page faults that were handled on an RT CPU all the same")            \
 	COUNTER(leaks_signal, "signals that were delivered on an RT CPU all the same")             \
 	COUNTER(leaks_sleep, "tasks that went to sleep on an RT CPU, which takes a kernel to do")  \

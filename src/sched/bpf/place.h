@@ -46,6 +46,26 @@ static s32 idle_nrt_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 	return cpu;
 }
 
+/*
+ * The same without a preference, for a task that is queued already: somebody idle
+ * has to be woken, whoever it is. Most tasks may run everywhere, and for them it
+ * is a look at a mask.
+ */
+static s32 any_idle_nrt_cpu(struct task_struct *p, s32 prev_cpu)
+{
+	struct bpf_cpumask *mask;
+	s32 cpu = -1;
+
+	if ((u32)p->nr_cpus_allowed != nr_cpus)
+		return idle_nrt_cpu(p, prev_cpu, 0);
+	bpf_rcu_read_lock();
+	mask = nrt_mask;
+	if (mask)
+		cpu = scx_bpf_pick_idle_cpu(as_mask(mask), 0);
+	bpf_rcu_read_unlock();
+	return cpu;
+}
+
 /* Any NRT CPU that @p may use: @prev_cpu if it is one. */
 static s32 some_nrt_cpu(struct task_struct *p, s32 prev_cpu)
 {
@@ -192,7 +212,7 @@ static void enqueue_nrt(struct task_struct *p, struct task_ctx *t, enum artis_cl
 		kick_rt_side(class);
 		return;
 	}
-	cpu = idle_nrt_cpu(p, prev_cpu, 0);
+	cpu = any_idle_nrt_cpu(p, prev_cpu);
 	if (cpu >= 0) {
 		kick_idle(cpu);
 		return;

@@ -74,6 +74,8 @@ pub(super) const ARGUMENTS: &[&str] = &[
     // What they cost depends on the CPU they protect; the emulated one needs none.
     "mitigations=off",
     "tsc=reliable",
+    // The kernel's tests of its own ciphers: 4 s of a CPU, in the background, long after boot.
+    "cryptomgr.notests",
 ];
 
 /// Longer than a boot takes on a host that has ten other things to do.
