@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! artis: real-time and high-performance work on the same multi-core Linux machine.
 //!
-//! Layers, arrows only downward: `cli` (one file a subcommand) uses `check`, `lab`, `sched`,
-//! `measure`, `load` and `task`, which use `partition`, `machine` and `result`. Nothing below `cli` prints a result or ends the process.
+//! Layers, arrows only downward: `cli` (one file a subcommand) uses `check`, `report`, `lab`,
+//! `sched`, `measure`, `load` and `task`, which use `decide`, `partition`, `machine` and `result`.
+//! Nothing below `cli` prints a result or ends the process.
 
 pub mod check;
 pub mod cli;
+pub mod decide;
 pub mod lab;
 pub mod load;
 pub mod machine;

@@ -2,6 +2,7 @@
 //! The command line: one file a subcommand, its flags and what it prints.
 
 mod check;
+mod compare;
 mod duration;
 pub mod exit;
 mod irq;
@@ -52,6 +53,8 @@ enum Command {
     Load(load::Args),
     /// Look at result files, join them, and turn them into other formats and back
     Result(result::Args),
+    /// Compare configurations: ratios with intervals, gates, pictures
+    Compare(compare::Args),
     /// Boot a stock kernel in a virtual machine and run a command there
     Lab(lab::Args),
 }
@@ -69,6 +72,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Measure(args) => measure::run(args),
         Command::Load(args) => load::run(args),
         Command::Result(args) => result::run(args),
+        Command::Compare(args) => compare::run(&args),
         Command::Lab(args) => lab::run(args),
     }
 }

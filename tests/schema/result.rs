@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The published schema, `docs/result.schema.json`, says what this program writes: no more and
-//! no less.
+//! `docs/result.schema.json`.
 
+use crate::Published;
 use artis::result::{
     Distribution, Document, Kind, LoadDone, Machine, SchemaName, Series, Setup, Unit, Warning,
 };
-use jsonschema::Validator;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-fn schema() -> Value {
-    serde_json::from_str(include_str!("../docs/result.schema.json")).unwrap()
-}
-
-fn validator() -> Validator {
-    jsonschema::draft202012::new(&schema()).unwrap()
+fn published() -> Published {
+    Published::new(include_str!("../../docs/result.schema.json"))
 }
 
 fn values(values: &[i64]) -> Distribution {
@@ -80,23 +75,14 @@ fn written(document: &Document) -> Value {
     serde_json::to_value(document).unwrap()
 }
 
-#[track_caller]
-fn assert_valid(document: &Value) {
-    let complaints: Vec<String> = validator()
-        .iter_errors(document)
-        .map(|error| format!("{}: {error}", error.instance_path()))
-        .collect();
-    assert!(complaints.is_empty(), "{complaints:#?}");
-}
-
 #[test]
 fn real_documents_fit() {
-    assert_valid(&written(&whole()));
+    published().assert_valid(&written(&whole()));
     let mut bare = Document::new(Setup::default());
-    assert_valid(&written(&bare));
+    published().assert_valid(&written(&bare));
     let empty = Series::new("count", Kind::Count, Unit::Count, Distribution::new());
     bare.series.push(empty);
-    assert_valid(&written(&bare));
+    published().assert_valid(&written(&bare));
 }
 
 #[test]
@@ -109,7 +95,7 @@ fn every_kind_and_unit_fits() {
             document.series.push(series);
         }
     }
-    assert_valid(&written(&document));
+    published().assert_valid(&written(&document));
 }
 
 #[test]
@@ -123,42 +109,15 @@ fn the_examples_of_other_programs_fit_once_imported() {
     ] {
         let path = std::path::Path::new(folder).join(name);
         let document = artis::result::import::read(&path, None, None).unwrap();
-        assert_valid(&written(&document));
+        published().assert_valid(&written(&document));
     }
 }
 
 #[test]
 fn the_schema_promises_nothing_that_is_never_written() {
-    fn keys(value: &Value, all: &mut BTreeSet<String>) {
-        match value {
-            Value::Object(map) => {
-                for (key, value) in map {
-                    all.insert(key.clone());
-                    keys(value, all);
-                }
-            }
-            Value::Array(items) => items.iter().for_each(|item| keys(item, all)),
-            _ => {}
-        }
-    }
-    let mut found = BTreeSet::new();
-    keys(&written(&whole()), &mut found);
-    let schema = schema();
-    let mut objects = vec![&schema];
-    objects.extend(schema["$defs"].as_object().unwrap().values());
-    let promised = objects
-        .iter()
-        .filter_map(|object| object["properties"].as_object())
-        .flat_map(|properties| properties.keys());
-    for name in promised {
-        assert!(
-            found.contains(name),
-            "{name} is in the schema, but in no document"
-        );
-    }
+    published().assert_promises_only(&written(&whole()));
 }
 
-/// What is wrong for the program is wrong for the schema, too.
 #[test]
 fn damaged_documents_fit_neither() {
     let damages: [(&str, Value); 16] = [
@@ -179,12 +138,5 @@ fn damaged_documents_fit_neither() {
         ("/series/0/histogram", json!("@@")),
         ("/series/0/surprise", json!(1)),
     ];
-    for (place, value) in damages {
-        let mut damaged = written(&whole());
-        let (parent, key) = place.rsplit_once('/').unwrap();
-        damaged.pointer_mut(parent).unwrap()[key] = value;
-        assert!(!validator().is_valid(&damaged), "the schema takes {place}");
-        let read = serde_json::from_value::<Document>(damaged);
-        assert!(read.is_err(), "the program takes {place}");
-    }
+    published().assert_neither_takes::<Document>(&written(&whole()), &damages);
 }

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `artis compare`: configurations beside each other, gates on them, and pictures of them.
+
+mod document;
+mod input;
+
+use crate::cli::exit::{BOUND_MISSED, UsageError};
+use crate::cli::output::print_json;
+use crate::decide::compare::gate::Verdict;
+use crate::decide::compare::{Comparison, Gate, compare};
+use crate::report::{comparison, histograms, scatter, words};
+use crate::result::file::Target;
+use anyhow::Context;
+use input::Input;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Compare configurations: ratios with intervals, gates, pictures
+#[derive(clap::Args)]
+#[command(
+    after_help = "A FILE is a result (a name given several times is several runs of one configuration) or an\n\
+                  experiment, whose rows are configurations. Figures are those of all runs together, times in us\n\
+                  of the unit that the table names: user.min, .mean, .p50 to .p99_999, .max; kernel.max;\n\
+                  execution.variation; SERIES.STAT of any other series; throughput.LOAD;\n\
+                  work_per_cpu_second.LOAD; throughput_s.PERMUTATION; load_cpu_time; rt_cpu_share_others; leaks.\n\n\
+                  A gate is [CONFIGURATION:]FIGURE, then <=, <, >=, > or ==, then a number or\n\
+                  [FACTOR*]CONFIGURATION. Without a configuration in front it is for every one but that.\n\
+                  Status 2 when a gate is missed.\n\n\
+                  Examples:\n  artis compare stock=monday.json stock=tuesday.json artis=artis.json\n  \
+                  artis compare table1.json --gate 'artis:user.max<=1.1*isolcpus' --plot pictures"
+)]
+pub struct Args {
+    /// Results or experiments, named by their file's stem or the name in front; - is standard input
+    #[arg(required = true, value_name = "[NAME=]FILE")]
+    files: Vec<Input>,
+    /// Configuration that ratios are to (the first when not given)
+    #[arg(long, value_name = "NAME")]
+    baseline: Option<String>,
+    /// Bound to hold, such as 'user.max<=1.2*isolcpus'; may be given several times
+    #[arg(long = "gate", value_name = "GATE")]
+    gates: Vec<Gate>,
+    /// Also compare extremes of different numbers of samples, and mark them
+    #[arg(long)]
+    allow_unequal_samples: bool,
+    /// Write latency-throughput.svg and histograms.svg into this folder
+    #[arg(long, value_name = "DIR")]
+    plot: Option<PathBuf>,
+    /// Print a JSON document instead of the table
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let usage = |error: &dyn std::error::Error| UsageError(error.to_string());
+    let read = input::read(&args.files)?;
+    let baseline = args.baseline.as_deref();
+    let all = compare(
+        read.configurations,
+        read.unit,
+        baseline,
+        args.allow_unequal_samples,
+    )
+    .map_err(|error| usage(&error))?;
+    let verdicts: Vec<Verdict> = args
+        .gates
+        .iter()
+        .map(|gate| gate.check(&all))
+        .collect::<Result<_, _>>()
+        .map_err(|error| usage(&error))?;
+    if let Some(folder) = &args.plot {
+        plot(&all, folder)?;
+    }
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        print_json(&mut out, &document::Document::new(&all, &verdicts))?;
+    } else {
+        out.write_all(comparison::table(&all).as_bytes())?;
+        for (at, verdict) in verdicts.iter().enumerate() {
+            let gap = if at == 0 { "\n" } else { "" };
+            writeln!(out, "{gap}{}", words::sentence(verdict))?;
+        }
+    }
+    if verdicts.iter().all(Verdict::held) {
+        Ok(ExitCode::SUCCESS)
+    } else {
+        Ok(ExitCode::from(BOUND_MISSED))
+    }
+}
+
+/// Writes the pictures that the figures allow, and says which they do not.
+fn plot(all: &Comparison, folder: &Path) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot create the folder {}", folder.display()))?;
+    let pictures = [
+        (
+            "latency-throughput.svg",
+            "worst user latency, or no work of a load that all had",
+            scatter::picture(all),
+        ),
+        (
+            "histograms.svg",
+            "histogram of user latencies",
+            histograms::picture(all),
+        ),
+    ];
+    for (name, needs, (picture, absent)) in pictures {
+        let path = folder.join(name);
+        if !absent.is_empty() {
+            let without = match picture {
+                Some(_) => "leaves configurations out",
+                None => "was not written",
+            };
+            let (path, names) = (path.display(), absent.join(", "));
+            eprintln!("artis: {path} {without}: no {needs}, in {names}");
+        }
+        if let Some(picture) = picture {
+            Target::open(&path)?.write(picture.as_bytes())?;
+        }
+    }
+    Ok(())
+}

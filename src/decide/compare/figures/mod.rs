@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The figures of one configuration, as result files and experiments give them.
+//!
+//! Owns what each field of a file is called in a comparison. Times become microseconds, a load's
+//! work becomes work per time; a figure that not every run has is left out, with a note. Refuses
+//! times that mean nothing.
+
+mod of_experiment;
+mod of_results;
+
+pub use of_experiment::of_experiment;
+pub use of_results::of_results;
+
+use super::metric::{Metric, Quantity, Stat};
+use crate::result::Distribution;
+use std::collections::BTreeMap;
+
+/// One figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figure {
+    /// Times in microseconds.
+    pub value: f64,
+    /// Of how many values; none where it is no figure of a distribution.
+    pub samples: Option<u64>,
+}
+
+/// All figures of a run, or of all runs.
+pub type Figures = BTreeMap<Metric, Figure>;
+
+/// What is compared: one set-up, measured once or several times.
+#[derive(Clone, Debug)]
+pub struct Configuration {
+    pub name: String,
+    /// The unit of its times.
+    pub unit: String,
+    /// Kernel release; empty when the files do not tell.
+    pub kernel: String,
+    /// What ran beside the measurement, ascending.
+    pub loads: Vec<String>,
+    /// Of all runs together.
+    pub whole: Figures,
+    /// Of each run.
+    pub runs: Vec<Figures>,
+    /// The user latencies of all runs, in nanoseconds.
+    pub latencies: Option<Distribution>,
+    /// What speaks against its figures, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Why a file gives no figures.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    #[error(
+        "{0}: its times are an emulator's (QEMU) and mean nothing, so they are not compared; measure \
+         on a real machine, or with artis lab's engine bochs"
+    )]
+    Emulated(String),
+    #[error("{name}: {reason}")]
+    Inconsistent { name: String, reason: String },
+    #[error("two rows are named {0:?}, and nothing tells them apart")]
+    Rows(String),
+    #[error("runs of {name} are in {one} and in {other}: these are not one configuration")]
+    Units {
+        name: String,
+        one: String,
+        other: String,
+    },
+}
+
+impl Configuration {
+    /// Each run's figure of this name.
+    pub fn of_runs(&self, metric: &Metric) -> Vec<f64> {
+        let values = self.runs.iter().filter_map(|run| run.get(metric));
+        values.map(|figure| figure.value).collect()
+    }
+
+    /// How many latencies, or values of whatever was measured most often.
+    pub fn samples(&self) -> u64 {
+        let user = Metric::Of(Quantity::User, Stat::Mean);
+        let told = |figure: &Figure| figure.samples;
+        self.whole
+            .get(&user)
+            .and_then(told)
+            .or_else(|| self.whole.values().filter_map(told).max())
+            .unwrap_or(0)
+    }
+}

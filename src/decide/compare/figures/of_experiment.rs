@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The rows of an experiment as configurations.
+
+use super::{Configuration, Error, Figure, Figures};
+use crate::decide::compare::metric::{Metric, Quantity, Stat};
+use crate::result::PERCENTILES;
+use crate::result::experiment::{self, Experiment, Row};
+use std::collections::BTreeSet;
+
+/// The rows of an experiment.
+///
+/// # Errors
+/// [`Error`].
+pub fn of_experiment(experiment: &Experiment) -> Result<Vec<Configuration>, Error> {
+    if experiment.engine == "qemu" {
+        return Err(Error::Emulated(experiment.name.clone()));
+    }
+    let names = names(&experiment.rows)?;
+    let rows = experiment.rows.iter().zip(names);
+    rows.map(|(row, name)| {
+        let latencies = row.latencies().map_err(|error| Error::Inconsistent {
+            name: name.clone(),
+            reason: error.to_string(),
+        })?;
+        let mut loads = row.loads.clone();
+        loads.sort();
+        Ok(Configuration {
+            name,
+            unit: experiment.time_unit(),
+            kernel: row.kernel.clone(),
+            loads,
+            whole: of_row(&row.figures),
+            runs: row
+                .per_seed
+                .iter()
+                .map(|seed| of_row(&seed.figures))
+                .collect(),
+            latencies,
+            notes: Vec::new(),
+        })
+    })
+    .collect()
+}
+
+/// A name for each row: its configuration, and where several rows have that, what tells them
+/// apart: `isolcpus@4cpus`.
+fn names(rows: &[Row]) -> Result<Vec<String>, Error> {
+    type Aspect = fn(&Row) -> String;
+    let aspects: [Aspect; 6] = [
+        |row| format!("{}cpus", row.cpus),
+        |row| format!("{}timers", row.timers),
+        |row| row.loads.join("+"),
+        |row| row.preemption.clone(),
+        |row| row.kernel.clone(),
+        |row| format!("{}s", row.seconds),
+    ];
+    let name = |row: &Row| {
+        let namesakes = |other: &&Row| other.configuration == row.configuration;
+        let differing = aspects.iter().filter(|aspect| {
+            rows.iter()
+                .filter(namesakes)
+                .any(|other| aspect(other) != aspect(row))
+        });
+        let words = differing.map(|aspect| format!("@{}", aspect(row)));
+        row.configuration.clone() + &words.collect::<String>()
+    };
+    let mut seen = BTreeSet::new();
+    let all: Vec<String> = rows.iter().map(name).collect();
+    match all.iter().find(|name| !seen.insert(name.as_str())) {
+        Some(twice) => Err(Error::Rows(twice.clone())),
+        None => Ok(all),
+    }
+}
+
+fn of_row(row: &experiment::Figures) -> Figures {
+    use Quantity::{Execution, Kernel, User};
+    let far = PERCENTILES.iter().position(|(key, _)| *key == "99.9");
+    let times = [
+        (User, Some(Stat::Min), Some(row.user_latency_us_min)),
+        (User, Some(Stat::Mean), Some(row.user_latency_us_mean)),
+        (
+            User,
+            far.map(Stat::Percentile),
+            Some(row.user_latency_us_p99_9),
+        ),
+        (User, Some(Stat::Max), Some(row.user_latency_us_max)),
+        (Kernel, Some(Stat::Max), row.kernel_latency_us_max),
+        (Execution, Some(Stat::Min), row.execution_time_us_min),
+        (Execution, Some(Stat::Max), row.execution_time_us_max),
+        (
+            Execution,
+            Some(Stat::Variation),
+            row.execution_time_variation,
+        ),
+    ];
+    let mut all = Figures::new();
+    for (quantity, stat, value) in times {
+        if let (Some(stat), Some(value)) = (stat, value) {
+            let samples = Some(row.samples);
+            all.insert(Metric::Of(quantity, stat), Figure { value, samples });
+        }
+    }
+    let mut plain = |metric, value: Option<f64>| {
+        if let Some(value) = value {
+            let samples = None;
+            all.insert(metric, Figure { value, samples });
+        }
+    };
+    plain(Metric::RtCpuShareOthers, row.rt_cpu_share_others);
+    plain(Metric::LoadCpuTime, row.load_cpu_time_relative);
+    plain(Metric::Leaks, row.leaks.map(|leaks| leaks as f64));
+    for (load, work) in &row.work_relative {
+        plain(Metric::Throughput(load.clone()), Some(*work));
+    }
+    for (load, work) in &row.work_per_cpu_second_relative {
+        plain(Metric::WorkPerCpuSecond(load.clone()), Some(*work));
+    }
+    for (setting, seconds) in &row.throughput_s {
+        // Settings are suffixes of names.
+        let name = setting.trim_start_matches('_').to_owned();
+        plain(Metric::ThroughputSeconds(name), Some(*seconds));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::experiment::tests::{experiment, row};
+
+    #[test]
+    fn meaningless_times_are_refused() {
+        let mut qemu = experiment(vec![row("stock", &[1.0])]);
+        qemu.engine = "qemu".to_owned();
+        assert!(of_experiment(&qemu).is_err());
+    }
+
+    #[test]
+    fn rows_of_one_configuration_are_told_apart() {
+        let mut rows = vec![row("a", &[1.0]), row("b", &[1.0]), row("b", &[1.0])];
+        let complaint = of_experiment(&experiment(rows.clone())).unwrap_err();
+        assert_eq!(complaint, Error::Rows("b".to_owned()));
+        rows[2].cpus = 4;
+        let all = of_experiment(&experiment(rows)).unwrap();
+        let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["a", "b@2cpus", "b@4cpus"]);
+    }
+
+    #[test]
+    fn an_experiments_row_has_all_its_figures() {
+        let mut row = row("artis", &[100.0]);
+        row.figures.leaks = Some(0);
+        row.figures.throughput_s = [("_fifo_cpus1_x2".to_owned(), 2.5)].into();
+        row.figures.execution_time_variation = Some(0.25);
+        let all = of_experiment(&experiment(vec![row])).unwrap();
+        for (metric, expected) in [
+            ("user.max", 100.0),
+            ("user.p99_9", 50.0),
+            ("leaks", 0.0),
+            ("execution.variation", 0.25),
+            ("throughput.hackbench", 1.0),
+            ("throughput_s.fifo_cpus1_x2", 2.5),
+        ] {
+            assert_eq!(
+                all[0].whole[&metric.parse().unwrap()].value,
+                expected,
+                "{metric}"
+            );
+        }
+    }
+}

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Result files as runs of a configuration.
+
+use super::{Configuration, Error, Figure, Figures};
+use crate::decide::compare::metric::{Metric, Quantity, Stat};
+use crate::result::document::Document;
+use crate::result::{Distribution, Kind, LoadDone, PERCENTILES, Series, Unit};
+use std::collections::{BTreeMap, BTreeSet};
+
+const NS_PER_US: f64 = 1000.0;
+
+/// The unit of a result's times. One measured inside an emulator never has plain microseconds.
+fn time_unit(document: &Document) -> String {
+    let machine = document.machine.as_ref();
+    match machine.and_then(|machine| machine.virtualisation.as_deref()) {
+        Some("bochs") => "us, emulated (bochs)".to_owned(),
+        _ => "us".to_owned(),
+    }
+}
+
+/// One configuration, each document a run of it.
+///
+/// # Errors
+/// [`Error`].
+pub fn of_results(name: &str, documents: &[Document]) -> Result<Configuration, Error> {
+    if documents.iter().any(Document::is_emulated) {
+        return Err(Error::Emulated(name.to_owned()));
+    }
+    let inconsistent = |reason| Error::Inconsistent {
+        name: name.to_owned(),
+        reason,
+    };
+    let per_run = documents.iter().map(distributions);
+    let per_run: Vec<Distributions> = per_run.collect::<Result<_, _>>().map_err(inconsistent)?;
+    let mut together = Distributions::new();
+    for run in &per_run {
+        for (quantity, values) in run {
+            add(&mut together, quantity.clone(), values.clone()).map_err(inconsistent)?;
+        }
+    }
+    let figures = |distributions: &Distributions, documents: &[Document]| {
+        let mut figures = Figures::new();
+        for (quantity, (unit, values)) in distributions {
+            figures.extend(of_distribution(quantity, *unit, values));
+        }
+        figures.extend(of_loads(documents));
+        figures
+    };
+    let runs = documents.iter().zip(&per_run);
+    let kernels = documents.iter().filter_map(|one| one.machine.as_ref());
+    let mut configuration = Configuration {
+        name: name.to_owned(),
+        unit: common_unit(name, documents)?,
+        kernel: listed(kernels.map(|machine| machine.kernel.clone())).join(", "),
+        loads: listed(loads(documents).map(|load| load.name.clone())),
+        whole: figures(&together, documents),
+        runs: runs
+            .map(|(document, values)| figures(values, std::slice::from_ref(document)))
+            .collect(),
+        latencies: together
+            .remove(&Quantity::User)
+            .filter(|(unit, _)| *unit == Unit::Nanoseconds)
+            .map(|(_, values)| values),
+        notes: against(name, documents),
+    };
+    leave_out_partial(&mut configuration);
+    Ok(configuration)
+}
+
+/// The unit of the times of all runs.
+fn common_unit(name: &str, documents: &[Document]) -> Result<String, Error> {
+    let units = listed(documents.iter().map(time_unit));
+    match units.as_slice() {
+        [one, other, ..] => Err(Error::Units {
+            name: name.to_owned(),
+            one: one.clone(),
+            other: other.clone(),
+        }),
+        units => Ok(units.concat()),
+    }
+}
+
+fn loads(documents: &[Document]) -> impl Iterator<Item = &LoadDone> {
+    documents.iter().flat_map(|document| &document.load)
+}
+
+/// Ascending, each once.
+fn listed(words: impl Iterator<Item = String>) -> Vec<String> {
+    let all: BTreeSet<String> = words.collect();
+    all.into_iter().collect()
+}
+
+/// What the documents say against themselves.
+fn against(name: &str, documents: &[Document]) -> Vec<String> {
+    let ended = documents.iter().filter_map(|one| one.ended_early.as_ref());
+    let mut notes: Vec<String> = ended
+        .map(|reason| format!("{name} ended early: {reason}"))
+        .collect();
+    let found = documents.iter().flat_map(|one| &one.audit);
+    let ids = listed(found.map(|found| found.id.clone()));
+    if !ids.is_empty() {
+        notes.push(format!(
+            "{name} was measured with {}; artis result show says what that does",
+            ids.join(", ")
+        ));
+    }
+    notes
+}
+
+type Distributions = BTreeMap<Quantity, (Unit, Distribution)>;
+
+fn add(
+    all: &mut Distributions,
+    quantity: Quantity,
+    (unit, values): (Unit, Distribution),
+) -> Result<(), String> {
+    match all.get_mut(&quantity) {
+        None => {
+            all.insert(quantity, (unit, values));
+            Ok(())
+        }
+        Some((known, sum)) if *known == unit => {
+            sum.try_merge(&values).map_err(|error| error.to_string())
+        }
+        Some(_) => Err(format!("series {quantity} has two units")),
+    }
+}
+
+/// The series of a document, those of one quantity together.
+fn distributions(document: &Document) -> Result<Distributions, String> {
+    let mut all = Distributions::new();
+    for series in &document.series {
+        let values = (series.unit, series.distribution.clone());
+        add(&mut all, quantity(series, &document.series), values)?;
+    }
+    Ok(all)
+}
+
+/// What a series is called: by the names that artis and rtla give, or by its kind where it is the only
+/// one of that kind.
+fn quantity(series: &Series, all: &[Series]) -> Quantity {
+    let only = || {
+        let mut of_kind = all.iter().filter(|one| one.kind == series.kind);
+        of_kind.all(|one| one.name == series.name)
+    };
+    match (series.name.as_str(), series.kind) {
+        ("latency" | "timer_to_user", _) => Quantity::User,
+        ("due_to_handler" | "timer_to_irq", _) => Quantity::Kernel,
+        ("execution_time", _) => Quantity::Execution,
+        (_, Kind::Latency) if only() => Quantity::User,
+        (_, Kind::ExecutionTime) if only() => Quantity::Execution,
+        (name, _) => Quantity::Other(name.to_owned()),
+    }
+}
+
+/// Every figure of a distribution.
+fn of_distribution(quantity: &Quantity, unit: Unit, values: &Distribution) -> Figures {
+    let one = match unit {
+        Unit::Nanoseconds => NS_PER_US,
+        Unit::Count => 1.0,
+    };
+    let Some(moments) = values.moments() else {
+        return Figures::new();
+    };
+    let (min, max) = (moments.min as f64, moments.max as f64);
+    let value = |stat| match stat {
+        Stat::Min => Some(min / one),
+        Stat::Mean => Some(moments.mean / one),
+        Stat::Percentile(which) => values
+            .supported_percentile(PERCENTILES[which].1)
+            .map(|value| value as f64 / one),
+        Stat::Max => Some(max / one),
+        Stat::Variation => (min > 0.0).then(|| (max - min) / min),
+    };
+    let samples = Some(moments.count);
+    Stat::all()
+        .filter_map(|stat| {
+            let value = value(stat)?;
+            Some((
+                Metric::Of(quantity.clone(), stat),
+                Figure { value, samples },
+            ))
+        })
+        .collect()
+}
+
+/// Work, time and CPU time of a load in all runs.
+#[derive(Clone, Copy)]
+struct Done {
+    work: f64,
+    seconds: f64,
+    /// None when a run does not tell.
+    cpu_seconds: Option<f64>,
+}
+
+/// The work of the loads of all runs.
+fn of_loads(documents: &[Document]) -> Figures {
+    let mut sums: BTreeMap<&str, Done> = BTreeMap::new();
+    for load in loads(documents) {
+        let sum = sums.entry(&load.name).or_insert(Done {
+            work: 0.0,
+            seconds: 0.0,
+            cpu_seconds: Some(0.0),
+        });
+        sum.work += load.work;
+        sum.seconds += load.seconds;
+        sum.cpu_seconds = sum
+            .cpu_seconds
+            .zip(load.cpu_seconds)
+            .map(|(one, two)| one + two);
+    }
+    let mut all = Figures::new();
+    let mut plain = |metric, value: f64| {
+        if value.is_finite() {
+            let samples = None;
+            all.insert(metric, Figure { value, samples });
+        }
+    };
+    // CPU seconds per second: how many CPUs the loads had. They ran beside each other, so
+    // their time is that of the longest.
+    let seconds = sums.values().map(|done| done.seconds).fold(0.0, f64::max);
+    let cpu_seconds: Option<f64> = sums.values().map(|done| done.cpu_seconds).sum();
+    if let Some(cpu_seconds) = cpu_seconds {
+        plain(Metric::LoadCpuTime, cpu_seconds / seconds);
+    }
+    for (name, done) in sums {
+        plain(
+            Metric::Throughput(name.to_owned()),
+            done.work / done.seconds,
+        );
+        if let Some(cpu_seconds) = done.cpu_seconds {
+            plain(
+                Metric::WorkPerCpuSecond(name.to_owned()),
+                done.work / cpu_seconds,
+            );
+        }
+    }
+    all
+}
+
+/// A figure of all runs must be one of each run.
+fn leave_out_partial(configuration: &mut Configuration) {
+    let Configuration {
+        name,
+        whole,
+        runs,
+        notes,
+        ..
+    } = configuration;
+    let in_all = |metric: &Metric| runs.iter().all(|run| run.contains_key(metric));
+    let partial: Vec<String> = whole
+        .keys()
+        .filter(|metric| metric.is_in_tables() && !in_all(metric))
+        .map(Metric::to_string)
+        .collect();
+    if !partial.is_empty() {
+        notes.push(format!(
+            "not every run of {name} has {}: left out",
+            partial.join(", ")
+        ));
+    }
+    // A percentile may be supported by all runs together only.
+    let percentile = |metric: &Metric| matches!(metric, Metric::Of(_, Stat::Percentile(_)));
+    whole.retain(|metric, _| percentile(metric) || in_all(metric));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::Setup;
+
+    fn distribution(values: &[i64]) -> Distribution {
+        let mut all = Distribution::new();
+        for value in values {
+            all.record(*value);
+        }
+        all
+    }
+
+    fn result(series: &[(&str, Kind, &[i64])], work: f64) -> Document {
+        let mut document = Document::new(Setup::default());
+        for (name, kind, values) in series {
+            let values = distribution(values);
+            document
+                .series
+                .push(Series::new(name, *kind, Unit::Nanoseconds, values));
+        }
+        document.load.push(LoadDone {
+            name: "cache".to_owned(),
+            cpus: None,
+            command: String::new(),
+            work,
+            unit: "rounds".to_owned(),
+            seconds: 2.0,
+            cpu_seconds: Some(4.0),
+        });
+        document
+    }
+
+    #[track_caller]
+    fn value(figures: &Figures, metric: &str) -> f64 {
+        figures[&metric.parse().unwrap()].value
+    }
+
+    #[test]
+    fn runs_of_one_name_are_one_configuration() {
+        let run = |max, work| result(&[("latency", Kind::Latency, &[1000, max])], work);
+        let both = of_results("artis", &[run(5000, 10.0), run(9000, 30.0)]).unwrap();
+        assert_eq!(value(&both.whole, "user.max"), 9.0);
+        assert_eq!(value(&both.runs[0], "user.max"), 5.0);
+        assert_eq!(value(&both.whole, "user.mean"), 4.0);
+        assert_eq!(value(&both.whole, "throughput.cache"), 10.0);
+        assert_eq!(value(&both.whole, "work_per_cpu_second.cache"), 5.0);
+        assert_eq!(value(&both.whole, "load_cpu_time"), 2.0);
+        assert_eq!(value(&both.runs[1], "load_cpu_time"), 2.0);
+        assert_eq!((both.samples(), both.unit.as_str()), (4, "us"));
+        assert_eq!(both.latencies.unwrap().count(), 4);
+    }
+
+    #[test]
+    fn series_go_by_name_and_else_by_kind() {
+        let of = |series: &[(&str, Kind, &[i64])]| {
+            let one = of_results("some", &[result(series, 1.0)]).unwrap();
+            let all = one.whole.keys().filter_map(|metric| match metric {
+                Metric::Of(quantity, Stat::Max) => Some(quantity.to_string()),
+                _ => None,
+            });
+            all.collect::<Vec<_>>()
+        };
+        use Kind::{ExecutionTime, Latency, Noise};
+        assert_eq!(of(&[("wake", Latency, &[1])]), ["user"]);
+        assert_eq!(
+            of(&[("irq", Latency, &[1]), ("thread", Latency, &[1])]),
+            ["irq", "thread"]
+        );
+        assert_eq!(
+            of(&[
+                ("latency", Latency, &[1]),
+                ("due_to_handler", Latency, &[1]),
+                ("execution_time", ExecutionTime, &[1]),
+                ("execution_time_unloaded", ExecutionTime, &[1]),
+                ("excess", Noise, &[1]),
+            ]),
+            [
+                "user",
+                "kernel",
+                "execution",
+                "excess",
+                "execution_time_unloaded"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_figure_that_a_run_lacks_is_left_out_and_told() {
+        let whole = result(&[("latency", Kind::Latency, &[1])], 1.0);
+        let mut idle = whole.clone();
+        idle.load.clear();
+        let both = of_results("artis", &[whole, idle]).unwrap();
+        assert!(!both.whole.keys().any(|metric| metric.load().is_some()));
+        assert!(
+            both.notes[0].contains("throughput.cache"),
+            "{:?}",
+            both.notes
+        );
+    }
+
+    #[test]
+    fn meaningless_times_are_refused() {
+        let mut emulated = result(&[("latency", Kind::Latency, &[1])], 1.0);
+        emulated.audit.push(crate::result::Warning {
+            id: crate::result::document::EMULATED_TIME.to_owned(),
+            seen: String::new(),
+            why: String::new(),
+            mend: None,
+        });
+        let complaint = of_results("vm", &[emulated]).unwrap_err();
+        assert_eq!(complaint, Error::Emulated("vm".to_owned()));
+    }
+}

@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Several configurations beside each other.
+//!
+//! Owns the figures that can be compared ([`metric`]), how files give them ([`figures`]),
+//! ratios to a baseline with their intervals ([`interval`]), and the bounds that a user sets
+//! ([`gate`]). Never gives the ratio of two extremes of different numbers of samples unless
+//! that is asked for: the larger sample has the wider extremes, whatever was measured.
+//!
+//! A figure is that of all runs together: the worst of all, the percentile of all values. Its
+//! interval is that of the ratio of the runs' means. Extremes have none, because what several
+//! samples tell of the worst of all has no interval that resampling could find (P. J. Bickel
+//! and D. A. Freedman, "Some asymptotic theory for the bootstrap", 1981, section 6); beside the
+//! worst of all stands the mean of each run's worst, which has one.
+
+pub mod figures;
+pub mod gate;
+pub mod interval;
+pub mod metric;
+
+pub use figures::{Configuration, Figure, Figures};
+pub use gate::Gate;
+pub use interval::Interval;
+pub use metric::Metric;
+
+use std::collections::BTreeMap;
+
+/// Why configurations cannot be compared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    #[error("there is no configuration {name:?}; there are {}", known.join(", "))]
+    Unknown { name: String, known: Vec<String> },
+    #[error("two configurations are named {0:?}; give each file a name: NAME=FILE")]
+    Twice(String),
+    #[error(
+        "times of {one} are in {one_unit}, those of {other} in {other_unit}: these cannot be compared"
+    )]
+    Units {
+        one: String,
+        one_unit: String,
+        other: String,
+        other_unit: String,
+    },
+}
+
+/// Configurations and what their figures are beside the baseline's.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// The unit of all times.
+    pub unit: String,
+    /// Index of the configuration that ratios are to.
+    pub baseline: usize,
+    /// In the order in which they were given.
+    pub configurations: Vec<Compared>,
+    /// Whether extremes of different numbers of samples are compared all the same.
+    pub unequal_allowed: bool,
+}
+
+/// One configuration beside the baseline.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    pub configuration: Configuration,
+    pub cells: BTreeMap<Metric, Cell>,
+}
+
+/// One figure of one configuration.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// Of all runs together.
+    pub figure: Figure,
+    /// Of each run, where there are several.
+    pub runs: Vec<f64>,
+    /// What it is beside the baseline's; none for the baseline itself, and where it has no such
+    /// figure.
+    pub ratio: Option<Ratio>,
+}
+
+/// A figure in relation to the baseline's.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Ratio {
+    /// Of the figures of all runs; none when withheld, and when the baseline's is 0.
+    pub of_all: Option<f64>,
+    /// Of the means of the runs' figures, where both have several runs.
+    pub of_means: Option<f64>,
+    /// Where `of_means` is likely to lie; none for the figure of an extreme of all runs, see the
+    /// module's text.
+    pub interval: Option<Interval>,
+    /// The numbers of samples, this one's and the baseline's, when they differ and it matters.
+    pub unequal: Option<(u64, u64)>,
+}
+
+impl Cell {
+    /// The mean of the runs' figures; none without several runs.
+    pub fn mean_of_runs(&self) -> Option<f64> {
+        (self.runs.len() > 1).then(|| self.runs.iter().sum::<f64>() / self.runs.len() as f64)
+    }
+}
+
+/// A surplus of so much is taken for none: 1 % more samples hold the worst of all with a
+/// probability of 1 %.
+const SURPLUS: f64 = 0.01;
+
+/// Are extremes of so many samples comparable?
+fn alike(one: Option<u64>, other: Option<u64>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => {
+            let (less, more) = (one.min(other), one.max(other));
+            (more - less) as f64 <= more as f64 * SURPLUS
+        }
+        (one, other) => one == other,
+    }
+}
+
+/// Puts configurations, whose times are all in `unit`, beside the one named `baseline`, or the
+/// first.
+///
+/// # Errors
+/// [`Error::Unknown`] when there is no such baseline, [`Error::Twice`].
+pub fn compare(
+    configurations: Vec<Configuration>,
+    unit: String,
+    baseline: Option<&str>,
+    unequal_allowed: bool,
+) -> Result<Comparison, Error> {
+    for (at, one) in configurations.iter().enumerate() {
+        if configurations[..at]
+            .iter()
+            .any(|other| other.name == one.name)
+        {
+            return Err(Error::Twice(one.name.clone()));
+        }
+    }
+    let known = || configurations.iter().map(|one| one.name.clone()).collect();
+    let name = baseline.unwrap_or_else(|| configurations.first().map_or("", |it| &it.name));
+    let baseline = configurations
+        .iter()
+        .position(|one| one.name == name)
+        .ok_or_else(|| Error::Unknown {
+            name: name.to_owned(),
+            known: known(),
+        })?;
+    let base = configurations[baseline].clone();
+    let compared = configurations
+        .into_iter()
+        .enumerate()
+        .map(|(at, configuration)| {
+            let base = (at != baseline).then_some(&base);
+            let cells = cells(&configuration, base, unequal_allowed);
+            Compared {
+                configuration,
+                cells,
+            }
+        });
+    Ok(Comparison {
+        unit,
+        baseline,
+        configurations: compared.collect(),
+        unequal_allowed,
+    })
+}
+
+/// Every figure of a configuration, beside that of `base`.
+fn cells(
+    configuration: &Configuration,
+    base: Option<&Configuration>,
+    unequal_allowed: bool,
+) -> BTreeMap<Metric, Cell> {
+    let cell = |(metric, figure): (&Metric, &Figure)| {
+        let runs = configuration.of_runs(metric);
+        let ratio = base.and_then(|base| {
+            let other = base.whole.get(metric)?;
+            let extreme = metric.is_extreme();
+            let unequal = Some((figure.samples, other.samples))
+                .filter(|(one, other)| extreme && !alike(*one, *other))
+                .map(|(one, other)| (one.unwrap_or(0), other.unwrap_or(0)));
+            if unequal.is_some() && !unequal_allowed {
+                return Some(Ratio {
+                    unequal,
+                    ..Ratio::default()
+                });
+            }
+            let base_runs = base.of_runs(metric);
+            Some(Ratio {
+                of_all: quotient(figure.value, other.value),
+                of_means: interval::of_means(&runs, &base_runs),
+                interval: interval::fieller(&runs, &base_runs),
+                unequal,
+            })
+        });
+        let cell = Cell {
+            figure: *figure,
+            runs,
+            ratio,
+        };
+        (metric.clone(), cell)
+    };
+    configuration.whole.iter().map(cell).collect()
+}
+
+/// None where it is not defined.
+fn quotient(one: f64, other: f64) -> Option<f64> {
+    Some(one / other).filter(|ratio| ratio.is_finite())
+}
+
+impl Comparison {
+    /// The configuration that ratios are to.
+    pub fn base(&self) -> &Compared {
+        &self.configurations[self.baseline]
+    }
+
+    /// The configuration of this name.
+    ///
+    /// # Errors
+    /// [`Error::Unknown`].
+    pub fn named(&self, name: &str) -> Result<&Compared, Error> {
+        self.configurations
+            .iter()
+            .find(|one| one.configuration.name == name)
+            .ok_or_else(|| Error::Unknown {
+                name: name.to_owned(),
+                known: self.names(),
+            })
+    }
+
+    /// All names, in order.
+    pub fn names(&self) -> Vec<String> {
+        let names = self
+            .configurations
+            .iter()
+            .map(|one| one.configuration.name.clone());
+        names.collect()
+    }
+
+    /// Every figure that some configuration has, in the order of tables.
+    pub fn metrics(&self) -> Vec<Metric> {
+        let mut all: Vec<Metric> = self
+            .configurations
+            .iter()
+            .flat_map(|one| one.cells.keys().cloned())
+            .collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    /// Whether any ratio is one of means of several runs.
+    pub fn has_runs(&self) -> bool {
+        let ratios = self
+            .configurations
+            .iter()
+            .flat_map(|one| one.cells.values())
+            .filter_map(|cell| cell.ratio);
+        ratios.into_iter().any(|ratio| ratio.of_means.is_some())
+    }
+
+    /// The loads that every configuration with loads had: what can be compared of them.
+    pub fn common_loads(&self) -> Vec<&str> {
+        let loads = |one: &'_ Compared| -> Vec<String> {
+            one.cells
+                .keys()
+                .filter_map(|metric| metric.load().map(str::to_owned))
+                .collect()
+        };
+        let with_loads: Vec<Vec<String>> = self
+            .configurations
+            .iter()
+            .map(loads)
+            .filter(|loads| !loads.is_empty())
+            .collect();
+        self.base()
+            .cells
+            .keys()
+            .filter_map(Metric::load)
+            .filter(|load| with_loads.iter().all(|all| all.iter().any(|it| it == load)))
+            .collect()
+    }
+
+    /// What a configuration keeps of the baseline's throughput: the geometric mean over the
+    /// common loads, the mean for ratios (P. J. Fleming and J. J. Wallace, "How not to lie with
+    /// statistics", 1986). None where it had no load, and where the baseline did no work.
+    pub fn throughput_kept(&self, one: &Compared) -> Option<f64> {
+        let loads = self.common_loads();
+        if loads.is_empty() {
+            return None;
+        }
+        let mut product_ln = 0.0;
+        for load in &loads {
+            let metric = Metric::Throughput((*load).to_owned());
+            let (ours, base) = (one.cells.get(&metric)?, self.base().cells.get(&metric)?);
+            product_ln += quotient(ours.figure.value, base.figure.value)?.ln();
+        }
+        Some((product_ln / loads.len() as f64).exp())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::metric::{Quantity, Stat};
+    use super::*;
+    use crate::result::experiment::tests::{experiment, row};
+
+    pub(crate) const USER_MAX: Metric = Metric::Of(Quantity::User, Stat::Max);
+    const USER_MEAN: Metric = Metric::Of(Quantity::User, Stat::Mean);
+
+    pub(crate) fn compared(rows: &[(&str, &[f64])], unequal_allowed: bool) -> Comparison {
+        let rows = rows.iter().map(|(name, maxima)| row(name, maxima));
+        let experiment = experiment(rows.collect());
+        let configurations = figures::of_experiment(&experiment).unwrap();
+        compare(
+            configurations,
+            experiment.time_unit(),
+            None,
+            unequal_allowed,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn the_worst_of_all_and_the_mean_of_the_worst() {
+        let all = compared(
+            &[("stock", &[100.0, 300.0]), ("artis", &[50.0, 150.0])],
+            false,
+        );
+        let cell = &all.configurations[1].cells[&USER_MAX];
+        assert_eq!(cell.figure.value, 150.0);
+        assert_eq!(cell.mean_of_runs(), Some(100.0));
+        let ratio = cell.ratio.unwrap();
+        assert_eq!((ratio.of_all, ratio.of_means), (Some(0.5), Some(0.5)));
+        assert_eq!(all.base().cells[&USER_MAX].ratio, None);
+    }
+
+    #[test]
+    fn extremes_of_different_counts_are_withheld_until_asked_for() {
+        let rows: [(&str, &[f64]); 2] = [("stock", &[100.0, 300.0]), ("artis", &[50.0])];
+        let withheld = compared(&rows, false);
+        let ratio = |all: &Comparison, metric| all.configurations[1].cells[metric].ratio.unwrap();
+        let max = ratio(&withheld, &USER_MAX);
+        assert_eq!((max.of_all, max.unequal), (None, Some((1000, 2000))));
+        assert!(ratio(&withheld, &USER_MEAN).of_all.is_some());
+        let given = ratio(&compared(&rows, true), &USER_MAX);
+        assert_eq!(given.unequal, Some((1000, 2000)));
+        assert_eq!(given.of_all, Some(50.0 / 300.0));
+    }
+
+    #[test]
+    fn a_handful_of_samples_more_is_alike() {
+        assert!(alike(Some(10_000), Some(9_950)));
+        assert!(!alike(Some(10_000), Some(9_800)));
+        assert!(!alike(None, Some(1)) && alike(None, None));
+    }
+
+    #[test]
+    fn baselines_and_names_are_checked() {
+        let configurations = |names: [&str; 2]| {
+            let rows = names.map(|name| row(name, &[1.0])).to_vec();
+            // Names are told apart there, so one at a time.
+            rows.into_iter()
+                .flat_map(|row| figures::of_experiment(&experiment(vec![row])).unwrap())
+                .collect::<Vec<_>>()
+        };
+        let tried =
+            |names, baseline| compare(configurations(names), "us".to_owned(), baseline, false);
+        let complaint = tried(["a", "b"], Some("c")).unwrap_err().to_string();
+        assert!(complaint.contains("there are a, b"), "{complaint}");
+        assert_eq!(
+            tried(["a", "a"], None).unwrap_err(),
+            Error::Twice("a".to_owned())
+        );
+        assert_eq!(tried(["a", "b"], Some("b")).unwrap().baseline, 1);
+    }
+
+    #[test]
+    fn what_is_kept_is_the_geometric_mean_over_common_loads() {
+        let mut rows = vec![row("stock", &[1.0]), row("artis", &[1.0])];
+        let work = |hackbench: f64, compute: f64| {
+            [("hackbench", hackbench), ("compute", compute)]
+                .map(|(load, work)| (load.to_owned(), work))
+                .into()
+        };
+        rows[0].figures.work_relative = work(2.0, 1.0);
+        rows[1].figures.work_relative = work(1.0, 8.0);
+        let configurations = figures::of_experiment(&experiment(rows)).unwrap();
+        let all = compare(configurations, "us".to_owned(), None, false).unwrap();
+        assert_eq!(all.common_loads(), ["compute", "hackbench"]);
+        let kept = all.throughput_kept(&all.configurations[1]).unwrap();
+        assert!((kept - 2.0).abs() < 1e-12, "{kept}");
+    }
+}

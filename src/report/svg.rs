@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The few SVG shapes that pictures consist of.
+//!
+//! Owns escaping and the form of numbers; knows nothing of what is drawn. The same calls give
+//! the same bytes.
+
+use std::fmt::Write;
+
+/// A picture that is being drawn.
+pub struct Svg {
+    text: String,
+}
+
+/// Which end of a text stands at its place.
+#[derive(Clone, Copy)]
+pub enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// How a line looks.
+#[derive(Clone, Copy)]
+pub struct Stroke<'a> {
+    pub colour: &'a str,
+    pub width: f64,
+    /// Lengths of strokes and gaps, as SVG writes them; empty is a whole line.
+    pub dash: &'a str,
+}
+
+/// How a text looks.
+#[derive(Clone, Copy)]
+pub struct Font<'a> {
+    pub size: f64,
+    pub colour: &'a str,
+    pub bold: bool,
+    pub anchor: Anchor,
+}
+
+/// Sans-serif fonts of all systems; they differ little in width.
+const FAMILY: &str = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
+/// Width of a character relative to the font's size, on the safe side.
+const CHARACTER: f64 = 0.58;
+
+/// How wide a text will about be.
+pub fn text_width(text: &str, size: f64) -> f64 {
+    text.chars().count() as f64 * size * CHARACTER
+}
+
+impl Svg {
+    /// A white picture. `description` is for those who cannot see it.
+    pub fn new(width: f64, height: f64, title: &str, description: &str) -> Self {
+        let mut text = String::new();
+        let _ = write!(
+            text,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+             viewBox=\"0 0 {width} {height}\" role=\"img\" font-family=\"{FAMILY}\">\n\
+             <title>{}</title>\n<desc>{}</desc>\n\
+             <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n",
+            escaped(title),
+            escaped(description)
+        );
+        Self { text }
+    }
+
+    /// A path through `points`.
+    pub fn path(&mut self, points: &[(f64, f64)], stroke: Stroke) {
+        let mut data = String::new();
+        for (at, (x, y)) in points.iter().enumerate() {
+            let _ = write!(
+                data,
+                "{}{} {}",
+                if at == 0 { 'M' } else { 'L' },
+                n(*x),
+                n(*y)
+            );
+        }
+        let _ = writeln!(
+            self.text,
+            "<path d=\"{data}\" fill=\"none\" stroke-linejoin=\"round\"{}/>",
+            of_stroke(stroke)
+        );
+    }
+
+    /// A filled outline with a white edge, which keeps it apart from what lies below.
+    pub fn shape(&mut self, corners: &[(f64, f64)], colour: &str) {
+        let points: Vec<String> = corners
+            .iter()
+            .map(|(x, y)| format!("{},{}", n(*x), n(*y)))
+            .collect();
+        let _ = writeln!(
+            self.text,
+            "<polygon points=\"{}\" fill=\"{colour}\" stroke=\"#fff\"/>",
+            points.join(" ")
+        );
+    }
+
+    /// A filled circle with a white edge.
+    pub fn circle(&mut self, (x, y): (f64, f64), radius: f64, colour: &str) {
+        let _ = writeln!(
+            self.text,
+            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{colour}\" stroke=\"#fff\"/>",
+            n(x),
+            n(y),
+            n(radius)
+        );
+    }
+
+    /// A text whose base line goes through the place.
+    pub fn text(&mut self, place: (f64, f64), words: &str, font: Font) {
+        self.turned_text(place, words, font, false);
+    }
+
+    /// The same, or reading upwards.
+    pub fn turned_text(&mut self, (x, y): (f64, f64), words: &str, font: Font, upwards: bool) {
+        let anchor = match font.anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let weight = if font.bold {
+            " font-weight=\"bold\""
+        } else {
+            ""
+        };
+        let turn = match upwards {
+            true => format!(" transform=\"rotate(-90 {} {})\"", n(x), n(y)),
+            false => String::new(),
+        };
+        let _ = writeln!(
+            self.text,
+            "<text x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\" text-anchor=\"{anchor}\"{weight}{turn}>{}</text>",
+            n(x),
+            n(y),
+            n(font.size),
+            font.colour,
+            escaped(words)
+        );
+    }
+
+    /// The whole file.
+    pub fn finish(mut self) -> String {
+        self.text.push_str("</svg>\n");
+        self.text
+    }
+}
+
+fn of_stroke(stroke: Stroke) -> String {
+    let dash = match stroke.dash {
+        "" => String::new(),
+        dash => format!(" stroke-dasharray=\"{dash}\""),
+    };
+    format!(
+        " stroke=\"{}\" stroke-width=\"{}\"{dash}",
+        stroke.colour,
+        n(stroke.width)
+    )
+}
+
+/// To a hundredth of a pixel, without zeros at the end.
+fn n(value: f64) -> String {
+    let text = format!("{value:.2}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text == "-0" { "0" } else { text }.to_owned()
+}
+
+/// XML takes no control characters, not even escaped.
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    for one in text.chars() {
+        match one {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            // Not characters of XML 1.0, section 2.2.
+            '\u{fffe}' | '\u{ffff}' => {}
+            one if one.is_control() => {}
+            one => out.push(one),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_file_stay_words() {
+        assert_eq!(escaped("a<b>&\"c\"\u{7}"), "a&lt;b&gt;&amp;&quot;c&quot;");
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(
+            [n(1.0), n(0.125), n(-0.001), n(10.5)],
+            ["1", "0.12", "0", "10.5"]
+        );
+    }
+}

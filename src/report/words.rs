@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What stands below a comparison's table: the meaning of its words, what speaks against it, and
+//! what became of its gates.
+
+use super::comparison::WIDTH;
+use crate::decide::compare::gate::{Bound, Check, Verdict};
+use crate::decide::compare::interval::METHOD;
+use crate::decide::compare::{Cell, Comparison};
+
+/// Control characters of a file do not reach the terminal.
+pub fn plain(text: &str) -> String {
+    text.chars().filter(|one| !one.is_control()).collect()
+}
+
+/// What the table's words mean, and what speaks against it.
+pub(super) fn legend(all: &Comparison) -> String {
+    let mut text = String::from("\n");
+    if all.has_runs() {
+        text += "95 %: ";
+        text += METHOD;
+        text += ", - where the runs are too\nfew or too different for one; the worst of all runs has none. per run: the mean of each \
+                 run's worst.\n";
+    }
+    text += &unequal(all);
+    for note in notes(all) {
+        text += &wrapped(&plain(&format!("note: {note}")));
+    }
+    if text.trim().is_empty() {
+        return String::new();
+    }
+    text
+}
+
+/// Says which extremes are not comparable.
+fn unequal(all: &Comparison) -> String {
+    let base = &all.base().configuration;
+    let mut others = Vec::new();
+    for one in &all.configurations {
+        let unlike = |cell: &Cell| cell.ratio.and_then(|ratio| ratio.unequal);
+        if let Some((samples, _)) = one.cells.values().find_map(unlike) {
+            others.push(format!("{} {samples}", one.configuration.name));
+        }
+    }
+    if others.is_empty() {
+        return String::new();
+    }
+    let counts = format!(
+        "{} has {} samples, {}: the larger sample has\nthe wider extremes, whatever was measured.",
+        plain(&base.name),
+        base.samples(),
+        plain(&others.join(", ")),
+    );
+    match all.unequal_allowed {
+        true => format!("*: {counts}\n"),
+        false => {
+            format!("withheld: {counts} --allow-unequal-samples compares them\nall the same.\n")
+        }
+    }
+}
+
+/// What speaks against the comparison, a sentence each.
+pub fn notes(all: &Comparison) -> Vec<String> {
+    let base = &all.base().configuration;
+    let words = |loads: &[String]| match loads {
+        [] => "none".to_owned(),
+        loads => loads.join("+"),
+    };
+    let mut notes = Vec::new();
+    for one in &all.configurations {
+        let one = &one.configuration;
+        if one.kernel != base.kernel && !one.kernel.is_empty() {
+            notes.push(format!("{} ran on Linux {}", one.name, one.kernel));
+        }
+        if one.loads != base.loads {
+            notes.push(format!(
+                "other loads: {} had {}, {} had {}",
+                one.name,
+                words(&one.loads),
+                base.name,
+                words(&base.loads)
+            ));
+        }
+    }
+    let own = all
+        .configurations
+        .iter()
+        .flat_map(|one| one.configuration.notes.clone());
+    notes.extend(own);
+    notes
+}
+
+/// A gate's verdict as a sentence: those that missed it first.
+pub fn sentence(verdict: &Verdict) -> String {
+    let of = |held: bool| -> Vec<String> {
+        let checks = verdict.checks.iter().filter(|check| check.held == held);
+        checks.map(with_value).collect()
+    };
+    let (missed, held) = (of(false), of(true));
+    let mut parts = Vec::new();
+    if !missed.is_empty() {
+        parts.push(format!("MISSED by {}", missed.join(", ")));
+    }
+    if !held.is_empty() {
+        parts.push(format!("held by {}", held.join(", ")));
+    }
+    let bound = match (&verdict.gate.bound, verdict.reference) {
+        (Bound::Times { factor, reference }, Some(value)) => {
+            let (bound, value) = (exact(verdict.bound), exact(value));
+            match factor {
+                1.0 => format!("; the bound is {bound} of {reference}"),
+                factor => format!("; the bound is {bound}, {factor} times {value} of {reference}"),
+            }
+        }
+        _ => String::new(),
+    };
+    plain(&format!(
+        "gate {}: {}{bound}",
+        verdict.gate,
+        parts.join("; ")
+    ))
+}
+
+fn with_value(check: &Check) -> String {
+    let unequal = check.unequal.map_or_else(String::new, |(ours, others)| {
+        format!(", {ours} samples against {others}")
+    });
+    format!("{} ({}{unequal})", check.configuration, exact(check.value))
+}
+
+/// To six decimals, without zeros at the end: enough to see why a close gate was missed.
+fn exact(value: f64) -> String {
+    let text = format!("{value:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A paragraph, broken at spaces, its further lines indented.
+fn wrapped(words: &str) -> String {
+    let mut text = String::new();
+    let mut line = String::new();
+    for word in words.split_whitespace() {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            text += &line;
+            text.push('\n');
+            line = " ".repeat("note:".len());
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line += word;
+    }
+    text + &line + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decide::compare::tests::compared;
+
+    #[test]
+    fn a_verdict_is_a_sentence() {
+        let rows: [(&str, &[f64]); 3] = [
+            ("stock", &[900.0]),
+            ("shield", &[100.0]),
+            ("artis", &[110.5]),
+        ];
+        let gate: crate::decide::compare::Gate = "user.max<=1.2*shield".parse().unwrap();
+        let verdict = gate.check(&compared(&rows, false)).unwrap();
+        assert_eq!(
+            sentence(&verdict),
+            "gate user.max<=1.2*shield: MISSED by stock (900); held by artis (110.5); the bound is \
+             120, 1.2 times 100 of shield"
+        );
+    }
+
+    #[test]
+    fn paragraphs_fit_the_width() {
+        let text = wrapped(&format!("note: {}", "word ".repeat(50)));
+        assert_eq!(text.lines().count(), 3);
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
+        assert!(
+            text.lines()
+                .skip(1)
+                .all(|line| line.starts_with("      word"))
+        );
+    }
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `artis compare` as a user runs it: what it prints, what it writes, how it ends.
+//!
+//! Whole transcripts stand in `tests/data/compare/`; with `ARTIS_WRITE_TRANSCRIPTS=1` they are
+//! written anew, for a person to look at the difference.
+
+mod sample;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder with the sample experiment, in which commands run.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let text = serde_json::to_vec(&sample::experiment()).unwrap();
+    std::fs::write(folder.path().join("table1.json"), text).unwrap();
+    folder
+}
+
+fn artis(folder: &Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_artis"))
+        .current_dir(folder)
+        .arg("compare")
+        .args(words)
+        .output()
+        .unwrap()
+}
+
+/// A command, its output and how it ended, as a shell would show them.
+fn transcript(folder: &Path, words: &[&str]) -> String {
+    let output = artis(folder, words);
+    let quoted = words
+        .iter()
+        .map(|word| match word.contains(['<', '>', '*']) {
+            true => format!("'{word}'"),
+            false => (*word).to_owned(),
+        });
+    format!(
+        "$ artis compare {}\n{}{}[status {}]\n",
+        quoted.collect::<Vec<_>>().join(" "),
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+        output.status.code().unwrap()
+    )
+}
+
+/// The commands print what the transcript of this name says.
+#[track_caller]
+fn golden(name: &str, folder: &Path, commands: &[&[&str]]) {
+    let text: String = commands
+        .iter()
+        .map(|words| transcript(folder, words))
+        .collect::<Vec<_>>()
+        .join("\n");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data/compare")
+        .join(name);
+    if std::env::var_os("ARTIS_WRITE_TRANSCRIPTS").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap();
+    assert!(text == expected, "{} is now:\n{text}", path.display());
+}
+
+/// A result of cyclictest with these latencies, in microseconds.
+fn cyclictest(folder: &Path, name: &str, latencies_us: &[u64]) {
+    let mut text = String::from("# Histogram\n");
+    let largest = latencies_us.iter().max().unwrap();
+    for us in 0..=*largest {
+        let times = latencies_us.iter().filter(|one| **one == us).count();
+        text += &format!("{us:06} {times:06}\n");
+    }
+    let smallest = latencies_us.iter().min().unwrap();
+    let mean = latencies_us.iter().sum::<u64>() / latencies_us.len() as u64;
+    text += &format!(
+        "# Total: {:09}\n# Min Latencies: {smallest:05}\n# Avg Latencies: {mean:05}\n\
+         # Max Latencies: {largest:05}\n# Histogram Overflows: 00000\n",
+        latencies_us.len()
+    );
+    std::fs::write(folder.join(name), text).unwrap();
+}
+
+#[test]
+fn an_experiments_rows_are_compared() {
+    let folder = folder();
+    golden(
+        "table1.txt",
+        folder.path(),
+        &[&["table1.json"], &["table1.json", "--baseline", "isolcpus"]],
+    );
+}
+
+#[test]
+fn gates_end_with_status_2_when_missed() {
+    let folder = folder();
+    let tail = |words: &[&str]| {
+        let output = artis(folder.path(), words);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let sentences: Vec<String> = text
+            .lines()
+            .filter(|line| line.starts_with("gate "))
+            .map(str::to_owned)
+            .collect();
+        (output.status.code().unwrap(), sentences)
+    };
+    let (status, sentences) = tail(&[
+        "table1.json",
+        "--gate",
+        "artis:user.mean<=1.1*isolcpus",
+        "--gate",
+        "artis:leaks==0",
+    ]);
+    assert_eq!(status, 0);
+    assert!(sentences[0].contains("held by artis ("), "{sentences:?}");
+    assert_eq!(sentences[1], "gate artis:leaks==0: held by artis (0)");
+    let (status, sentences) = tail(&["table1.json", "--gate", "user.max<=1.2*isolcpus"]);
+    assert_eq!(status, 2);
+    assert!(
+        sentences[0].contains("MISSED by stock-lazy ("),
+        "{sentences:?}"
+    );
+}
+
+#[test]
+fn wrong_words_are_answered_with_right_ones() {
+    let folder = folder();
+    golden(
+        "wrong-words.txt",
+        folder.path(),
+        &[
+            &["table1.json", "--gate", "user.max"],
+            &["table1.json", "--gate", "user.median<=5"],
+            &["table1.json", "--gate", "user.max<=1.2*shield"],
+            &["table1.json", "--gate", "leaks==0"],
+            &["table1.json", "--baseline", "shield"],
+            &["=table1.json"],
+            &["-", "-"],
+            &["absent.json"],
+        ],
+    );
+}
+
+#[test]
+fn results_are_configurations_and_runs_of_them() {
+    let folder = folder();
+    let path = folder.path();
+    cyclictest(path, "stock.hist", &[10, 20, 30, 200]);
+    cyclictest(path, "stock-2.hist", &[10, 22, 30, 300]);
+    cyclictest(path, "artis.hist", &[10, 11, 12, 50]);
+    cyclictest(path, "artis-2.hist", &[10, 11, 12, 40]);
+    cyclictest(path, "long.hist", &[10, 11, 12, 50, 12, 12, 12]);
+    golden(
+        "runs.txt",
+        path,
+        &[
+            &[
+                "stock.hist",
+                "stock=stock-2.hist",
+                "artis=artis.hist",
+                "artis=artis-2.hist",
+            ],
+            &["stock.hist", "long.hist"],
+            &["stock.hist", "long.hist", "--gate", "user.max<=stock"],
+            &[
+                "stock.hist",
+                "long.hist",
+                "--gate",
+                "user.max<=stock",
+                "--allow-unequal-samples",
+            ],
+            &["stock.hist", "table1.json"],
+        ],
+    );
+}
+
+#[test]
+fn the_json_document_has_what_the_table_has() {
+    let folder = folder();
+    let output = artis(
+        folder.path(),
+        &["table1.json", "--json", "--gate", "user.max<=1.2*isolcpus"],
+    );
+    assert_eq!(output.status.code(), Some(2));
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["unit"], "us at 100 MIPS, emulated (bochs)");
+    assert_eq!(document["baseline"], "stock-lazy");
+    let artis = &document["configurations"][4];
+    assert_eq!(artis["samples"], 5 * sample::SAMPLES_PER_SEED);
+    let max = &artis["figures"]["user.max"];
+    assert_eq!(max["runs"].as_array().unwrap().len(), 5);
+    let number = |value: &serde_json::Value| value.as_f64().unwrap();
+    assert!(number(&max["interval"]["low"]) < number(&max["ratio_of_means"]));
+    assert!(number(&max["ratio_of_means"]) < number(&max["interval"]["high"]));
+    assert_eq!(document["gates"][0]["held"], false);
+    assert!(artis["throughput_kept"].is_number());
+}
+
+#[test]
+fn pictures_are_written_and_always_the_same() {
+    let folder = folder();
+    let written = |name: &str| -> Vec<String> {
+        let output = artis(folder.path(), &["table1.json", "--plot", name]);
+        assert!(output.status.success());
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        let path: PathBuf = folder.path().join(name);
+        ["latency-throughput.svg", "histograms.svg"]
+            .map(|file| std::fs::read_to_string(path.join(file)).unwrap())
+            .to_vec()
+    };
+    let pictures = written("pictures");
+    assert_eq!(pictures, written("deep/er"));
+    for picture in &pictures {
+        assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"));
+        for sketch in &sample::TABLE1 {
+            assert!(picture.contains(sketch.name), "{}", sketch.name);
+        }
+        assert!(picture.contains("us at 100 MIPS, emulated (bochs)"));
+    }
+}
+
+#[test]
+fn what_cannot_be_drawn_is_told() {
+    let folder = folder();
+    let path = folder.path();
+    cyclictest(path, "stock.hist", &[10, 20, 30, 200]);
+    let output = artis(path, &["stock.hist", "--plot", "pictures"]);
+    assert!(output.status.success());
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        complaint.contains("latency-throughput.svg was not written: no worst user latency"),
+        "{complaint}"
+    );
+    assert!(path.join("pictures/histograms.svg").exists());
+    assert!(!path.join("pictures/latency-throughput.svg").exists());
+    let output = artis(path, &["stock.hist", "--plot", "stock.hist"]);
+    assert_eq!(output.status.code(), Some(1));
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `docs/experiment.schema.json`.
+
+use crate::{Published, keys};
+use artis::result::Distribution;
+use artis::result::experiment::{Experiment, Figures, Row, Scheduler, SchemaName, Seed};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+fn published() -> Published {
+    Published::new(include_str!("../../docs/experiment.schema.json"))
+}
+
+/// Figures of which none is absent.
+fn figures() -> Figures {
+    let of_load = |ratio| BTreeMap::from([("hackbench".to_owned(), ratio)]);
+    Figures {
+        samples: 1,
+        kernel_latency_us_max: Some(40.0),
+        user_latency_us_min: 38.0,
+        user_latency_us_mean: 46.5,
+        user_latency_us_p99_9: 105.0,
+        user_latency_us_max: 163.0,
+        execution_time_us_min: Some(1000.0),
+        execution_time_us_max: Some(1090.0),
+        execution_time_variation: Some(0.09),
+        rt_cpu_share_others: Some(0.97),
+        load_cpu_time_relative: Some(0.98),
+        work_relative: of_load(0.6),
+        work_per_cpu_second_relative: of_load(0.99),
+        leaks: Some(0),
+        throughput_s: BTreeMap::from([("_fifo_cpus1_x2".to_owned(), 2.5)]),
+    }
+}
+
+/// A document in which nothing is absent. Every field stands here by name, so that a new one
+/// does not compile until it is here, and does not pass until the schema has it.
+fn whole() -> Experiment {
+    let text = |text: &str| text.to_owned();
+    let mut latencies = Distribution::new();
+    latencies.record(163_000);
+    Experiment {
+        schema: SchemaName,
+        name: text("table1"),
+        tool: text("0.1.0"),
+        kernel: text("7.3.4+deb13-amd64 (7.3.4-1~bpo13+1)"),
+        engine: text("bochs"),
+        engine_version: text("3.0"),
+        unit: text("us at 100 MIPS"),
+        rows: vec![Row {
+            configuration: text("artis"),
+            kernel: text("7.3.4+deb13-amd64 (7.3.4-1~bpo13+1)"),
+            preemption: text("lazy"),
+            scheduler: Scheduler::Artis,
+            cpus: 2,
+            timers: 1,
+            seconds: 8,
+            loads: vec![text("hackbench")],
+            seeds: vec![1],
+            figures: figures(),
+            user_latency_histogram: Some(latencies.histogram().clone()),
+            per_seed: vec![Seed {
+                seed: 1,
+                figures: figures(),
+            }],
+            guests: vec![text("8d969eef6ecad3c2")],
+        }],
+    }
+}
+
+fn written(experiment: &Experiment) -> Value {
+    serde_json::to_value(experiment).unwrap()
+}
+
+#[test]
+fn real_documents_fit() {
+    published().assert_valid(&written(&whole()));
+    let mut bare = whole();
+    for scheduler in [Scheduler::Stock, Scheduler::Shield] {
+        let row = &mut bare.rows[0];
+        row.scheduler = scheduler;
+        row.user_latency_histogram = None;
+        row.per_seed.clear();
+        row.figures.kernel_latency_us_max = None;
+        row.figures.execution_time_us_min = None;
+        row.figures.execution_time_us_max = None;
+        row.figures.execution_time_variation = None;
+        row.figures.rt_cpu_share_others = None;
+        row.figures.load_cpu_time_relative = None;
+        row.figures.work_relative.clear();
+        row.figures.throughput_s.clear();
+        row.figures.leaks = None;
+        published().assert_valid(&written(&bare));
+    }
+}
+
+#[test]
+fn the_schema_promises_nothing_that_is_never_written() {
+    published().assert_promises_only(&written(&whole()));
+}
+
+/// The schema takes names that it does not know, as readers do: this finds those it lacks.
+#[test]
+fn nothing_is_written_that_the_schema_does_not_promise() {
+    let promised = published().promised();
+    for name in keys(&written(&whole())) {
+        assert!(
+            promised.contains(&name) || ["hackbench", "_fifo_cpus1_x2"].contains(&name.as_str()),
+            "{name} is written, but not in the schema"
+        );
+    }
+}
+
+#[test]
+fn damaged_documents_fit_neither() {
+    let damages = [
+        ("/schema", json!("artis.experiment/2")),
+        ("/name", json!(null)),
+        ("/unit", json!(1)),
+        ("/rows", json!({})),
+        ("/rows/0/configuration", json!(null)),
+        ("/rows/0/scheduler", json!("cfs")),
+        ("/rows/0/cpus", json!(-1)),
+        ("/rows/0/timers", json!(null)),
+        ("/rows/0/guests", json!([1])),
+        ("/rows/0/throughput_s", json!(2.5)),
+        ("/rows/0/loads", json!("hackbench")),
+        ("/rows/0/seeds", json!([-1])),
+        ("/rows/0/samples", json!(1.5)),
+        ("/rows/0/user_latency_us_max", json!(null)),
+        ("/rows/0/work_relative", json!([1])),
+        ("/rows/0/leaks", json!("none")),
+        ("/rows/0/user_latency_histogram", json!("@@")),
+        ("/rows/0/per_seed/0/seed", json!(null)),
+        ("/rows/0/per_seed/0/user_latency_us_min", json!("38")),
+    ];
+    published().assert_neither_takes::<Experiment>(&written(&whole()), &damages);
+}
+
+#[test]
+fn unknown_fields_fit_both() {
+    let mut newer = written(&whole());
+    newer["rows"][0]["colour"] = json!("red");
+    published().assert_valid(&newer);
+    serde_json::from_value::<Experiment>(newer).unwrap();
+}
