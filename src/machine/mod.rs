@@ -7,11 +7,14 @@
 pub mod clock_source;
 pub mod cpu_times;
 pub mod cpulist;
+pub mod cpumask;
 pub mod cpus;
 pub mod deadline_servers;
 pub mod frequency;
 pub mod idle;
+pub mod irq_affinity;
 pub mod kernel;
+pub mod kernel_threads;
 pub mod locked;
 pub mod privilege;
 pub mod processes;
