@@ -2,7 +2,8 @@
 //! artis: real-time and high-performance work on the same multi-core Linux machine.
 //!
 //! Layers, arrows only downward: `cli` (one file a subcommand) uses `lab`, `sched`,
-//! `measure`, `load` and `task`, which use `partition`, `machine` and `result`. Nothing below `cli` prints a result or ends the process.
+//! `measure` and `load`, which use `partition`, `task`, `machine` and `result`; `partition` changes
+//! threads with the system calls of `task`. Nothing below `cli` prints a result or ends the process.
 
 pub mod cli;
 pub mod lab;

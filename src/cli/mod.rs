@@ -9,6 +9,7 @@ mod lab_experiment;
 mod load;
 mod measure;
 mod output;
+mod partition;
 mod progress;
 mod result;
 mod run;
@@ -32,6 +33,8 @@ pub struct Cli {
 enum Command {
     /// Load, look at and stop the asymmetric real-time scheduler
     Sched(sched::Args),
+    /// Give CPUs to real-time tasks: interrupts, kernel threads and the like leave them, and come back
+    Partition(partition::Args),
     /// Start a command, or change a running task, as RT0, RT1+ or Linux task
     Run(run::Args),
     /// Measure latency, execution time and throughput
@@ -50,6 +53,7 @@ enum Command {
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Sched(args) => sched::run(args),
+        Command::Partition(args) => partition::run(args),
         Command::Run(args) => run::run(args),
         Command::Measure(args) => measure::run(args),
         Command::Load(args) => load::run(args),

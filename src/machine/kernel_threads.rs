@@ -36,7 +36,7 @@ pub fn read(root: &Root) -> Vec<KernelThread> {
     let mut threads: Vec<KernelThread> = entries
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter_map(|tid| kernel_thread(root, tid))
+        .filter_map(|tid| one(root, tid))
         .collect();
     threads.sort_unstable_by_key(|thread| thread.tid);
     threads
@@ -66,7 +66,8 @@ struct Stat {
     policy: i32,
 }
 
-fn kernel_thread(root: &Root, tid: i32) -> Option<KernelThread> {
+/// The thread of the kernel of this number; none when there is none.
+pub fn one(root: &Root, tid: i32) -> Option<KernelThread> {
     let stat = stat(&root.hint(format!("/proc/{tid}/stat"))?)?;
     if stat.flags & PF_KTHREAD == 0 {
         return None;
