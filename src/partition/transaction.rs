@@ -72,6 +72,8 @@ pub struct Undone {
     pub restored: Vec<Change>,
     /// Somebody else has changed these since; they stay.
     pub foreign: Vec<Foreign>,
+    /// Of the restored ones, those that were [`State::Halfway`].
+    pub halfway: Vec<Foreign>,
     /// Another part of artis relies on these; they go back when it ends.
     pub shared: Vec<Change>,
     /// The thread has ended, the interrupt is freed.
@@ -117,6 +119,9 @@ pub enum State {
     InForce,
     /// Somebody else has changed it since, to this.
     Changed(String),
+    /// An interrupt is where it was before, and nowhere else may it go: an artis died putting it
+    /// back, or somebody sent it there.
+    Halfway(String),
     NotMade,
     Gone,
 }
@@ -183,6 +188,7 @@ fn state(host: &Host<'_>, change: &Change) -> State {
         // It says so some seconds after it was told.
         Ok(Some(now)) if now == change.old && change.target.is_slow() => State::InForce,
         Ok(Some(now)) if now == change.old => State::NotMade,
+        Ok(Some(now)) if Some(&now) == change.through.as_ref() => State::Halfway(now),
         Ok(Some(now)) => State::Changed(now),
         Err(error) => State::Changed(format!("unreadable: {error}")),
     }
@@ -358,11 +364,18 @@ impl<'a> Transaction<'a> {
             undone.shared.push(change);
             return;
         }
-        match state(self.host, &change) {
+        let state = state(self.host, &change);
+        if let State::Halfway(now) = &state {
+            undone.halfway.push(Foreign {
+                change: change.clone(),
+                now: now.clone(),
+            });
+        }
+        match state {
             State::Gone => undone.gone.push(change),
             State::NotMade => {}
             State::Changed(now) => undone.foreign.push(Foreign { change, now }),
-            State::InForce => {
+            State::InForce | State::Halfway(_) => {
                 if let Some(through) = &change.through {
                     // Only where the interrupt then stays is at stake.
                     let _ = self.host.set(&change.target, through);

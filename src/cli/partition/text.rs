@@ -3,7 +3,7 @@
 
 use crate::partition::change::Change;
 use crate::partition::plan::{Left, Plan, Wish};
-use crate::partition::transaction::{Holding, Refused, Standing, State, Undone};
+use crate::partition::transaction::{Foreign, Holding, Refused, Standing, State, Undone};
 
 const WIDTH: usize = 100;
 
@@ -83,10 +83,13 @@ fn rows(rows: impl Iterator<Item = (String, String, String)>) -> String {
     let fits = what + path + values + 6 <= WIDTH;
     rows.iter()
         .map(|(one, file, change)| {
+            let one_and_change = one.chars().count() + change.chars().count() + 4;
             if fits {
                 format!("  {one:what$}  {file:path$}  {change}\n")
-            } else {
+            } else if one_and_change <= WIDTH {
                 format!("  {one}  {change}\n      {file}\n")
+            } else {
+                format!("  {one}\n      {file}\n      {change}\n")
             }
         })
         .collect()
@@ -159,6 +162,9 @@ pub(super) fn holdings(holdings: &[Holding]) -> String {
             let how = match &one.state {
                 State::InForce => continue,
                 State::Changed(now) => format!("somebody has made it {now}"),
+                State::Halfway(now) => {
+                    format!("it is at {now}: an artis died putting it back, or somebody moved it")
+                }
                 State::NotMade => {
                     "it was not made, or is back; artis partition reset tidies up".to_owned()
                 }
@@ -187,22 +193,13 @@ pub(super) fn undone(undone: &Undone, whose: &str) -> String {
             text += &wrapped(&line, "  ", "      ");
         }
     };
-    let foreign = undone.foreign.iter();
     list(
         "somebody else has changed these since, so they stay",
-        foreign
-            .map(|one| {
-                let change = &one.change;
-                format!(
-                    "{} ({}): it was {}, artis made it {}, now it is {}",
-                    change.what,
-                    change.target.path(),
-                    value(&change.old),
-                    value(&change.new),
-                    value(&one.now)
-                )
-            })
-            .collect(),
+        undone.foreign.iter().map(three_values).collect(),
+    );
+    list(
+        "put back, though not as artis had left them: somebody moved them, or an artis died here",
+        undone.halfway.iter().map(three_values).collect(),
     );
     list(
         "another part of artis relies on these, and puts them back when it ends",
@@ -219,11 +216,22 @@ pub(super) fn undone(undone: &Undone, whose: &str) -> String {
     text
 }
 
+fn three_values(one: &Foreign) -> String {
+    let change = &one.change;
+    format!(
+        "{} ({}): it was {}, artis made it {}, now it is {}",
+        change.what,
+        change.target.path(),
+        value(&change.old),
+        value(&change.new),
+        value(&one.now)
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::partition::change::{Move, Target};
-    use crate::partition::transaction::Foreign;
 
     fn change(what: &str, path: &str, new: &str) -> Change {
         Change {

@@ -270,6 +270,19 @@ fn what_somebody_else_changed_since_is_told_and_stays() {
 }
 
 #[test]
+fn an_interrupt_sent_back_to_where_it_was_is_set_free_and_told() {
+    let (_folder, root) = canned(&FILES);
+    let before = settings(&root);
+    let host = Host::at(root.clone());
+    apply(&host).unwrap();
+    fs::write(root.path("/proc/irq/24/smp_affinity_list"), "3").unwrap();
+    let undone = reset(&host).unwrap();
+    assert_eq!(undone.halfway[0].now, "3");
+    assert_eq!(undone.restored.len(), 8);
+    assert_eq!(settings(&root), before);
+}
+
+#[test]
 fn what_is_gone_needs_no_undoing() {
     let (_folder, root) = canned(&FILES);
     let host = Host::at(root.clone());
