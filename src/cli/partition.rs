@@ -31,7 +31,11 @@ pub struct Args {
 enum Command {
     Plan(PlanArgs),
     Apply(ApplyArgs),
+    /// What is in force, and who owns it
+    #[command(after_help = "Example:\n  sudo artis partition show")]
     Show(ReportArgs),
+    /// Put the old values back, last change first; tell what somebody else changed meanwhile
+    #[command(after_help = "Example:\n  sudo artis partition reset")]
     Reset(ReportArgs),
 }
 
@@ -86,7 +90,6 @@ struct ApplyArgs {
     json: bool,
 }
 
-/// Options of the commands that need nothing but the machine.
 #[derive(clap::Args)]
 struct ReportArgs {
     /// Print JSON

@@ -39,6 +39,11 @@ pub fn file(irq: u32) -> String {
     format!("{FOLDER}/{irq}/smp_affinity_list")
 }
 
+/// The file with the CPUs that it really goes to.
+pub fn effective_file(irq: u32) -> String {
+    format!("{FOLDER}/{irq}/effective_affinity_list")
+}
+
 /// All interrupts that have an affinity, by number.
 ///
 /// # Errors
@@ -54,7 +59,7 @@ pub fn read(root: &Root) -> Result<Vec<Irq>, Unreadable> {
             number,
             handlers: handlers(root, number),
             allowed,
-            effective: list(root, &format!("{FOLDER}/{number}/effective_affinity_list"))?
+            effective: list(root, &effective_file(number))?
                 // A controller that does not say where it delivers shows no CPU.
                 .filter(|cpus| !cpus.is_empty()),
             settable: std::fs::metadata(root.path(file(number)))
@@ -72,9 +77,8 @@ pub fn default(root: &Root) -> Result<Option<CpuList>, Unreadable> {
     let Some(text) = root.read(DEFAULT_FILE)? else {
         return Ok(None);
     };
-    let mask = cpumask::parse(&text);
-    mask.map(Some)
-        .ok_or_else(|| root.malformed(DEFAULT_FILE, format!("not a CPU mask: {text:?}")))
+    let mask = cpumask::parse(&text).map(Some);
+    mask.map_err(|error| root.malformed(DEFAULT_FILE, error.to_string()))
 }
 
 fn numbers(root: &Root) -> Result<Vec<u32>, Unreadable> {

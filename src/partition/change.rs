@@ -124,6 +124,15 @@ impl Target {
     }
 }
 
+/// An interrupt stays where it is while it may: it is sent to where it was before it is set free.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detour {
+    /// To be written before the old value.
+    pub through: String,
+    /// The file that says the same once it took effect: some interrupts move when they next come.
+    pub shown: String,
+}
+
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
@@ -136,10 +145,9 @@ pub struct Change {
     /// What stood there before, without white space at its ends.
     pub old: String,
     pub new: String,
-    /// To be written before `old` when it is put back: an interrupt stays where it is while it may,
-    /// so it is sent to where it was before it is set free.
+    /// The way back to `old`, where that alone does not lead there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub through: Option<String>,
+    pub detour: Option<Detour>,
     pub reason: String,
 }
 
@@ -195,7 +203,7 @@ mod tests {
             },
             old: "SCHED_FIFO 50".to_owned(),
             new: "SCHED_FIFO 39".to_owned(),
-            through: None,
+            detour: None,
             reason: "why".to_owned(),
         };
         let json = serde_json::to_value(&change).unwrap();

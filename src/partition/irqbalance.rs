@@ -39,7 +39,7 @@ pub(super) fn plan(root: &Root, wish: &Wish, plan: &mut Plan) {
             target: Target::Irqbalance { path: socket },
             new: (&old | &wish.rt).to_string(),
             old: old.to_string(),
-            through: None,
+            detour: None,
             reason: "irqbalance would move interrupts back to RT CPUs".to_owned(),
         }),
         Ok(None) => plan.leave(
@@ -88,7 +88,7 @@ pub(super) fn ban(socket: &Path, cpus: &str) -> io::Result<()> {
 
 /// `SLEEP 10 IRQ 24 LOAD … BANNED 00000008`: the mask comes last.
 fn parse(answer: &str) -> Option<CpuList> {
-    cpumask::parse(answer.rsplit_once("BANNED ")?.1)
+    cpumask::parse(answer.rsplit_once("BANNED ")?.1).ok()
 }
 
 fn ask(socket: &Path, words: &str) -> io::Result<Option<UnixStream>> {

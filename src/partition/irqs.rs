@@ -3,9 +3,9 @@
 //!
 //! Source: `Documentation/core-api/irq/irq-affinity.rst`.
 
-use super::change::{Change, Move, Target};
+use super::change::{Change, Detour, Move, Target};
 use super::plan::{Plan, Wish};
-use crate::machine::irq_affinity::{self, DEFAULT_FILE, Irq, file};
+use crate::machine::irq_affinity::{self, DEFAULT_FILE, Irq, effective_file, file};
 use crate::machine::{CpuList, Root, Unreadable, cpumask};
 
 const REASON: &str = "an interrupt on an RT CPU preempts RT0";
@@ -81,7 +81,10 @@ fn one(wish: &Wish, irq: &Irq, plan: &mut Plan) {
         what,
         target: Target::file(file(irq.number)),
         old: irq.allowed.to_string(),
-        through: moved_from(irq, &new).map(|cpus| cpus.to_string()),
+        detour: moved_from(irq, &new).map(|cpus| Detour {
+            through: cpus.to_string(),
+            shown: effective_file(irq.number),
+        }),
         new: new.to_string(),
         reason: if for_rt0 { WANTED } else { REASON }.to_owned(),
     });
@@ -127,7 +130,10 @@ mod tests {
         let changes: Vec<_> = planned
             .changes
             .iter()
-            .map(|one| (one.old.as_str(), one.new.as_str(), one.through.as_deref()))
+            .map(|one| {
+                let through = one.detour.as_ref().map(|detour| detour.through.as_str());
+                (one.old.as_str(), one.new.as_str(), through)
+            })
             .collect();
         assert_eq!(
             changes,

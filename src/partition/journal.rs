@@ -331,7 +331,7 @@ mod tests {
                 target: Target::file(path),
                 old: "1".to_owned(),
                 new: "0".to_owned(),
-                through: None,
+                detour: None,
                 reason: String::new(),
             }],
         }

@@ -32,7 +32,9 @@ pub(super) fn plan(root: &Root, wish: &Wish, plan: &mut Plan) {
     for thread in &threads {
         priority(wish, thread, plan);
     }
-    for thread in threads.iter().filter(|thread| !thread.bound) {
+    // The thread of an interrupt follows it.
+    let free = |thread: &&KernelThread| !thread.bound && irq_of(&thread.name).is_none();
+    for thread in threads.iter().filter(free) {
         affinity(wish, thread, plan);
     }
     if !threads.iter().any(runs_callbacks) {
@@ -80,7 +82,7 @@ fn affinity(wish: &Wish, thread: &KernelThread, plan: &mut Plan) {
         },
         old: thread.allowed.to_string(),
         new: new.to_string(),
-        through: None,
+        detour: None,
         reason: if callbacks {
             "callbacks of RT CPUs can run on other CPUs"
         } else {
@@ -143,7 +145,7 @@ fn priority(wish: &Wish, thread: &KernelThread, plan: &mut Plan) {
         },
         old: scheduling_text(thread.policy, thread.nice, thread.priority),
         new: scheduling_text(policy, 0, new),
-        through: None,
+        detour: None,
         reason: reason.to_owned(),
     });
 }

@@ -187,7 +187,7 @@ impl Plan {
             target: Target::file(path),
             old,
             new,
-            through: None,
+            detour: None,
             reason: reason.to_owned(),
         });
         Ok(true)

@@ -54,7 +54,7 @@ pub(super) fn plan(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unre
             target,
             old: old.to_owned(),
             new: new.to_owned(),
-            through: None,
+            detour: None,
             reason: REASON.to_owned(),
         });
     };

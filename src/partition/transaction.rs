@@ -4,7 +4,7 @@
 //! A setting that two owners want goes back to what it was when the last of them lets go. What
 //! somebody else has set meanwhile is theirs: it is reported and stays.
 
-use super::change::Change;
+use super::change::{Change, Detour, Target};
 use super::host::Host;
 use super::journal::{self, Journal, OWNERS, Owner, Store};
 use super::plan::Left;
@@ -13,7 +13,11 @@ use nix::fcntl::Flock;
 use serde::Serialize;
 use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
+
+/// How long interrupts that move when they next come are waited for, all together.
+const DETOUR_PATIENCE: Duration = Duration::from_millis(200);
+const DETOUR_LOOK: Duration = Duration::from_millis(5);
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -188,7 +192,9 @@ fn state(host: &Host<'_>, change: &Change) -> State {
         // It says so some seconds after it was told.
         Ok(Some(now)) if now == change.old && change.target.is_slow() => State::InForce,
         Ok(Some(now)) if now == change.old => State::NotMade,
-        Ok(Some(now)) if Some(&now) == change.through.as_ref() => State::Halfway(now),
+        Ok(Some(now)) if change.detour.as_ref().is_some_and(|one| one.through == now) => {
+            State::Halfway(now)
+        }
         Ok(Some(now)) => State::Changed(now),
         Err(error) => State::Changed(format!("unreadable: {error}")),
     }
@@ -323,8 +329,9 @@ impl<'a> Transaction<'a> {
         while let Some(journal) = self.store.read(owner)? {
             if journal.boot_id == self.store.boot_id() {
                 let others = self.store.of_others(owner)?;
+                let halfway = self.take_detours(&journal, &others);
                 for change in journal.changes.into_iter().rev() {
-                    self.put_back(change, &others, &mut undone);
+                    self.put_back(change, &others, &halfway, &mut undone);
                 }
             } else {
                 undone.rebooted = true;
@@ -355,16 +362,49 @@ impl<'a> Transaction<'a> {
         }
     }
 
-    fn put_back(&self, change: Change, others: &[Journal], undone: &mut Undone) {
-        let wanted_by_others = others
+    /// Sends interrupts back to where they were, and gives them the time to come there. Returns
+    /// which ones.
+    fn take_detours(&self, journal: &Journal, others: &[Journal]) -> Vec<Target> {
+        let mut waiting: Vec<(&Target, &Detour)> = journal
+            .changes
             .iter()
-            .flat_map(|journal| &journal.changes)
-            .any(|other| other.target == change.target);
-        if wanted_by_others {
+            .filter(|change| !is_wanted(&change.target, others))
+            .filter(|change| state(self.host, change) == State::InForce)
+            .filter_map(|change| Some((&change.target, change.detour.as_ref()?)))
+            // Where they then stay is all that is at stake.
+            .filter(|(target, detour)| self.host.set(target, &detour.through).is_ok())
+            .collect();
+        let sent = waiting
+            .iter()
+            .map(|(target, _)| (*target).clone())
+            .collect();
+        let began = Instant::now();
+        loop {
+            waiting.retain(|(_, detour)| {
+                self.host.root.hint(&detour.shown).as_ref() != Some(&detour.through)
+            });
+            if waiting.is_empty() || began.elapsed() > DETOUR_PATIENCE {
+                return sent;
+            }
+            std::thread::sleep(DETOUR_LOOK);
+        }
+    }
+
+    fn put_back(
+        &self,
+        change: Change,
+        others: &[Journal],
+        halfway: &[Target],
+        undone: &mut Undone,
+    ) {
+        if is_wanted(&change.target, others) {
             undone.shared.push(change);
             return;
         }
-        let state = state(self.host, &change);
+        let state = match state(self.host, &change) {
+            State::Halfway(_) if halfway.contains(&change.target) => State::InForce,
+            state => state,
+        };
         if let State::Halfway(now) = &state {
             undone.halfway.push(Foreign {
                 change: change.clone(),
@@ -376,10 +416,6 @@ impl<'a> Transaction<'a> {
             State::NotMade => {}
             State::Changed(now) => undone.foreign.push(Foreign { change, now }),
             State::InForce | State::Halfway(_) => {
-                if let Some(through) = &change.through {
-                    // Only where the interrupt then stays is at stake.
-                    let _ = self.host.set(&change.target, through);
-                }
                 match self.host.set(&change.target, &change.old) {
                     Ok(()) => undone.restored.push(change),
                     Err(error) if is_gone(&error) => undone.gone.push(change),
@@ -391,6 +427,14 @@ impl<'a> Transaction<'a> {
             }
         }
     }
+}
+
+/// Does another owner rely on it?
+fn is_wanted(target: &Target, others: &[Journal]) -> bool {
+    others
+        .iter()
+        .flat_map(|journal| &journal.changes)
+        .any(|other| other.target == *target)
 }
 
 fn is_gone(error: &io::Error) -> bool {

@@ -55,15 +55,14 @@ fn mask(
         );
         return Ok(());
     };
-    let cpus = cpumask::parse(&old)
-        .ok_or_else(|| root.malformed(file, format!("not a CPU mask: {old:?}")))?;
+    let cpus = cpumask::parse(&old).map_err(|error| root.malformed(file, error.to_string()))?;
     plan.push(Change {
         kind,
         what: what.to_owned(),
         new: cpumask::format(&wish.without_rt(&cpus), &old),
         old,
         target: Target::File { path, shown },
-        through: None,
+        detour: None,
         reason: reason.to_owned(),
     });
     Ok(())

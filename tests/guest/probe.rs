@@ -2,7 +2,7 @@
 //! What the kernel tests run inside the guest that no stock tool does.
 //!
 //! `probe hog SECONDS`, `probe traced SECONDS`, `probe notify COMMAND…`, `probe split TIMES`,
-//! `probe settings` and `probe partition dies|fails CPUS [shield]`; each prints what it saw, and the
+//! `probe settings`, `probe since FILE` and `probe partition dies|fails CPUS [shield]`; each prints what it saw, and the
 //! test outside judges. An example of the package only so that cargo builds it beside the tests.
 
 mod partition;
@@ -46,9 +46,10 @@ fn main() {
         Some("notify") => notify(&words[1..]),
         Some("split") => split(words[1].parse().expect("times")),
         Some("settings") => settings::print(),
+        Some("since") => settings::print_since(&words[1]),
         Some("partition") => partition::walk(&words[1..]),
         _ => panic!(
-            "usage: probe hog|traced SECONDS | notify COMMAND... | split TIMES | settings | \
+            "usage: probe hog|traced SECONDS | notify COMMAND... | split TIMES | settings | since FILE | \
              partition dies|fails CPUS [shield]"
         ),
     }

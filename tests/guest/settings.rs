@@ -41,9 +41,19 @@ pub fn read() -> Settings {
 }
 
 pub fn print() {
-    for (name, value) in read() {
-        println!("{name}: {value}");
+    println!("{}", serde_json::to_string(&read()).expect("text"));
+}
+
+/// Prints what is otherwise than in a file that [`print`] filled, and how much is not.
+pub fn print_since(file: &str) {
+    let text = fs::read_to_string(file).expect("a file of settings");
+    let before: Settings = serde_json::from_str(&text).expect("settings");
+    let differences = differences(&before, &read());
+    for difference in &differences {
+        println!("{difference}");
     }
+    println!("differences {}", differences.len());
+    println!("same {}", before.len() - differences.len());
 }
 
 /// What differs, in words. Threads that are not in both have ended or begun.

@@ -240,7 +240,7 @@ mod tests {
             target: Target::file(path),
             old: "0-3".to_owned(),
             new: new.to_owned(),
-            through: None,
+            detour: None,
             reason: "an interrupt on an RT CPU preempts RT0".to_owned(),
         }
     }

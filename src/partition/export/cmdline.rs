@@ -3,22 +3,20 @@
 
 use super::super::change::Move;
 use super::super::plan::{Plan, Wish};
-use super::sysctls;
+use super::{Covers, sysctls};
 
-const COVERED: &[Move] = &[
-    Move::TimerMigration,
-    Move::RtThrottling,
-    Move::WatchdogCpumask,
-    Move::DefaultIrqAffinity,
-    Move::IrqAffinity,
-    Move::RcuCallbacks,
-    Move::WorkqueueMask,
-    Move::Writeback,
-    Move::Governor,
-    Move::CpusetShield,
-];
+fn covers(kind: Move) -> bool {
+    !matches!(
+        kind,
+        Move::DeadlineServers
+            | Move::IdleStates
+            | Move::IrqThreadPriority
+            | Move::IrqbalanceBan
+            | Move::KthreadAffinity
+    )
+}
 
-pub(super) fn render(plan: &Plan, wish: &Wish) -> (String, &'static [Move]) {
+pub(super) fn render(plan: &Plan, wish: &Wish) -> (String, Covers) {
     let mut words = placement(wish);
     words.push(format!("workqueue.unbound_cpus={}", wish.nrt));
     // From 5.8 on; older kernels hand the words to init, which takes them for its environment.
@@ -30,7 +28,7 @@ pub(super) fn render(plan: &Plan, wish: &Wish) -> (String, &'static [Move]) {
         "# Boot arguments: append them to GRUB_CMDLINE_LINUX, update-grub, reboot.\n{}\n",
         words.join(" ")
     );
-    (text, COVERED)
+    (text, covers)
 }
 
 /// What only the boot can do for good: where interrupts, RCU callbacks and, behind a shield, tasks go.

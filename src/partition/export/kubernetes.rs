@@ -4,21 +4,23 @@
 
 use super::super::change::Move;
 use super::super::plan::{Plan, Wish};
+use super::Covers;
 
-pub(super) fn render(_plan: &Plan, wish: &Wish) -> (String, &'static [Move]) {
+pub(super) fn render(_plan: &Plan, wish: &Wish) -> (String, Covers) {
     let text = format!(
-        "# Part of the kubelet's configuration; drain the node and remove \
-         /var/lib/kubelet/cpu_manager_state first.\n\
+        "# Part of the kubelet's configuration; drain the node first and remove\n\
+         # /var/lib/kubelet/cpu_manager_state.\n\
          apiVersion: kubelet.config.k8s.io/v1beta1\n\
          kind: KubeletConfiguration\n\
          cpuManagerPolicy: static\n\
          cpuManagerPolicyOptions:\n  full-pcpus-only: \"true\"\n\
          topologyManagerPolicy: single-numa-node\n\
          reservedSystemCPUs: \"{}\"\n\
-         # RT CPUs {} go to containers of class Guaranteed with whole CPUs. With CRI-O, annotate such a pod:\n\
+         # RT CPUs {} go to containers of class Guaranteed with whole CPUs. With CRI-O, annotate such\n\
+         # a pod:\n\
          #   irq-load-balancing.crio.io: \"disable\"\n\
          #   cpu-quota.crio.io: \"disable\"\n",
         wish.nrt, wish.rt
     );
-    (text, &[Move::CpusetShield])
+    (text, |kind| kind == Move::CpusetShield)
 }

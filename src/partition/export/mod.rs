@@ -21,24 +21,27 @@ pub enum Tool {
     Kubernetes,
 }
 
+/// Has the tool words for a move?
+type Covers = fn(Move) -> bool;
+
 /// The plan for this tool. `wish` is what the plan was made for.
 pub fn render(tool: Tool, plan: &Plan, wish: &Wish) -> String {
-    let (text, covered) = match tool {
+    let (text, covers) = match tool {
         Tool::Tuned => tuned::render(plan, wish),
         Tool::Systemd => systemd::render(plan, wish),
         Tool::Cmdline => cmdline::render(plan, wish),
         Tool::Kubernetes => kubernetes::render(plan, wish),
     };
-    text + &missing(plan, covered)
+    text + &missing(plan, covers)
 }
 
 /// Comments about the moves that are planned and not covered.
-fn missing(plan: &Plan, covered: &[Move]) -> String {
+fn missing(plan: &Plan, covers: Covers) -> String {
     let others: BTreeSet<Move> = plan
         .changes
         .iter()
         .map(|change| change.kind)
-        .filter(|kind| !covered.contains(kind))
+        .filter(|kind| !covers(*kind))
         .collect();
     if others.is_empty() {
         return String::new();
@@ -79,7 +82,7 @@ mod tests {
             target,
             old: String::new(),
             new: new.to_owned(),
-            through: None,
+            detour: None,
             reason: String::new(),
         }
     }

@@ -3,23 +3,21 @@
 
 use super::super::change::Move;
 use super::super::plan::{Plan, Wish};
-use super::{files, sysctls};
+use super::{Covers, files, sysctls};
 use std::fmt::Write;
 
-const COVERED: &[Move] = &[
-    Move::TimerMigration,
-    Move::RtThrottling,
-    Move::WatchdogCpumask,
-    Move::DefaultIrqAffinity,
-    Move::DeadlineServers,
-    Move::WorkqueueMask,
-    Move::Writeback,
-    Move::Governor,
-    Move::IdleStates,
-    Move::CpusetShield,
-];
+fn covers(kind: Move) -> bool {
+    !matches!(
+        kind,
+        Move::IrqAffinity
+            | Move::IrqThreadPriority
+            | Move::IrqbalanceBan
+            | Move::KthreadAffinity
+            | Move::RcuCallbacks
+    )
+}
 
-pub(super) fn render(plan: &Plan, wish: &Wish) -> (String, &'static [Move]) {
+pub(super) fn render(plan: &Plan, wish: &Wish) -> (String, Covers) {
     let mut text = "# /etc/sysctl.d/90-artis-rt.conf\n".to_owned();
     // Writing to a String cannot fail.
     for (name, value) in sysctls(plan) {
@@ -43,5 +41,5 @@ pub(super) fn render(plan: &Plan, wish: &Wish) -> (String, &'static [Move]) {
         }
     }
     text.push('\n');
-    (text, COVERED)
+    (text, covers)
 }

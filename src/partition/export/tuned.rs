@@ -5,28 +5,16 @@
 use super::super::change::Move;
 use super::super::plan::{Plan, Wish};
 use super::cmdline::placement;
-use super::{files, sysctls};
+use super::{Covers, files, sysctls};
 use crate::machine::{CpuList, cpumask};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-const COVERED: &[Move] = &[
-    Move::DeadlineServers,
-    Move::TimerMigration,
-    Move::RtThrottling,
-    Move::WatchdogCpumask,
-    Move::DefaultIrqAffinity,
-    Move::IrqAffinity,
-    Move::KthreadAffinity,
-    Move::RcuCallbacks,
-    Move::WorkqueueMask,
-    Move::Writeback,
-    Move::Governor,
-    Move::IdleStates,
-    Move::CpusetShield,
-];
+fn covers(kind: Move) -> bool {
+    !matches!(kind, Move::IrqThreadPriority | Move::IrqbalanceBan)
+}
 
-pub(super) fn render(plan: &Plan, wish: &Wish) -> (String, &'static [Move]) {
+pub(super) fn render(plan: &Plan, wish: &Wish) -> (String, Covers) {
     let mut text = format!(
         "# /etc/tuned/artis-rt/tuned.conf; then: tuned-adm profile artis-rt, and reboot\n\
          [main]\nsummary=CPUs {} for real-time tasks\n\n[sysctl]\n",
@@ -37,7 +25,7 @@ pub(super) fn render(plan: &Plan, wish: &Wish) -> (String, &'static [Move]) {
         let _ = writeln!(text, "{name}={value}");
     }
     text += "\n[sysfs]\n";
-    for (path, change) in files(plan, "/sys/").filter(|(_, one)| COVERED.contains(&one.kind)) {
+    for (path, change) in files(plan, "/sys/").filter(|(_, one)| covers(one.kind)) {
         let _ = writeln!(text, "/sys/{path}={}", change.new);
     }
     text += "\n[scheduler]\n";
@@ -47,7 +35,7 @@ pub(super) fn render(plan: &Plan, wish: &Wish) -> (String, &'static [Move]) {
     text += &threads(plan, &wish.nrt);
     let words = placement(wish).join(" ");
     let _ = write!(text, "\n[bootloader]\ncmdline_artis={words}\n");
-    (text, COVERED)
+    (text, covers)
 }
 
 /// One group with the names of all threads that move; tuned shows a kernel thread in brackets.

@@ -74,6 +74,23 @@ fn journals(root: &Root) -> usize {
         .count()
 }
 
+/// A machine that refuses the steps whose numbers, from 0, are such.
+fn refusing(root: &Root, refuses: impl Fn(usize) -> bool + 'static) -> Host<'static> {
+    let count = Cell::new(0);
+    Host::announcing(root.clone(), move |_| {
+        let number = count.replace(count.get() + 1);
+        if refuses(number) {
+            return Err(io::Error::other("injected"));
+        }
+        Ok(())
+    })
+}
+
+/// The process that has this machine dies before a step: it changes nothing any more.
+fn dead_from(root: &Root, step: usize) -> Host<'static> {
+    refusing(root, move |number| number >= step)
+}
+
 /// How many steps an undisturbed apply takes, and in which order.
 fn steps() -> Vec<Step> {
     let (_folder, root) = canned(&FILES);
@@ -134,14 +151,7 @@ fn a_failing_step_changes_nothing() {
     for failing in 0..steps().len() {
         let (_folder, root) = canned(&FILES);
         let before = settings(&root);
-        let count = Cell::new(0);
-        let host = Host::announcing(root.clone(), |_| {
-            let number = count.replace(count.get() + 1);
-            if number == failing {
-                return Err(io::Error::other("injected"));
-            }
-            Ok(())
-        });
+        let host = refusing(&root, move |number| number == failing);
         match apply(&host) {
             // In the first folder for journals; the second one served.
             Ok(_) => assert!(failing < 6, "step {failing} failed and nobody noticed"),
@@ -166,14 +176,7 @@ fn dying_before_any_step_leaves_a_machine_that_can_be_put_in_order() {
         for by_apply in [false, true] {
             let (_folder, root) = canned(&FILES);
             let before = settings(&root);
-            let count = Cell::new(0);
-            let dead = Host::announcing(root.clone(), |_| {
-                let number = count.replace(count.get() + 1);
-                if number >= dying {
-                    return Err(io::Error::other("dead"));
-                }
-                Ok(())
-            });
+            let dead = dead_from(&root, dying);
             let _ = apply(&dead);
             let successor = Host::at(root.clone());
             if by_apply {
@@ -195,14 +198,7 @@ fn dying_while_undoing_leaves_something_to_undo() {
         let (_folder, root) = canned(&FILES);
         let before = settings(&root);
         apply(&Host::at(root.clone())).unwrap();
-        let count = Cell::new(0);
-        let dead = Host::announcing(root.clone(), |_| {
-            let number = count.replace(count.get() + 1);
-            if number >= dying {
-                return Err(io::Error::other("dead"));
-            }
-            Ok(())
-        });
+        let dead = dead_from(&root, dying);
         let _ = reset(&dead);
         let undone = reset(&Host::at(root.clone())).unwrap();
         assert!(undone.foreign.is_empty() && undone.failed.is_empty());
@@ -323,7 +319,7 @@ fn what_another_holds_otherwise_is_left_to_it() {
         target: Target::file("/proc/x"),
         old: "1".to_owned(),
         new: new.to_owned(),
-        through: None,
+        detour: None,
         reason: String::new(),
     };
     let other = Journal {
