@@ -2,8 +2,9 @@
 //! artis: real-time and high-performance work on the same multi-core Linux machine.
 //!
 //! Layers, arrows only downward: `cli` (one file a subcommand) uses `check`, `report`, `lab`,
-//! `sched`, `measure`, `load` and `task`, which use `decide`, `partition`, `machine` and `result`.
-//! Nothing below `cli` prints a result or ends the process.
+//! `sched`, `measure` and `load`, which use `decide`, `partition`, `task`, `machine` and `result`;
+//! `partition` changes threads with the system calls of `task`. Nothing below `cli` prints a result
+//! or ends the process.
 
 pub mod check;
 pub mod cli;

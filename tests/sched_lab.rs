@@ -6,9 +6,8 @@
 
 mod common;
 
-use common::probe;
+use common::guest::boot;
 use serde_json::Value;
-use std::process::Command;
 
 /// Runs each test on this kernel.
 macro_rules! on_kernel {
@@ -42,62 +41,6 @@ on_kernel!(rt, "newest-rt":
     two_rt_cpus_of_four,
     wrong_words_and_a_second_instance_are_refused,
 );
-
-/// What a guest script left behind.
-struct Guest {
-    folder: tempfile::TempDir,
-    stdout: String,
-    stderr: String,
-}
-
-impl Guest {
-    /// A status that the script saved by this name.
-    fn status(&self, name: &str) -> Value {
-        let path = self.folder.path().join(format!("{name}.json"));
-        let text = std::fs::read(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
-        serde_json::from_slice(&text).unwrap()
-    }
-
-    /// The numbers in the lines of standard output that start with this word.
-    fn numbers(&self, word: &str) -> Vec<u64> {
-        self.stdout
-            .lines()
-            .filter_map(|line| line.strip_prefix(word)?.strip_prefix(' '))
-            .map(|number| number.trim().parse().unwrap())
-            .collect()
-    }
-}
-
-/// Boots the kernel, runs the script there, and fails unless it ended well.
-#[track_caller]
-fn boot(kernel: &str, options: &[&str], script: &str) -> Guest {
-    let folder = tempfile::tempdir().unwrap();
-    let library = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/guest/common.sh:/common.sh"
-    );
-    let output = Command::new(env!("CARGO_BIN_EXE_artis"))
-        .args(["lab", "run", "--kernel", kernel])
-        .arg("--output")
-        .arg(folder.path())
-        .args(["--file", library, "--file"])
-        .arg(probe())
-        .args(options)
-        .args(["--", "sh", "-c", &format!(". /common.sh\n{script}")])
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
-    assert!(
-        output.status.success(),
-        "stdout: {stdout}\nstderr: {stderr}"
-    );
-    Guest {
-        folder,
-        stdout,
-        stderr,
-    }
-}
 
 fn counter(status: &Value, name: &str) -> u64 {
     status["counters"][name]

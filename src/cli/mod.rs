@@ -13,6 +13,7 @@ mod load;
 mod measure;
 mod output;
 mod paragraph;
+mod partition;
 mod progress;
 mod result;
 mod run;
@@ -37,6 +38,8 @@ pub struct Cli {
 enum Command {
     /// Load, look at and stop the asymmetric real-time scheduler
     Sched(sched::Args),
+    /// Give CPUs to real-time tasks: interrupts, kernel threads and the like leave them, and come back
+    Partition(partition::Args),
     /// Start a command, or change a running task, as RT0, RT1+ or Linux task
     Run(run::Args),
     /// Look at the machine, and say what on it stands in the way of real time
@@ -65,6 +68,7 @@ enum Command {
 pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
     match cli.command {
         Command::Sched(args) => sched::run(args),
+        Command::Partition(args) => partition::run(args),
         Command::Run(args) => run::run(args),
         Command::Check(args) => check::run(args),
         Command::Irq(args) => irq::run(&args),

@@ -4,7 +4,7 @@
 use super::exit::UsageError;
 use super::output::print_json;
 use crate::machine::CpuList;
-use crate::partition::journal::Change;
+use crate::partition::change::Change;
 use crate::sched::detector::Detector;
 use crate::sched::runtime::Runtime;
 use crate::sched::service::{self, Event, Outcome};
@@ -143,7 +143,7 @@ fn tell(event: Event) {
             for change in changes {
                 eprintln!(
                     "artis: {} {} -> {} (put back at the end)",
-                    change.path.display(),
+                    change.target.path(),
                     change.old,
                     change.new
                 );
@@ -169,7 +169,7 @@ fn tell_restored(changes: &[Change]) {
         "artis: an earlier artis was killed; put back what it had changed: {}",
         changes
             .iter()
-            .map(|change| change.path.display().to_string())
+            .map(|change| change.target.path())
             .collect::<Vec<_>>()
             .join(", ")
     );

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Sets of CPUs in the kernel's mask format: `ff,ffffffff`, the highest CPUs first.
 //!
-//! Owns parsing only; [`CpuList`] is the set. Source: `bitmap_parse()` in `lib/bitmap-str.c`.
+//! Owns parsing and printing; [`CpuList`] is the set. Source: `bitmap_parse()` in `lib/bitmap-str.c`
+//! and `bitmap_string()` in `lib/vsprintf.c`.
 
 use super::CpuList;
 use super::cpulist::CPUS_MAX;
 
 /// Bits of one item between commas.
 const ITEM_BITS: u32 = 32;
+const ITEM_DIGITS: usize = 8;
+const WORD_DIGITS: usize = 16;
 
 /// A text is no CPU mask.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -42,6 +45,30 @@ pub fn parse(text: &str) -> Result<CpuList, ParseError> {
     Ok(CpuList::from_words(&words))
 }
 
+/// The set as a mask with as many digits as `like` has, or more where they are needed: a kernel
+/// prints each mask as wide as its CPUs are many.
+pub fn format(cpus: &CpuList, like: &str) -> String {
+    let width = like.chars().filter(char::is_ascii_hexdigit).count();
+    let all: String = cpus
+        .words()
+        .iter()
+        .rev()
+        .map(|word| format!("{word:0WORD_DIGITS$x}"))
+        .collect();
+    let digits = format!("{:0>1$}", all.trim_start_matches('0'), width.max(1));
+    let first = digits.len() % ITEM_DIGITS;
+    let mut groups: Vec<&str> = Vec::new();
+    if first > 0 {
+        groups.push(&digits[..first]);
+    }
+    let mut at = first;
+    while at < digits.len() {
+        groups.push(&digits[at..at + ITEM_DIGITS]);
+        at += ITEM_DIGITS;
+    }
+    groups.join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,17 +86,23 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_width_is_the_kernels_own() {
+        let some: CpuList = "0-2".parse().unwrap();
+        assert_eq!(format(&some, "f"), "7");
+        assert_eq!(format(&some, "ff,ffffffff"), "00,00000007");
+        assert_eq!(format(&CpuList::new(), ""), "0");
+        assert_eq!(format(&"32".parse().unwrap(), "f"), "1,00000000");
+    }
+
     proptest! {
         #[test]
-        fn every_set_comes_back(cpus in proptest::collection::btree_set(0..CPUS_MAX, 0..20)) {
+        fn every_set_comes_back(
+            cpus in proptest::collection::btree_set(0..CPUS_MAX, 0..20),
+            like in "[0-9a-f,]{0,40}",
+        ) {
             let set: CpuList = cpus.iter().copied().collect();
-            let items: Vec<String> = set
-                .words()
-                .iter()
-                .rev()
-                .map(|word| format!("{:08x},{:08x}", word >> ITEM_BITS, word & 0xffff_ffff))
-                .collect();
-            prop_assert_eq!(parse(&items.join(",")).unwrap(), set);
+            prop_assert_eq!(parse(&format(&set, &like)).unwrap(), set);
         }
 
         #[test]

@@ -1,28 +1,79 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The undo journal: survives the death of the process that changed something.
+//! The undo journals: what artis has changed and why it is not gone when artis is.
+//!
+//! Each owner has one, whole on disk before the first of its changes is made and removed after the
+//! last was undone: to undo needs no room on a disk. They stand where a run directory that is
+//! emptied early (a container's) does not take them, and carry the kernel's boot id: what they
+//! speak of ends with the boot. Files are root's, mode 0600, and no link is followed.
 
+use super::change::Change;
+use super::host::{Host, Step};
+use crate::machine::CpuList;
+use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
-use std::fs;
-use std::io::{self, Write};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-/// One setting of the machine, changed by writing a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
-    pub path: PathBuf,
-    /// What the file said before, without its final newline.
-    pub old: String,
-    pub new: String,
+/// Where journals stand: in the second one only when the first cannot be written.
+const FOLDERS: [&str; 2] = ["/var/lib/artis", "/run/artis/journal"];
+
+/// Held by whoever changes the machine, for as long as that takes.
+const LOCK: &str = "/run/artis/machine.lock";
+const LOCK_PATIENCE: Duration = Duration::from_secs(20);
+const LOCK_LOOK: Duration = Duration::from_millis(20);
+
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// Who changes the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Owner {
+    /// `artis partition`, until it is told to put everything back.
+    Partition,
+    /// `artis sched run`, for as long as it runs.
+    Sched,
+}
+
+/// Everybody who may have a journal.
+pub const OWNERS: [Owner; 2] = [Owner::Partition, Owner::Sched];
+
+impl Owner {
+    /// The command, in words.
+    pub fn command(self) -> &'static str {
+        match self {
+            Self::Partition => "artis partition",
+            Self::Sched => "artis sched",
+        }
+    }
+
+    fn file(self) -> &'static str {
+        match self {
+            Self::Partition => "partition.json",
+            Self::Sched => "sched.json",
+        }
+    }
+}
+
+/// What one owner has changed, or was about to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Journal {
+    pub owner: Owner,
+    /// The boot that the changes were made in, as the kernel names it.
+    pub boot_id: String,
+    /// The process that made them.
+    pub pid: u32,
+    /// RFC 3339.
+    pub since: String,
+    pub rt: CpuList,
+    /// In the order in which they were made.
+    pub changes: Vec<Change>,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("could not write {value:?} to {path}", path = path.display())]
-    Change {
-        path: PathBuf,
-        value: String,
-        source: io::Error,
-    },
     #[error("could not keep the undo journal {path}; nothing was changed", path = path.display())]
     Keep { path: PathBuf, source: io::Error },
     #[error("could not read or remove the undo journal {path}", path = path.display())]
@@ -35,194 +86,330 @@ pub enum Error {
         path: PathBuf,
         source: serde_json::Error,
     },
+    #[error(
+        "the undo journal {path} is not believed: {why}; see what it says, and remove it",
+        path = path.display()
+    )]
+    NotOurs { path: PathBuf, why: String },
+    #[error("could not take the lock {path}; changing the machine needs root", path = path.display())]
+    Lock { path: PathBuf, source: io::Error },
+    #[error(
+        "another artis has been changing the machine for {} s; try again when it is done",
+        LOCK_PATIENCE.as_secs()
+    )]
+    Busy,
 }
 
-/// A journal in one file. The file exists exactly while there is something to undo.
-#[derive(Clone, Debug)]
-pub struct Journal {
-    path: PathBuf,
+/// The journals of a machine.
+pub(super) struct Store<'a> {
+    host: &'a Host<'a>,
 }
 
-impl Journal {
-    pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+impl<'a> Store<'a> {
+    pub(super) fn of(host: &'a Host<'a>) -> Self {
+        Self { host }
     }
 
-    /// Makes all changes, or none.
-    ///
-    /// # Errors
-    /// When the journal could not be written (nothing was changed), or one of the files could
-    /// not (what had been changed is undone).
-    pub fn apply(&self, changes: &[Change]) -> Result<(), Error> {
-        if changes.is_empty() {
-            return Ok(());
+    /// The kernel's name of this boot.
+    pub(super) fn boot_id(&self) -> String {
+        self.host.root.hint(BOOT_ID).unwrap_or_default()
+    }
+
+    /// Waits for its turn to change the machine.
+    pub(super) fn lock(&self) -> Result<Flock<File>, Error> {
+        let path = self.host.root.path(LOCK);
+        let failed = |source| Error::Lock {
+            path: path.clone(),
+            source,
+        };
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder).map_err(failed)?;
         }
-        self.keep(changes)?;
-        for change in changes {
-            if let Err(error) = write(&change.path, &change.new) {
-                self.undo()?;
-                return Err(error);
+        let open = || {
+            OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(0o600)
+                .custom_flags(libc::O_NOFOLLOW)
+                .open(&path)
+        };
+        let mut file = open().map_err(failed)?;
+        let began = Instant::now();
+        loop {
+            match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+                Ok(lock) => return Ok(lock),
+                Err((same, nix::errno::Errno::EWOULDBLOCK)) => file = same,
+                Err((_, error)) => return Err(failed(error.into())),
             }
+            if began.elapsed() > LOCK_PATIENCE {
+                return Err(Error::Busy);
+            }
+            std::thread::sleep(LOCK_LOOK);
+        }
+    }
+
+    /// The journal of an owner, if it has one.
+    pub(super) fn read(&self, owner: Owner) -> Result<Option<Journal>, Error> {
+        for path in self.paths(owner) {
+            if let Some(text) = read_own(&path)? {
+                let journal: Journal =
+                    serde_json::from_str(&text).map_err(|source| Error::Damaged {
+                        path: path.clone(),
+                        source,
+                    })?;
+                let strange = journal
+                    .changes
+                    .iter()
+                    .find(|change| !change.target.is_plausible());
+                if let Some(change) = strange {
+                    let why = format!("it names {}", change.target.path());
+                    return Err(Error::NotOurs { path, why });
+                }
+                return Ok(Some(journal));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The journals of everybody else whose changes stand.
+    pub(super) fn of_others(&self, owner: Owner) -> Result<Vec<Journal>, Error> {
+        let boot_id = self.boot_id();
+        let mut others = Vec::new();
+        for other in OWNERS.into_iter().filter(|other| *other != owner) {
+            others.extend(self.read(other)?.filter(|one| one.boot_id == boot_id));
+        }
+        Ok(others)
+    }
+
+    /// Puts a journal on disk. The owner has none.
+    pub(super) fn keep(&self, journal: &Journal) -> Result<(), Error> {
+        let mut last = None;
+        for path in self.paths(journal.owner) {
+            match self.keep_at(&path, journal) {
+                Ok(()) => return Ok(()),
+                // What is half there says nothing wrong: its changes are not made.
+                Err(source) => {
+                    for half in [&unfinished(&path), &path] {
+                        let _ = self.host.step(Step::Remove).and_then(|()| remove(half));
+                    }
+                    last = Some(Error::Keep { path, source });
+                }
+            }
+        }
+        last.map_or(Ok(()), Err)
+    }
+
+    /// Removes the journal of an owner: nothing is left to undo.
+    pub(super) fn remove(&self, owner: Owner) -> Result<(), Error> {
+        for path in self.paths(owner) {
+            if path.symlink_metadata().is_err() {
+                continue;
+            }
+            let removed = self.host.step(Step::Remove).and_then(|()| remove(&path));
+            removed.map_err(|source| Error::Journal { path, source })?;
         }
         Ok(())
     }
 
-    /// Puts back what stood there before, last change first, and removes the journal.
-    ///
-    /// A setting that somebody else has changed since is theirs and stays; so does one whose
-    /// file is gone. Returns what was put back.
-    ///
-    /// # Errors
-    /// When the journal cannot be read, or a file cannot be written; the journal then stays,
-    /// and a later call tries again.
-    pub fn undo(&self) -> Result<Vec<Change>, Error> {
-        let mut undone = Vec::new();
-        for change in self.pending()?.into_iter().rev() {
-            let ours = fs::read_to_string(&change.path).is_ok_and(|now| now.trim() == change.new);
-            if ours {
-                write(&change.path, &change.old)?;
-                undone.push(change);
-            }
-        }
-        match fs::remove_file(&self.path) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(self.failed(source)),
-            _ => Ok(undone),
-        }
+    fn keep_at(&self, path: &Path, journal: &Journal) -> io::Result<()> {
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        self.host.step(Step::Create)?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)?;
+        let open_folder = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NOFOLLOW | libc::O_DIRECTORY)
+            .open(folder)?;
+        belongs_to_us(&open_folder, 0o022).map_err(io::Error::other)?;
+        let new = unfinished(path);
+        // A killed artis left it; we hold the lock.
+        remove(&new)?;
+        self.host.step(Step::Create)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(&new)?;
+        let mut text = serde_json::to_string_pretty(journal)?;
+        text.push('\n');
+        self.host.step(Step::Write)?;
+        file.write_all(text.as_bytes())?;
+        self.host.step(Step::Sync)?;
+        file.sync_all()?;
+        self.host.step(Step::Rename)?;
+        fs::rename(&new, path)?;
+        self.host.step(Step::Sync)?;
+        open_folder.sync_all()
     }
 
-    /// What there is to undo.
-    ///
-    /// # Errors
-    /// When the journal cannot be read or understood.
-    pub fn pending(&self) -> Result<Vec<Change>, Error> {
-        let text = match fs::read_to_string(&self.path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(source) => return Err(self.failed(source)),
-        };
-        serde_json::from_str(&text).map_err(|source| Error::Damaged {
-            path: self.path.clone(),
-            source,
-        })
-    }
-
-    fn keep(&self, changes: &[Change]) -> Result<(), Error> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        let write = || -> io::Result<()> {
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            serde_json::to_writer_pretty(&mut file, changes)?;
-            file.write_all(b"\n")?;
-            file.as_file().sync_all()?;
-            file.persist(&self.path)?;
-            fs::File::open(folder)?.sync_all()
-        };
-        write().map_err(|source| Error::Keep {
-            path: self.path.clone(),
-            source,
-        })
-    }
-
-    fn failed(&self, source: io::Error) -> Error {
-        Error::Journal {
-            path: self.path.clone(),
-            source,
-        }
+    fn paths(&self, owner: Owner) -> [PathBuf; 2] {
+        FOLDERS.map(|folder| self.host.root.path(folder).join(owner.file()))
     }
 }
 
-/// Writes a setting. Never creates a file: a setting that is not there cannot be set.
-fn write(path: &Path, value: &str) -> Result<(), Error> {
-    let write = || {
-        fs::OpenOptions::new()
-            .write(true)
-            .truncate(true)
-            .open(path)?
-            .write_all(value.as_bytes())
-    };
-    write().map_err(|source| Error::Change {
+fn unfinished(path: &Path) -> PathBuf {
+    path.with_extension("new")
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Err(error)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The text of a journal, if it is there; a link, or somebody else's file, is an error.
+fn read_own(path: &Path) -> Result<Option<String>, Error> {
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(path);
+    let failed = |source: io::Error| Error::Journal {
         path: path.to_owned(),
-        value: value.to_owned(),
         source,
-    })
+    };
+    let mut file = match opened {
+        Ok(file) => file,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(error) if error.raw_os_error() == Some(libc::ELOOP) => {
+            let why = "it is a link".to_owned();
+            let path = path.to_owned();
+            return Err(Error::NotOurs { path, why });
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    belongs_to_us(&file, 0o077).map_err(|why| Error::NotOurs {
+        path: path.to_owned(),
+        why,
+    })?;
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(failed)?;
+    Ok(Some(text))
+}
+
+/// Is it ours, and not for others to write to (or read)?
+fn belongs_to_us(file: &File, forbidden: u32) -> Result<(), String> {
+    let data = file.metadata().map_err(|error| error.to_string())?;
+    let us = nix::unistd::geteuid().as_raw();
+    if data.uid() != us {
+        return Err(format!("it belongs to user {}, not {us}", data.uid()));
+    }
+    let mode = data.mode() & 0o777;
+    if mode & forbidden != 0 {
+        return Err(format!("its mode is {mode:03o}, so others may change it"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::machine::Root;
+    use crate::machine::root::canned;
+    use crate::partition::change::{Move, Target};
+    use proptest::prelude::*;
+    use std::os::unix::fs::PermissionsExt;
 
-    /// A folder with settings `a` = 1 and `b` = 2, and the changes to 10 and 20.
-    fn machine() -> (tempfile::TempDir, Journal, Vec<Change>) {
-        let folder = tempfile::tempdir().unwrap();
-        let change = |name: &str, old: &str, new: &str| {
-            let path = folder.path().join(name);
-            fs::write(&path, format!("{old}\n")).unwrap();
-            Change {
-                path,
-                old: old.to_owned(),
-                new: new.to_owned(),
-            }
-        };
-        let changes = vec![change("a", "1", "10"), change("b", "2", "20")];
-        let journal = Journal::new(folder.path().join("undo.json"));
-        (folder, journal, changes)
-    }
-
-    fn value(change: &Change) -> String {
-        fs::read_to_string(&change.path).unwrap().trim().to_owned()
-    }
-
-    #[test]
-    fn another_process_can_undo_what_this_one_did() {
-        let (folder, journal, changes) = machine();
-        journal.apply(&changes).unwrap();
-        assert_eq!(value(&changes[0]), "10");
-        let successor = Journal::new(folder.path().join("undo.json"));
-        assert_eq!(successor.undo().unwrap().len(), 2);
-        assert_eq!(value(&changes[0]), "1");
-        assert_eq!(value(&changes[1]), "2");
-        assert!(successor.undo().unwrap().is_empty());
-    }
-
-    #[test]
-    fn a_change_that_fails_takes_the_others_back() {
-        for failing in 0..3 {
-            let (folder, journal, mut changes) = machine();
-            let absent = Change {
-                path: folder.path().join("absent/file"),
+    fn journal(path: &str) -> Journal {
+        Journal {
+            owner: Owner::Partition,
+            boot_id: "boot".to_owned(),
+            pid: 1,
+            since: "now".to_owned(),
+            rt: "1".parse().unwrap(),
+            changes: vec![Change {
+                kind: Move::TimerMigration,
+                what: "timer migration".to_owned(),
+                target: Target::file(path),
                 old: "1".to_owned(),
-                new: "2".to_owned(),
-            };
-            changes.insert(failing, absent);
-            assert!(matches!(journal.apply(&changes), Err(Error::Change { .. })));
-            changes.remove(failing);
-            assert_eq!(value(&changes[0]), "1", "failing at {failing}");
-            assert_eq!(value(&changes[1]), "2", "failing at {failing}");
-            assert!(journal.pending().unwrap().is_empty());
+                new: "0".to_owned(),
+                detour: None,
+                reason: String::new(),
+            }],
         }
     }
 
-    #[test]
-    fn nothing_changes_without_a_journal() {
-        let (folder, _, changes) = machine();
-        let journal = Journal::new(folder.path().join("absent/undo.json"));
-        assert!(matches!(journal.apply(&changes), Err(Error::Keep { .. })));
-        assert_eq!(value(&changes[0]), "1");
+    fn kept(root: &Root) -> PathBuf {
+        let host = Host::at(root.clone());
+        Store::of(&host).keep(&journal("/proc/x")).unwrap();
+        root.path("/var/lib/artis/partition.json")
+    }
+
+    fn read(root: &Root) -> Result<Option<Journal>, Error> {
+        Store::of(&Host::at(root.clone())).read(Owner::Partition)
     }
 
     #[test]
-    fn what_somebody_else_changed_since_is_theirs() {
-        let (_folder, journal, changes) = machine();
-        journal.apply(&changes).unwrap();
-        fs::write(&changes[0].path, "99").unwrap();
-        assert_eq!(journal.undo().unwrap().len(), 1);
-        assert_eq!(value(&changes[0]), "99");
+    fn a_journal_comes_back_and_is_nobody_elses() {
+        let (_folder, root) = canned(&[]);
+        let path = kept(&root);
+        let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
+        assert_eq!(mode(&path), 0o600);
+        assert_eq!(mode(path.parent().unwrap()), 0o700);
+        assert_eq!(read(&root).unwrap(), Some(journal("/proc/x")));
+        let host = Host::at(root.clone());
+        Store::of(&host).remove(Owner::Partition).unwrap();
+        assert_eq!(read(&root).unwrap(), None);
     }
 
     #[test]
-    fn a_damaged_journal_is_kept_and_reported() {
-        let (_folder, journal, _) = machine();
-        fs::write(&journal.path, "{").unwrap();
-        assert!(matches!(journal.undo(), Err(Error::Damaged { .. })));
-        assert!(journal.path.exists());
+    fn links_and_strangers_files_are_not_believed() {
+        let (_folder, root) = canned(&[]);
+        let path = kept(&root);
+        let elsewhere = root.path("/elsewhere");
+        fs::rename(&path, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
+        assert!(matches!(read(&root), Err(Error::NotOurs { .. })));
+        fs::remove_file(&path).unwrap();
+        fs::rename(&elsewhere, &path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o620)).unwrap();
+        let error = read(&root).unwrap_err().to_string();
+        assert!(error.contains("620"), "{error}");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, text.replace("/proc/x", "/etc/passwd")).unwrap();
+        let error = read(&root).unwrap_err().to_string();
+        assert!(error.contains("names /etc/passwd"), "{error}");
+        fs::write(&path, "{").unwrap();
+        assert!(matches!(read(&root), Err(Error::Damaged { .. })));
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn a_folder_that_is_a_link_or_open_to_others_is_not_used() {
+        let (_folder, root) = canned(&[]);
+        fs::create_dir_all(root.path("/var/lib")).unwrap();
+        fs::create_dir(root.path("/trap")).unwrap();
+        std::os::unix::fs::symlink(root.path("/trap"), root.path("/var/lib/artis")).unwrap();
+        let host = Host::at(root.clone());
+        Store::of(&host).keep(&journal("/proc/x")).unwrap();
+        assert!(root.exists("/run/artis/journal/partition.json"));
+        assert!(!root.exists("/trap/partition.json"));
+        assert!(read(&root).unwrap().is_some());
+    }
+
+    #[test]
+    fn where_neither_folder_can_be_there_is_no_journal() {
+        let (_folder, root) = canned(&[("var/lib/artis", ""), ("run/artis/journal", "")]);
+        let host = Host::at(root);
+        let error = Store::of(&host).keep(&journal("/proc/x")).unwrap_err();
+        assert!(error.to_string().contains("nothing was changed"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_journal_is_read_or_refused(text in ".*") {
+            let (_folder, root) = canned(&[]);
+            fs::write(kept(&root), &text).unwrap();
+            prop_assert!(read(&root).is_err());
+        }
     }
 }

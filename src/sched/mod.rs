@@ -12,7 +12,6 @@ pub mod control;
 pub mod detector;
 pub mod ending;
 pub mod program;
-pub mod quiet;
 pub mod require;
 pub mod runtime;
 pub mod service;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The files by which artis processes know of each other: `/run/artis`.
 //!
-//! A lock that only one scheduling process holds, its description of itself, its socket, and
-//! the undo journal. What a killed process leaves behind is recognised by the free lock.
+//! A lock that only one scheduling process holds, its description of itself, and its socket.
+//! What a killed process leaves behind, here and in its undo journal, is recognised by the free
+//! lock.
 
 use super::detector::Detector;
 use crate::machine::CpuList;
-use crate::partition::journal::Journal;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where the files are. Cleared at boot, as the settings they speak of are.
+/// Where the files are. Cleared at boot.
 pub const FOLDER: &str = "/run/artis";
 
 /// How a scheduling process describes itself.
@@ -119,11 +119,6 @@ impl Runtime {
     /// Where the scheduling process listens.
     pub fn socket(&self) -> PathBuf {
         self.folder.join("sched.sock")
-    }
-
-    /// How to undo what the scheduling process changed.
-    pub fn journal(&self) -> Journal {
-        Journal::new(self.folder.join("undo.json"))
     }
 
     fn state_path(&self) -> PathBuf {

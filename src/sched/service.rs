@@ -7,14 +7,18 @@ use super::control::{self, Request, Server};
 use super::detector::Detector;
 use super::ending::Ending;
 use super::program::{self, CPUS_MAX, Config, Program, Storage};
+use super::require;
 use super::runtime::{self, Lock, Runtime, State};
 use super::status::{IdleClock, Status, now_unix_s};
-use super::{quiet, require};
 use crate::machine::cpus::{self, Cpus};
 use crate::machine::kernel::Kernel;
 use crate::machine::privilege::Privilege;
 use crate::machine::{CpuList, Root, Unreadable, deadline_servers};
-use crate::partition::journal::{self, Change};
+use crate::partition::change::Change;
+use crate::partition::host::Host;
+use crate::partition::journal::{self, Owner};
+use crate::partition::plan::Plan;
+use crate::partition::transaction::{self, Transaction, Undone, settled};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io;
@@ -69,6 +73,8 @@ pub enum Error {
     #[error(transparent)]
     Journal(#[from] journal::Error),
     #[error(transparent)]
+    Changes(#[from] transaction::Error),
+    #[error(transparent)]
     Control(#[from] control::Error),
     #[error("could not wait for signals and requests")]
     Wait(#[source] io::Error),
@@ -110,8 +116,7 @@ pub fn run(
         return Err(Error::Missing(missing));
     }
 
-    let journal = runtime.journal();
-    let left_behind = journal.undo()?;
+    let left_behind = put_back()?.restored;
     if !left_behind.is_empty() {
         report(Event::Restored(left_behind));
     }
@@ -121,8 +126,7 @@ pub fn run(
     if !deadline_servers::visible(&root) {
         report(Event::ServersUnseen);
     }
-    let changes = quiet::plan(&root, rt)?;
-    journal.apply(&changes)?;
+    let changes = be_quiet(&root, rt)?;
     if !changes.is_empty() {
         report(Event::Changed(changes));
     }
@@ -182,9 +186,9 @@ pub fn clean_up() -> Result<Vec<Change>, Error> {
     for _ in 0..CLEAN_UP_TRIES {
         match hold(&runtime, &privilege)? {
             Hold::Ours(_lock) => {
-                let undone = runtime.journal().undo()?;
+                let undone = put_back()?;
                 runtime.clear();
-                return Ok(undone);
+                return Ok(undone.restored);
             }
             Hold::NotAllowed => break,
             // Nobody answered, yet somebody holds the lock: a killed one that is not gone yet.
@@ -260,13 +264,29 @@ fn hold(runtime: &Runtime, privilege: &Privilege) -> Result<Hold, Error> {
     }
 }
 
+/// Makes quiet what would take RT CPUs from RT0. Returns what was changed.
+fn be_quiet(root: &Root, rt: &CpuList) -> Result<Vec<Change>, Error> {
+    let host = Host::at(root.clone());
+    let transaction = Transaction::begin(&host)?;
+    let wanted = Plan::for_sharing(root, rt)?.changes;
+    let (changes, _) = settled(&host, Owner::Sched, wanted)?;
+    Ok(transaction.apply(Owner::Sched, rt, changes)?.made)
+}
+
+/// Undoes what this or a killed scheduling process changed.
+fn put_back() -> Result<Undone, Error> {
+    let host = Host::default();
+    let undone = Transaction::begin(&host)?.undo(Owner::Sched)?;
+    Ok(undone.whole()?)
+}
+
 /// Puts everything back when dropped.
 struct Undo<'a>(&'a Runtime);
 
 impl Drop for Undo<'_> {
     fn drop(&mut self) {
         // On failure the journal stays, and the next artis call tries again and reports.
-        let _ = self.0.journal().undo();
+        let _ = put_back();
         self.0.clear();
     }
 }

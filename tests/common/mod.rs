@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub mod guest;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the kernel tests run inside the guest that no stock tool does.
 //!
-//! `probe hog SECONDS`, `probe traced SECONDS`, `probe notify COMMAND…` and `probe split TIMES`; each prints what it
-//! saw, and the test outside judges. An example of the package only so that cargo builds it beside the tests.
+//! `probe hog SECONDS`, `probe traced SECONDS`, `probe notify COMMAND…`, `probe split TIMES`,
+//! `probe settings`, `probe since FILE` and `probe partition dies|fails CPUS [shield]`; each prints what it saw, and the
+//! test outside judges. An example of the package only so that cargo builds it beside the tests.
+
+mod partition;
+mod settings;
 
 use artis::measure::latency::split::{SlotReader, Split};
 use nix::sched::{CpuSet, sched_setaffinity};
@@ -41,7 +45,13 @@ fn main() {
         Some("traced") => traced(words[1].parse().expect("seconds")),
         Some("notify") => notify(&words[1..]),
         Some("split") => split(words[1].parse().expect("times")),
-        _ => panic!("usage: probe hog|traced SECONDS | notify COMMAND... | split TIMES"),
+        Some("settings") => settings::print(),
+        Some("since") => settings::print_since(&words[1]),
+        Some("partition") => partition::walk(&words[1..]),
+        _ => panic!(
+            "usage: probe hog|traced SECONDS | notify COMMAND... | split TIMES | settings | since FILE | \
+             partition dies|fails CPUS [shield]"
+        ),
     }
 }
 

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `artis partition`: plan, make, show and undo the changes that give CPUs to real-time tasks.
+
+mod text;
+
+use super::exit::UsageError;
+use super::output::print_json;
+use crate::machine::privilege::{Capability, Privilege};
+use crate::machine::{CpuList, Root};
+use crate::partition::change::Change;
+use crate::partition::export::{self, Tool};
+use crate::partition::host::Host;
+use crate::partition::journal::{self, Owner};
+use crate::partition::plan::{self, EXIT_LATENCY_US_MAX, Left, Plan, Wish};
+use crate::partition::transaction::{Applied, Refused, Transaction, Undone, holdings, settled};
+use anyhow::Context;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  artis partition plan --rt 2-3\n  \
+                        sudo artis partition apply --rt 2-3\n  sudo artis partition reset")]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Plan(PlanArgs),
+    Apply(ApplyArgs),
+    /// What is in force, and who owns it
+    #[command(after_help = "Example:\n  sudo artis partition show")]
+    Show(ReportArgs),
+    /// Put the old values back, last change first; tell what somebody else changed meanwhile
+    #[command(after_help = "Example:\n  sudo artis partition reset")]
+    Reset(ReportArgs),
+}
+
+/// What is wanted of the machine.
+#[derive(clap::Args)]
+struct WishArgs {
+    /// RT CPUs, such as 1 or 2-3,6; the other online CPUs are NRT
+    #[arg(long, value_name = "LIST")]
+    rt: CpuList,
+    /// Lowest priority of any RT0 task: threads that serve everybody go below it
+    #[arg(long, value_name = "P", default_value_t = 99,
+          value_parser = clap::value_parser!(u32).range(1..=99))]
+    priority: u32,
+    /// Interrupts that RT0 waits for: they go to the RT CPUs, their threads above RT0
+    #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    rt0_irq: Vec<u32>,
+    /// Switch off idle states of RT CPUs that take longer to leave, microseconds
+    #[arg(long, value_name = "US", default_value_t = EXIT_LATENCY_US_MAX)]
+    exit_latency: u32,
+    /// Nobody else on the RT CPUs (cgroup v2): safe and wasteful; not with artis sched
+    #[arg(long)]
+    shield: bool,
+    /// Let real-time tasks take all of a CPU
+    #[arg(long)]
+    no_throttling: bool,
+}
+
+/// Print every change that apply would make, and touch nothing
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  artis partition plan --rt 3 --export cmdline")]
+struct PlanArgs {
+    #[command(flatten)]
+    wish: WishArgs,
+    /// Print the plan for the tool that is to own it permanently
+    #[arg(long, value_enum, value_name = "TOOL", conflicts_with = "json")]
+    export: Option<ToolArg>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Make the changes that plan prints; until reset or reboot
+///
+/// What is in force already is put back first when it was made for other CPUs, or was not finished.
+#[derive(clap::Args)]
+#[command(after_help = "Example:\n  sudo artis partition apply --rt 3 --priority 80")]
+struct ApplyArgs {
+    #[command(flatten)]
+    wish: WishArgs,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+struct ReportArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum ToolArg {
+    /// A tuned profile
+    Tuned,
+    /// sysctl.d, tmpfiles.d and slices
+    Systemd,
+    /// Boot arguments
+    Cmdline,
+    /// Kubelet configuration
+    Kubernetes,
+}
+
+pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    match args.command {
+        Command::Plan(args) => plan(&args),
+        Command::Apply(args) => apply(&args),
+        Command::Show(args) => show(&args),
+        Command::Reset(args) => reset(&args),
+    }
+}
+
+const SCHEMA: &str = "artis.partition/1";
+
+/// What `plan --json` and `apply --json` print.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    rt: &'a CpuList,
+    nrt: &'a CpuList,
+    changes: &'a [Change],
+    left: &'a [Left],
+    /// What this process may not change, and why.
+    missing: &'a [Refused],
+    /// What the kernel did not let be changed.
+    refused: &'a [Refused],
+    warnings: &'a [String],
+}
+
+impl WishArgs {
+    fn resolve(&self, root: &Root) -> anyhow::Result<Wish> {
+        let wish = match Wish::new(root, &self.rt) {
+            Err(plan::Error::Cpus(message)) => return Err(UsageError(message).into()),
+            wish => wish?,
+        };
+        Ok(Wish {
+            rt0_priority: self.priority,
+            rt0_irqs: self.rt0_irq.iter().copied().collect(),
+            exit_latency_us_max: self.exit_latency,
+            shield: self.shield,
+            unthrottle: self.no_throttling,
+            ..wish
+        })
+    }
+}
+
+fn plan(args: &PlanArgs) -> anyhow::Result<ExitCode> {
+    let host = Host::default();
+    let wish = args.wish.resolve(&host.root)?;
+    let mut plan = Plan::make(&host.root, &wish)?;
+    let mut stdout = std::io::stdout().lock();
+    if let Some(tool) = args.export {
+        let tool = match tool {
+            ToolArg::Tuned => Tool::Tuned,
+            ToolArg::Systemd => Tool::Systemd,
+            ToolArg::Cmdline => Tool::Cmdline,
+            ToolArg::Kubernetes => Tool::Kubernetes,
+        };
+        write!(stdout, "{}", export::render(tool, &plan, &wish))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    settle(&host, &mut plan)?;
+    let (_, missing) = permitted(&host, plan.changes.clone())?;
+    if args.json {
+        print_json(&mut stdout, &report(&wish, &plan, &missing, &[]))?;
+    } else {
+        write!(stdout, "{}", text::plan(&wish, &plan))?;
+        tell(&missing, &plan.warnings);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Leaves out what is right already, and what others hold.
+fn settle(host: &Host<'_>, plan: &mut Plan) -> anyhow::Result<()> {
+    let wanted = std::mem::take(&mut plan.changes);
+    let (changes, left) = settled(host, Owner::Partition, wanted)?;
+    plan.changes = changes;
+    plan.left.extend(left);
+    Ok(())
+}
+
+fn report<'a>(
+    wish: &'a Wish,
+    plan: &'a Plan,
+    missing: &'a [Refused],
+    refused: &'a [Refused],
+) -> Report<'a> {
+    Report {
+        schema: SCHEMA,
+        rt: &wish.rt,
+        nrt: &wish.nrt,
+        changes: &plan.changes,
+        left: &plan.left,
+        missing,
+        refused,
+        warnings: &plan.warnings,
+    }
+}
+
+/// Sorts changes into those that this process may make and those that it may not.
+fn permitted(host: &Host<'_>, changes: Vec<Change>) -> anyhow::Result<(Vec<Change>, Vec<Refused>)> {
+    let may_schedule = Privilege::of_self(&host.root)?.has(Capability::SysNice);
+    let mut permitted = Vec::new();
+    let mut missing = Vec::new();
+    for change in changes {
+        match host.obstacle(&change.target, may_schedule) {
+            None => permitted.push(change),
+            Some(why) => missing.push(Refused { change, why }),
+        }
+    }
+    Ok((permitted, missing))
+}
+
+/// Says, each reason once, what this process may not change, and what may be regretted.
+fn tell(missing: &[Refused], warnings: &[String]) {
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for one in missing {
+        let kinds = by_reason.entry(&one.why).or_default();
+        if !kinds.contains(&one.change.kind.id()) {
+            kinds.push(one.change.kind.id());
+        }
+    }
+    for (why, kinds) in by_reason {
+        eprintln!(
+            "artis: not possible for this user: {}: {why}",
+            kinds.join(", ")
+        );
+    }
+    for warning in warnings {
+        eprintln!("artis: warning: {warning}");
+    }
+}
+
+fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
+    let host = Host::default();
+    let wish = args.wish.resolve(&host.root)?;
+    let transaction = Transaction::begin(&host)?;
+    let mut plan = Plan::make(&host.root, &wish)?;
+    settle(&host, &mut plan)?;
+    let holdings = holdings(&host)?;
+    if wish.shield && holdings.iter().any(|one| one.owner == Owner::Sched) {
+        return Err(UsageError(
+            "artis is scheduling, and a shield keeps everybody from sharing RT CPUs; leave out \
+             --shield, or stop it with `artis sched stop`"
+                .to_owned(),
+        )
+        .into());
+    }
+    let ours = holdings.iter().find(|one| one.owner == Owner::Partition);
+    let as_wanted =
+        ours.is_some_and(|one| one.is_whole() && one.rt == wish.rt) && plan.changes.is_empty();
+    if !as_wanted {
+        let undone = transaction.undo(Owner::Partition)?.whole()?;
+        if !undone.is_empty() {
+            eprint!("{}", text::undone(&undone, "an earlier partition"));
+            plan = Plan::make(&host.root, &wish)?;
+            settle(&host, &mut plan)?;
+        }
+    }
+    let (changes, missing) = permitted(&host, plan.changes)?;
+    tell(&missing, &plan.warnings);
+    anyhow::ensure!(
+        !changes.is_empty() || missing.is_empty(),
+        "nothing of the plan may be changed by this user; run artis with sudo"
+    );
+    let Applied { made, refused } = transaction.apply(Owner::Partition, &wish.rt, changes)?;
+    drop(transaction);
+    plan.changes = made;
+    let mut stdout = std::io::stdout().lock();
+    if args.json {
+        print_json(&mut stdout, &report(&wish, &plan, &missing, &refused))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if as_wanted {
+        writeln!(stdout, "RT CPUs {} are partitioned already", wish.rt)?;
+    } else {
+        write!(stdout, "{}", text::applied(&wish, &plan, &refused))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(args: &ReportArgs) -> anyhow::Result<ExitCode> {
+    let holdings = holdings(&Host::default()).map_err(|error| match error {
+        // The journals are root's.
+        journal::Error::Journal { .. } if !nix::unistd::geteuid().is_root() => {
+            anyhow::Error::new(error).context("only root may see what is in force; use sudo")
+        }
+        error => error.into(),
+    })?;
+    let mut stdout = std::io::stdout().lock();
+    if args.json {
+        let document = serde_json::json!({ "schema": SCHEMA, "in_force": holdings });
+        print_json(&mut stdout, &document)?;
+    } else {
+        write!(stdout, "{}", text::holdings(&holdings))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn reset(args: &ReportArgs) -> anyhow::Result<ExitCode> {
+    let host = Host::default();
+    let undone: Undone = Transaction::begin(&host)?
+        .undo(Owner::Partition)
+        .context("could not put the machine back")?;
+    let mut stdout = std::io::stdout().lock();
+    if args.json {
+        print_json(&mut stdout, &undone)?;
+    } else if undone.is_empty() {
+        writeln!(stdout, "nothing was partitioned")?;
+    } else {
+        write!(stdout, "{}", text::undone(&undone, "the partition"))?;
+    }
+    undone.whole()?;
+    Ok(ExitCode::SUCCESS)
+}

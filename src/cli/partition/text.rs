@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Plans and their fate as tables that fit 100 columns.
+
+use crate::partition::change::Change;
+use crate::partition::plan::{Left, Plan, Wish};
+use crate::partition::transaction::{Foreign, Holding, Refused, Standing, State, Undone};
+
+const WIDTH: usize = 100;
+
+/// Longest value of a table; a longer one is cut in the middle of its line.
+const VALUE_WIDTH: usize = 34;
+
+/// All of a plan.
+pub(super) fn plan(wish: &Wish, plan: &Plan) -> String {
+    let count = plan.changes.len();
+    let mut text = heading(wish, &format!("{count} changes to make"));
+    text += &changes(&plan.changes);
+    text += &left(&plan.left);
+    text
+}
+
+/// What was made of a plan.
+pub(super) fn applied(wish: &Wish, plan: &Plan, refused: &[Refused]) -> String {
+    let made = plan.changes.len();
+    let mut text = heading(wish, &format!("{made} changes made"));
+    text += &changes(&plan.changes);
+    if !refused.is_empty() {
+        text += "\nrefused by the kernel\n";
+        for one in refused {
+            text += &format!("  {}: {}\n", one.change, one.why);
+        }
+    }
+    text += &left(&plan.left);
+    text += "\nartis partition reset puts everything back\n";
+    text
+}
+
+fn heading(wish: &Wish, what: &str) -> String {
+    format!("RT CPUs {}, NRT CPUs {}: {what}\n", wish.rt, wish.nrt)
+}
+
+/// Changes of one kind and reason under one heading.
+fn changes(changes: &[Change]) -> String {
+    let mut text = String::new();
+    let mut rest = changes;
+    while let Some(first) = rest.first() {
+        let same = |one: &Change| (one.kind, &one.reason) == (first.kind, &first.reason);
+        let end = rest.iter().position(|one| !same(one)).unwrap_or(rest.len());
+        let (group, others) = rest.split_at(end);
+        rest = others;
+        text += &format!("\n{}: {}\n", first.kind, first.reason);
+        text += &rows(group.iter().map(|one| {
+            let values = format!("{} -> {}", value(&one.old), value(&one.new));
+            (one.what.clone(), one.target.path(), values)
+        }));
+    }
+    text
+}
+
+fn value(text: &str) -> String {
+    match text {
+        "" => "-".to_owned(),
+        text if text.chars().count() > VALUE_WIDTH => {
+            let head: String = text.chars().take(VALUE_WIDTH - 1).collect();
+            format!("{head}…")
+        }
+        text => text.to_owned(),
+    }
+}
+
+/// Three columns where they fit; otherwise the path has a line of its own.
+fn rows(rows: impl Iterator<Item = (String, String, String)>) -> String {
+    let rows: Vec<_> = rows.collect();
+    let width = |column: fn(&(String, String, String)) -> &String| {
+        let widths = rows.iter().map(|row| column(row).chars().count());
+        widths.max().unwrap_or(0)
+    };
+    let (what, path, values) = (
+        width(|row| &row.0),
+        width(|row| &row.1),
+        width(|row| &row.2),
+    );
+    let fits = what + path + values + 6 <= WIDTH;
+    rows.iter()
+        .map(|(one, file, change)| {
+            let one_and_change = one.chars().count() + change.chars().count() + 4;
+            if fits {
+                format!("  {one:what$}  {file:path$}  {change}\n")
+            } else if one_and_change <= WIDTH {
+                format!("  {one}  {change}\n      {file}\n")
+            } else {
+                format!("  {one}\n      {file}\n      {change}\n")
+            }
+        })
+        .collect()
+}
+
+fn left(left: &[Left]) -> String {
+    if left.is_empty() {
+        return String::new();
+    }
+    let mut text = "\nleft as it is\n".to_owned();
+    for one in left {
+        let line = format!("{}: {}: {}", one.id, one.what, one.why);
+        text += &wrapped(&line, "  ", "      ");
+    }
+    text
+}
+
+/// A sentence on lines that fit, the first one indented by `first`, the others by `rest`.
+fn wrapped(sentence: &str, first: &str, rest: &str) -> String {
+    let mut text = String::new();
+    let mut line = first.to_owned();
+    let mut empty = true;
+    for word in sentence.split_whitespace() {
+        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            text += &line;
+            text.push('\n');
+            line = rest.to_owned();
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line += word;
+        empty = false;
+    }
+    text + &line + "\n"
+}
+
+/// What is in force and who owns it.
+pub(super) fn holdings(holdings: &[Holding]) -> String {
+    if holdings.is_empty() {
+        return "nothing is changed by artis\n".to_owned();
+    }
+    let mut text = String::new();
+    for holding in holdings {
+        let state = |wanted: fn(&State) -> bool| -> Vec<&Standing> {
+            let all = holding.changes.iter();
+            all.filter(|one| wanted(&one.state)).collect()
+        };
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text += &format!(
+            "{} (process {}) since {}, RT CPUs {}\n",
+            holding.owner.command(),
+            holding.pid,
+            holding.since,
+            holding.rt
+        );
+        let in_force: Vec<Change> = state(|state| *state == State::InForce)
+            .into_iter()
+            .map(|one| one.change.clone())
+            .collect();
+        text += &changes(&in_force);
+        let others = state(|state| *state != State::InForce);
+        if !others.is_empty() {
+            text += "\nnot in force\n";
+        }
+        for one in others {
+            let how = match &one.state {
+                State::InForce => continue,
+                State::Changed(now) => format!("somebody has made it {now}"),
+                State::Halfway(now) => {
+                    format!("it is at {now}: an artis died putting it back, or somebody moved it")
+                }
+                State::NotMade => {
+                    "it was not made, or is back; artis partition reset tidies up".to_owned()
+                }
+                State::Gone => "there is no such thing any more".to_owned(),
+            };
+            text += &wrapped(&format!("{}: {how}", one.change), "  ", "      ");
+        }
+    }
+    text
+}
+
+/// What became of changes that were to be undone.
+pub(super) fn undone(undone: &Undone, whose: &str) -> String {
+    if undone.rebooted {
+        return format!(
+            "{whose} ended with the boot that it was made in; nothing was to be put back\n"
+        );
+    }
+    let mut text = format!("put back {} settings of {whose}\n", undone.restored.len());
+    let mut list = |title: &str, lines: Vec<String>| {
+        if lines.is_empty() {
+            return;
+        }
+        text += &format!("\n{title}\n");
+        for line in lines {
+            text += &wrapped(&line, "  ", "      ");
+        }
+    };
+    list(
+        "somebody else has changed these since, so they stay",
+        undone.foreign.iter().map(three_values).collect(),
+    );
+    list(
+        "put back, though not as artis had left them: somebody moved them, or an artis died here",
+        undone.halfway.iter().map(three_values).collect(),
+    );
+    list(
+        "another part of artis relies on these, and puts them back when it ends",
+        undone.shared.iter().map(|one| one.what.clone()).collect(),
+    );
+    list(
+        "could not be put back; artis partition reset tries again",
+        undone
+            .failed
+            .iter()
+            .map(|one| format!("{}: {}", one.change, one.why))
+            .collect(),
+    );
+    text
+}
+
+fn three_values(one: &Foreign) -> String {
+    let change = &one.change;
+    format!(
+        "{} ({}): it was {}, artis made it {}, now it is {}",
+        change.what,
+        change.target.path(),
+        value(&change.old),
+        value(&change.new),
+        value(&one.now)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::partition::change::{Move, Target};
+
+    fn change(what: &str, path: &str, new: &str) -> Change {
+        Change {
+            kind: Move::IrqAffinity,
+            what: what.to_owned(),
+            target: Target::file(path),
+            old: "0-3".to_owned(),
+            new: new.to_owned(),
+            detour: None,
+            reason: "an interrupt on an RT CPU preempts RT0".to_owned(),
+        }
+    }
+
+    #[test]
+    fn every_line_fits_100_columns() {
+        let long = "x".repeat(60);
+        let many: String = (0..2000).step_by(2).map(|cpu| format!("{cpu},")).collect();
+        for what in ["interrupt 24 (a)", &long] {
+            let text = changes(&[
+                change(what, "/proc/irq/24/smp_affinity_list", "0-2"),
+                change(what, "/proc/irq/25/smp_affinity_list", &many),
+            ]);
+            assert!(
+                text.lines().all(|line| line.chars().count() <= 100),
+                "{text}"
+            );
+            assert_eq!(text.matches("irq-affinity:").count(), 1, "{text}");
+        }
+        let text = wrapped(&"word ".repeat(60), "  ", "      ");
+        assert!(text.lines().all(|line| line.len() <= 100), "{text}");
+        assert_eq!(text.matches("word").count(), 60);
+    }
+
+    #[test]
+    fn what_somebody_else_changed_is_told_with_all_three_values() {
+        let undo = Undone {
+            foreign: vec![Foreign {
+                change: change("interrupt 24", "/proc/x", "0-2"),
+                now: "1".to_owned(),
+            }],
+            ..Undone::default()
+        };
+        let text = undone(&undo, "the partition");
+        assert!(
+            text.contains("it was 0-3, artis made it 0-2, now it is 1"),
+            "{text}"
+        );
+    }
+}

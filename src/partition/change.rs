@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One change to the machine: what, where, from which value to which, and why.
+//!
+//! Values are text, as the kernel shows them, so that a plan, a journal and an error can all
+//! print them. Who reads and writes them: [`super::host`].
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The moves that artis knows. `artis check` names the same ones where a finding can be mended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Move {
+    DeadlineServers,
+    RtThrottling,
+    TimerMigration,
+    IrqbalanceBan,
+    DefaultIrqAffinity,
+    IrqAffinity,
+    IrqThreadPriority,
+    KthreadAffinity,
+    RcuCallbacks,
+    WorkqueueMask,
+    Writeback,
+    WatchdogCpumask,
+    Governor,
+    IdleStates,
+    CpusetShield,
+}
+
+impl Move {
+    /// As documents and tables have it.
+    pub fn id(self) -> &'static str {
+        match self {
+            Self::DeadlineServers => "deadline-servers",
+            Self::RtThrottling => "rt-throttling",
+            Self::TimerMigration => "timer-migration",
+            Self::IrqbalanceBan => "irqbalance-ban",
+            Self::DefaultIrqAffinity => "default-irq-affinity",
+            Self::IrqAffinity => "irq-affinity",
+            Self::IrqThreadPriority => "irq-thread-priority",
+            Self::KthreadAffinity => "kthread-affinity",
+            Self::RcuCallbacks => "rcu-callbacks",
+            Self::WorkqueueMask => "workqueue-mask",
+            Self::Writeback => "writeback",
+            Self::WatchdogCpumask => "watchdog-cpumask",
+            Self::Governor => "governor",
+            Self::IdleStates => "idle-states",
+            Self::CpusetShield => "cpuset-shield",
+        }
+    }
+}
+
+impl fmt::Display for Move {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.id())
+    }
+}
+
+/// Where a value stands.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Target {
+    /// A file of `/proc` or `/sys`; `path` is absolute, below the machine's root.
+    File {
+        path: String,
+        /// The file that shows what was written, where that is another one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        shown: Option<String>,
+    },
+    /// Policy and priority of a thread, as in `SCHED_FIFO 50`.
+    Scheduling { tid: i32, start_ticks: u64 },
+    /// The CPUs of a thread.
+    Affinity { tid: i32, start_ticks: u64 },
+    /// A control group: [`ABSENT`] or [`PRESENT`].
+    Group { path: String },
+    /// A controller in a group's `cgroup.subtree_control`: [`OFF`] or [`ON`].
+    Controller { path: String, name: String },
+    /// The CPUs that irqbalance leaves alone, through its socket.
+    Irqbalance { path: String },
+}
+
+/// There is no such group.
+pub const ABSENT: &str = "absent";
+/// There is such a group.
+pub const PRESENT: &str = "present";
+/// The children of the group do not have the controller.
+pub const OFF: &str = "off";
+/// They have it.
+pub const ON: &str = "on";
+
+impl Target {
+    /// A file that shows what is written to it.
+    pub fn file(path: impl Into<String>) -> Self {
+        Self::File {
+            path: path.into(),
+            shown: None,
+        }
+    }
+
+    /// The file that a person would look at.
+    pub fn path(&self) -> String {
+        match self {
+            Self::File { path, .. }
+            | Self::Group { path }
+            | Self::Controller { path, .. }
+            | Self::Irqbalance { path } => path.clone(),
+            Self::Scheduling { tid, .. } | Self::Affinity { tid, .. } => format!("/proc/{tid}"),
+        }
+    }
+
+    /// It shows what was asked of it some seconds later only.
+    pub fn is_slow(&self) -> bool {
+        matches!(self, Self::Irqbalance { .. })
+    }
+
+    /// Could artis have written it? A journal is root's own, and this costs nothing.
+    pub fn is_plausible(&self) -> bool {
+        let path = self.path();
+        let known = ["/proc/", "/sys/", "/run/irqbalance/"]
+            .iter()
+            .any(|folder| path.starts_with(folder));
+        known && !path.split('/').any(|part| part == "..")
+    }
+}
+
+/// An interrupt stays where it is while it may: it is sent to where it was before it is set free.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detour {
+    /// To be written before the old value.
+    pub through: String,
+    /// The file that says the same once it took effect: some interrupts move when they next come.
+    pub shown: String,
+}
+
+/// One change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    #[serde(rename = "id")]
+    pub kind: Move,
+    /// What is changed, in words: `interrupt 24 (virtio0-config)`.
+    pub what: String,
+    #[serde(flatten)]
+    pub target: Target,
+    /// What stood there before, without white space at its ends.
+    pub old: String,
+    pub new: String,
+    /// The way back to `old`, where that alone does not lead there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detour: Option<Detour>,
+    pub reason: String,
+}
+
+impl Change {
+    /// The machine may refuse it without that being an error: a kernel before 6.9 does not say
+    /// which interrupts cannot be moved, and a thread may have ended.
+    pub fn may_be_refused(&self) -> bool {
+        self.kind == Move::IrqAffinity
+            || matches!(
+                self.target,
+                Target::Scheduling { .. } | Target::Affinity { .. }
+            )
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |value: &str| match value {
+            "" => "nothing".to_owned(),
+            value => value.to_owned(),
+        };
+        let (path, old, new) = (self.target.path(), shown(&self.old), shown(&self.new));
+        write!(f, "{} ({path}) from {old} to {new}", self.what)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_a_move_is_its_name_in_documents() {
+        for one in [
+            Move::DeadlineServers,
+            Move::IrqAffinity,
+            Move::IrqbalanceBan,
+            Move::WatchdogCpumask,
+            Move::CpusetShield,
+            Move::KthreadAffinity,
+        ] {
+            assert_eq!(serde_json::to_value(one).unwrap(), one.id());
+        }
+    }
+
+    #[test]
+    fn a_change_is_one_flat_object() {
+        let change = Change {
+            kind: Move::IrqThreadPriority,
+            what: "irq/9-acpi".to_owned(),
+            target: Target::Scheduling {
+                tid: 72,
+                start_ticks: 5,
+            },
+            old: "SCHED_FIFO 50".to_owned(),
+            new: "SCHED_FIFO 39".to_owned(),
+            detour: None,
+            reason: "why".to_owned(),
+        };
+        let json = serde_json::to_value(&change).unwrap();
+        assert_eq!(json["id"], "irq-thread-priority");
+        assert_eq!(json["kind"], "scheduling");
+        assert_eq!(serde_json::from_value::<Change>(json).unwrap(), change);
+        assert!(change.to_string().contains("(/proc/72) from SCHED_FIFO 50"));
+    }
+
+    #[test]
+    fn other_peoples_files_are_not_plausible() {
+        assert!(Target::file("/sys/kernel/x").is_plausible());
+        for path in ["/etc/passwd", "/proc/../etc/passwd", "proc/x", ""] {
+            assert!(!Target::file(path).is_plausible(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Kernel threads: off the RT CPUs where they may go, below RT0 where they may not.
+//!
+//! The defaults of interrupt, softirq and RCU threads fit no one's RT0 priority in particular, so
+//! they are compared with it. Source: `Documentation/admin-guide/kernel-per-CPU-kthreads.rst`.
+
+use super::change::{Change, Move, Target};
+use super::host::scheduling_text;
+use super::plan::{Plan, Wish};
+use crate::machine::Root;
+use crate::machine::kernel_threads::{self, KernelThread};
+
+/// What serves interrupts, softirqs and RCU, by the beginning of its name.
+const SERVANTS: [&str; 8] = [
+    "irq/",
+    "ksoftirqd/",
+    "ktimers/",
+    "rcuc/",
+    "rcub/",
+    "rcu",
+    "irq_work/",
+    "backlog_napi/",
+];
+/// Run RCU's callbacks in place of softirqs (`rcu_nocbs=`).
+const CALLBACKS: [&str; 3] = ["rcuog/", "rcuop/", "rcuos/"];
+
+/// What the migration threads and the watchdog have, and nobody should outrank.
+const STOPPER_PRIORITY: u32 = 99;
+
+pub(super) fn plan(root: &Root, wish: &Wish, plan: &mut Plan) {
+    let threads = kernel_threads::read(root);
+    for thread in &threads {
+        priority(wish, thread, plan);
+    }
+    // The thread of an interrupt follows it.
+    let free = |thread: &&KernelThread| !thread.bound && irq_of(&thread.name).is_none();
+    for thread in threads.iter().filter(free) {
+        affinity(wish, thread, plan);
+    }
+    if !threads.iter().any(runs_callbacks) {
+        plan.leave(
+            Move::RcuCallbacks,
+            "RCU callbacks of RT CPUs",
+            format!(
+                "only a kernel booted with rcu_nocbs={} lets other CPUs run them",
+                wish.rt
+            ),
+        );
+    }
+}
+
+fn runs_callbacks(thread: &KernelThread) -> bool {
+    CALLBACKS.iter().any(|name| thread.name.starts_with(name))
+}
+
+fn affinity(wish: &Wish, thread: &KernelThread, plan: &mut Plan) {
+    let callbacks = runs_callbacks(thread);
+    let only_rt = thread.allowed.is_subset(&wish.rt);
+    if only_rt && !callbacks {
+        // Its owner put it there.
+        plan.leave(
+            Move::KthreadAffinity,
+            &thread.name,
+            format!(
+                "somebody bound thread {} to RT CPUs; taskset -p tells, and changes it",
+                thread.tid
+            ),
+        );
+        return;
+    }
+    let new = wish.without_rt(&thread.allowed);
+    plan.push(Change {
+        kind: if callbacks {
+            Move::RcuCallbacks
+        } else {
+            Move::KthreadAffinity
+        },
+        what: thread.name.clone(),
+        target: Target::Affinity {
+            tid: thread.tid,
+            start_ticks: thread.start_ticks,
+        },
+        old: thread.allowed.to_string(),
+        new: new.to_string(),
+        detour: None,
+        reason: if callbacks {
+            "callbacks of RT CPUs can run on other CPUs"
+        } else {
+            "a kernel thread on an RT CPU holds its locks and takes its time there"
+        }
+        .to_owned(),
+    });
+}
+
+/// The number of the interrupt that a thread serves.
+fn irq_of(name: &str) -> Option<u32> {
+    name.strip_prefix("irq/")?.split('-').next()?.parse().ok()
+}
+
+fn priority(wish: &Wish, thread: &KernelThread, plan: &mut Plan) {
+    let serves = SERVANTS.iter().any(|name| thread.name.starts_with(name));
+    if !serves {
+        return;
+    }
+    let for_rt0 = irq_of(&thread.name).is_some_and(|irq| wish.rt0_irqs.contains(&irq));
+    let (new, reason) = if for_rt0 {
+        (
+            wish.rt0_priority + 1,
+            "RT0 waits for this interrupt, so its thread comes before RT0",
+        )
+    } else if wish.touches_rt(&thread.allowed) && thread.priority >= wish.rt0_priority {
+        (
+            wish.rt0_priority - 1,
+            "it serves everybody, and has RT0's priority or a higher one",
+        )
+    } else {
+        return;
+    };
+    if new == 0 || new > STOPPER_PRIORITY {
+        plan.leave(
+            Move::IrqThreadPriority,
+            &thread.name,
+            format!("there is no priority {new}; run RT0 at 2 to 97 and say so with --priority"),
+        );
+        return;
+    }
+    if new >= STOPPER_PRIORITY && thread.priority < new {
+        plan.warnings.push(format!(
+            "{} gets priority {new}, that of the migration and watchdog threads: while it runs, the \
+             kernel can neither balance nor notice; run RT0 at 97 or lower",
+            thread.name
+        ));
+    }
+    let policy = if matches!(thread.policy, libc::SCHED_FIFO | libc::SCHED_RR) {
+        thread.policy
+    } else {
+        libc::SCHED_FIFO
+    };
+    plan.push(Change {
+        kind: Move::IrqThreadPriority,
+        what: thread.name.clone(),
+        target: Target::Scheduling {
+            tid: thread.tid,
+            start_ticks: thread.start_ticks,
+        },
+        old: scheduling_text(thread.policy, thread.nice, thread.priority),
+        new: scheduling_text(policy, 0, new),
+        detour: None,
+        reason: reason.to_owned(),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::tests::wish;
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn thread(name: &str, priority: u32, allowed: &str) -> KernelThread {
+        KernelThread {
+            tid: 7,
+            start_ticks: 1,
+            name: name.to_owned(),
+            policy: libc::SCHED_FIFO,
+            nice: 0,
+            priority,
+            allowed: allowed.parse().unwrap(),
+            bound: false,
+        }
+    }
+
+    fn prioritised(wish: &Wish, thread: &KernelThread) -> Plan {
+        let mut plan = Plan::default();
+        priority(wish, thread, &mut plan);
+        plan
+    }
+
+    #[test]
+    fn servants_on_rt_cpus_go_below_rt0() {
+        let wish = Wish {
+            rt0_priority: 40,
+            ..wish()
+        };
+        let plan = prioritised(&wish, &thread("irq/9-acpi", 50, "3"));
+        assert_eq!(plan.changes[0].old, "SCHED_FIFO 50");
+        assert_eq!(plan.changes[0].new, "SCHED_FIFO 39");
+        for untouched in [
+            thread("irq/9-acpi", 50, "0-2"),
+            thread("irq/9-acpi", 39, "3"),
+            thread("migration/3", 99, "3"),
+            thread("watchdog/3", 99, "3"),
+        ] {
+            let plan = prioritised(&wish, &untouched);
+            assert_eq!(plan, Plan::default(), "{untouched:?}");
+        }
+    }
+
+    #[test]
+    fn the_thread_that_rt0_waits_for_comes_before_it() {
+        let mut wish = Wish {
+            rt0_priority: 80,
+            rt0_irqs: BTreeSet::from([24]),
+            ..wish()
+        };
+        let one = thread("irq/24-s-eth0", 50, "0-2");
+        let plan = prioritised(&wish, &one);
+        assert_eq!(plan.changes[0].new, "SCHED_FIFO 81");
+        assert!(plan.warnings.is_empty());
+        wish.rt0_priority = 98;
+        let plan = prioritised(&wish, &one);
+        assert!(plan.warnings[0].contains("migration"), "{plan:?}");
+        wish.rt0_priority = 99;
+        assert!(
+            prioritised(&wish, &one).left[0]
+                .why
+                .contains("no priority 100")
+        );
+    }
+
+    #[test]
+    fn threads_leave_rt_cpus_unless_bound_there_by_somebody() {
+        let mut plan = Plan::default();
+        affinity(&wish(), &thread("kauditd", 0, "0-3"), &mut plan);
+        affinity(&wish(), &thread("rcuop/3", 0, "3"), &mut plan);
+        affinity(&wish(), &thread("mine", 0, "3"), &mut plan);
+        let moved: Vec<_> = plan
+            .changes
+            .iter()
+            .map(|one| (one.kind.id(), one.new.as_str()))
+            .collect();
+        assert_eq!(
+            moved,
+            [("kthread-affinity", "0-2"), ("rcu-callbacks", "0-2")]
+        );
+        assert_eq!(plan.left[0].what, "mine");
+    }
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What there is to change so that RT CPUs belong to real-time tasks, and what cannot be.
+//!
+//! Reads the machine and writes nothing. Each family of changes has its own file; here is their
+//! order: what would undo a change comes before it (irqbalance before interrupts), and the shield,
+//! which moves everybody, comes last.
+//! Source of the whole: `Documentation/admin-guide/kernel-per-CPU-kthreads.rst`.
+
+use super::change::{Change, Move, Target};
+use super::{irqbalance, irqs, kthreads, power, servers, shield, timers, workqueues};
+use crate::machine::cpus::{self, Cpus};
+use crate::machine::{CpuList, Root, Unreadable};
+use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// What is wanted, after it was found to make sense on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    pub rt: CpuList,
+    /// The other online CPUs; never empty.
+    pub nrt: CpuList,
+    /// The lowest priority of any RT0 task, 1 to 99.
+    pub rt0_priority: u32,
+    /// Interrupts that RT0 waits for: they go to RT CPUs, and their threads above RT0.
+    pub rt0_irqs: BTreeSet<u32>,
+    /// Idle states of RT CPUs that take longer to leave are switched off, microseconds.
+    pub exit_latency_us_max: u32,
+    /// Nobody but who is put there runs on RT CPUs.
+    pub shield: bool,
+    /// Real-time tasks may take all of a CPU.
+    pub unthrottle: bool,
+}
+
+/// Leaving C1 takes a microsecond or two on every machine, leaving the next deeper state ten.
+pub const EXIT_LATENCY_US_MAX: u32 = 2;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The CPU list makes no sense on this machine.
+    #[error("{0}")]
+    Cpus(String),
+    #[error(transparent)]
+    CpuSets(#[from] cpus::Error),
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+}
+
+impl Wish {
+    /// The wish to give these CPUs to real-time tasks, everything else as usual.
+    ///
+    /// # Errors
+    /// When the machine does not have these CPUs, one is offline or CPU 0, or no other is left.
+    pub fn new(root: &Root, rt: &CpuList) -> Result<Self, Error> {
+        let cpus = Cpus::read(root)?;
+        let absent = rt - &cpus.possible;
+        let offline = rt - &cpus.online;
+        let nrt = &cpus.online - rt;
+        let refused = if rt.is_empty() {
+            "no RT CPU was given; try --rt 1".to_owned()
+        } else if !absent.is_empty() {
+            let possible = &cpus.possible;
+            format!("this machine has no CPU {absent}; its CPUs are {possible}")
+        } else if !offline.is_empty() {
+            let online = &cpus.online;
+            format!("CPU {offline} is offline; bring it online first (online are {online})")
+        } else if nrt.is_empty() {
+            format!(
+                "RT CPUs {rt} leave no NRT CPU, and interrupts, kernel threads and system calls need \
+                 one; leave out at least one of the CPUs {}",
+                cpus.online
+            )
+        } else if rt.contains(0) {
+            format!(
+                "CPU 0 keeps time and does what the kernel binds to the CPU it booted on, which no \
+                 setting moves; choose among the CPUs {}",
+                &cpus.online - &CpuList::from_iter([0])
+            )
+        } else {
+            return Ok(Self {
+                rt: rt.clone(),
+                nrt,
+                rt0_priority: 99,
+                rt0_irqs: BTreeSet::new(),
+                exit_latency_us_max: EXIT_LATENCY_US_MAX,
+                shield: false,
+                unthrottle: false,
+            });
+        };
+        Err(Error::Cpus(refused))
+    }
+
+    /// These CPUs without the RT ones; all NRT CPUs where nothing would be left.
+    pub fn without_rt(&self, cpus: &CpuList) -> CpuList {
+        let rest = cpus - &self.rt;
+        if rest.is_empty() {
+            self.nrt.clone()
+        } else {
+            rest
+        }
+    }
+
+    /// Do these CPUs contain an RT one?
+    pub fn touches_rt(&self, cpus: &CpuList) -> bool {
+        !(cpus & &self.rt).is_empty()
+    }
+}
+
+/// Something that stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Left {
+    pub id: Move,
+    pub what: String,
+    /// Why it cannot be changed, or is better left alone, and what to do about it.
+    pub why: String,
+}
+
+/// The changes to make, and what is left.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Plan {
+    pub changes: Vec<Change>,
+    pub left: Vec<Left>,
+    /// What is about to be done and may be regretted.
+    pub warnings: Vec<String>,
+}
+
+impl Plan {
+    /// The whole plan for this machine. It contains settings that are right already, for whoever
+    /// has to know that somebody relies on them: see [`super::transaction::settle`].
+    ///
+    /// # Errors
+    /// When a setting exists and cannot be read or understood.
+    pub fn make(root: &Root, wish: &Wish) -> Result<Self, Unreadable> {
+        let mut plan = Self::for_sharing(root, &wish.rt)?;
+        timers::throttling(root, wish, &mut plan)?;
+        irqbalance::plan(root, wish, &mut plan);
+        irqs::plan(root, wish, &mut plan)?;
+        kthreads::plan(root, wish, &mut plan);
+        workqueues::plan(root, wish, &mut plan)?;
+        timers::watchdog(root, wish, &mut plan)?;
+        power::plan(root, wish, &mut plan)?;
+        if wish.shield {
+            shield::plan(root, wish, &mut plan)?;
+        }
+        Ok(plan)
+    }
+
+    /// The part that the scheduler cannot do without: what would take an RT CPU from RT0, or bring
+    /// other CPUs' timers there.
+    ///
+    /// # Errors
+    /// As [`Plan::make`].
+    pub fn for_sharing(root: &Root, rt: &CpuList) -> Result<Self, Unreadable> {
+        let mut plan = Self::default();
+        servers::plan(root, rt, &mut plan)?;
+        timers::migration(root, &mut plan)?;
+        Ok(plan)
+    }
+
+    pub(super) fn push(&mut self, change: Change) {
+        self.changes.push(change);
+    }
+
+    pub(super) fn leave(&mut self, id: Move, what: impl Into<String>, why: impl Into<String>) {
+        self.left.push(Left {
+            id,
+            what: what.into(),
+            why: why.into(),
+        });
+    }
+
+    /// A file that is to hold `new`; says why not where there is none and `absent` has a reason.
+    pub(super) fn file(
+        &mut self,
+        root: &Root,
+        kind: Move,
+        (what, path, reason): (String, String, &str),
+        new: impl FnOnce(&str) -> Option<String>,
+    ) -> Result<bool, Unreadable> {
+        let Some(old) = root.read(&path)? else {
+            return Ok(false);
+        };
+        let new =
+            new(&old).ok_or_else(|| root.malformed(&path, format!("cannot understand {old:?}")))?;
+        self.push(Change {
+            kind,
+            what,
+            target: Target::file(path),
+            old,
+            new,
+            detour: None,
+            reason: reason.to_owned(),
+        });
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::machine::root::canned;
+
+    /// Four CPUs, RT is 3.
+    pub fn wish() -> Wish {
+        let cpus = [
+            ("sys/devices/system/cpu/online", "0-3\n"),
+            ("sys/devices/system/cpu/possible", "0-3\n"),
+        ];
+        let (_folder, root) = canned(&cpus);
+        Wish::new(&root, &"3".parse().unwrap()).unwrap()
+    }
+
+    fn refusal(rt: &str, online: &str, possible: &str) -> String {
+        let (_folder, root) = canned(&[
+            ("sys/devices/system/cpu/online", online),
+            ("sys/devices/system/cpu/possible", possible),
+        ]);
+        let rt = CpuList::from_kernel(rt).unwrap();
+        Wish::new(&root, &rt).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn lists_that_make_no_sense_are_refused_in_words() {
+        assert!(refusal("", "0-1", "0-1").contains("no RT CPU"));
+        assert!(refusal("0-1", "0-1", "0-1").contains("leave no NRT CPU"));
+        assert!(refusal("9", "0-1", "0-1").contains("no CPU 9"));
+        assert!(refusal("3", "0-2", "0-3").contains("offline"));
+        let words = refusal("0", "0,2-3", "0-3");
+        assert!(
+            words.contains("CPU 0 keeps") && words.contains("2-3"),
+            "{words}"
+        );
+    }
+
+    #[test]
+    fn holes_in_the_numbers_are_no_nrt_cpus() {
+        let (_folder, root) = canned(&[
+            ("sys/devices/system/cpu/online", "0,2,4095"),
+            ("sys/devices/system/cpu/possible", "0-4095"),
+        ]);
+        let wish = Wish::new(&root, &"4095".parse().unwrap()).unwrap();
+        assert_eq!(wish.nrt.to_string(), "0,2");
+        assert_eq!(wish.without_rt(&wish.rt.clone()).to_string(), "0,2");
+    }
+
+    #[test]
+    fn an_empty_machine_has_nothing_to_change() {
+        let (_folder, root) = canned(&[]);
+        let plan = Plan::make(&root, &wish()).unwrap();
+        assert_eq!(plan.changes, []);
+        assert!(plan.left.iter().all(|left| !left.why.is_empty()));
+    }
+}

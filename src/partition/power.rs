@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! RT CPUs keep their frequency and do not sleep deeply.
+//!
+//! Source: `Documentation/admin-guide/pm/cpufreq.rst` and `cpuidle.rst`.
+
+use super::change::Move;
+use super::plan::{Plan, Wish};
+use crate::machine::frequency::governor_file;
+use crate::machine::{Root, Unreadable, idle};
+
+const PERFORMANCE: &str = "performance";
+
+pub(super) fn plan(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadable> {
+    governors(root, wish, plan)?;
+    idle_states(root, wish, plan)
+}
+
+fn governors(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadable> {
+    let mut found = false;
+    for cpu in wish.rt.iter() {
+        let path = governor_file(cpu);
+        let choice = root.hint(path.replace("scaling_governor", "scaling_available_governors"));
+        let offered = choice
+            .as_ref()
+            .is_none_or(|names| names.split_whitespace().any(|name| name == PERFORMANCE));
+        let what = format!("frequency governor of CPU {cpu}");
+        if !offered {
+            found = true;
+            let why = format!(
+                "the kernel offers {} only; modprobe cpufreq_performance",
+                choice.unwrap_or_default()
+            );
+            plan.leave(Move::Governor, what, why);
+            continue;
+        }
+        let file = (
+            what,
+            path,
+            "changing the frequency takes time, and a low one makes everything slow",
+        );
+        found |= plan.file(root, Move::Governor, file, |_| Some(PERFORMANCE.to_owned()))?;
+    }
+    if !found {
+        plan.leave(
+            Move::Governor,
+            "frequency governor",
+            "this kernel changes no frequencies: the hypervisor or the firmware does, if anybody",
+        );
+    }
+    Ok(())
+}
+
+fn idle_states(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadable> {
+    let mut found = false;
+    for cpu in wish.rt.iter() {
+        for (number, state) in idle::states(root, cpu)?.into_iter().enumerate() {
+            found = true;
+            if state.exit_latency_us <= wish.exit_latency_us_max {
+                continue;
+            }
+            let what = format!(
+                "idle state {} of CPU {cpu} ({} us to leave), off",
+                state.name, state.exit_latency_us
+            );
+            let file = (
+                what,
+                format!("{}/state{number}/disable", idle::folder(cpu)),
+                "leaving a deep idle state comes on top of each wakeup",
+            );
+            plan.file(root, Move::IdleStates, file, |_| Some("1".to_owned()))?;
+        }
+    }
+    if !found {
+        plan.leave(
+            Move::IdleStates,
+            "idle states",
+            "this kernel has no choice of them: the hypervisor has, or idle= or cpuidle.off was given",
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::tests::wish;
+    use super::*;
+    use crate::machine::root::canned;
+
+    #[test]
+    fn rt_cpus_stay_fast_and_awake() {
+        let (_folder, root) = canned(&[
+            (
+                "sys/devices/system/cpu/cpu3/cpufreq/scaling_governor",
+                "schedutil\n",
+            ),
+            (
+                "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+                "schedutil\n",
+            ),
+            ("sys/devices/system/cpu/cpu3/cpuidle/state0/name", "POLL\n"),
+            ("sys/devices/system/cpu/cpu3/cpuidle/state0/latency", "0\n"),
+            ("sys/devices/system/cpu/cpu3/cpuidle/state0/disable", "0\n"),
+            ("sys/devices/system/cpu/cpu3/cpuidle/state1/name", "C6\n"),
+            (
+                "sys/devices/system/cpu/cpu3/cpuidle/state1/latency",
+                "133\n",
+            ),
+            ("sys/devices/system/cpu/cpu3/cpuidle/state1/disable", "0\n"),
+        ]);
+        let mut planned = Plan::default();
+        plan(&root, &wish(), &mut planned).unwrap();
+        let changes: Vec<_> = planned
+            .changes
+            .iter()
+            .map(|one| (one.kind.id(), one.old.as_str(), one.new.as_str()))
+            .collect();
+        assert_eq!(
+            changes,
+            [
+                ("governor", "schedutil", "performance"),
+                ("idle-states", "0", "1")
+            ]
+        );
+    }
+
+    #[test]
+    fn a_governor_that_is_not_built_is_not_set() {
+        let (_folder, root) = canned(&[
+            (
+                "sys/devices/system/cpu/cpu3/cpufreq/scaling_governor",
+                "powersave\n",
+            ),
+            (
+                "sys/devices/system/cpu/cpu3/cpufreq/scaling_available_governors",
+                "powersave ondemand\n",
+            ),
+        ]);
+        let mut planned = Plan::default();
+        plan(&root, &wish(), &mut planned).unwrap();
+        assert!(planned.changes.is_empty());
+        assert!(planned.left[0].why.contains("powersave ondemand"));
+    }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Sysctls about time: timer migration, RT throttling, and the lockup detector's CPUs.
+//!
+//! Source: `Documentation/admin-guide/sysctl/kernel.rst`, `Documentation/scheduler/sched-rt-group.rst`,
+//! `Documentation/admin-guide/lockup-watchdogs.rst`.
+
+use super::change::Move;
+use super::plan::{Plan, Wish};
+use crate::machine::deadline_servers::{DEBUGFS, SERVERS};
+use crate::machine::{CpuList, Root, Unreadable};
+
+/// Moves timers of idle CPUs to busy ones: on an RT CPU, timers of others.
+pub const MIGRATION: &str = "/proc/sys/kernel/timer_migration";
+pub const THROTTLING: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+pub const WATCHDOG: &str = "/proc/sys/kernel/watchdog_cpumask";
+
+pub(super) fn migration(root: &Root, plan: &mut Plan) -> Result<(), Unreadable> {
+    let file = (
+        "timer migration".to_owned(),
+        MIGRATION.to_owned(),
+        "busy RT CPUs would run the timers of idle CPUs",
+    );
+    let there = plan.file(root, Move::TimerMigration, file, |_| Some("0".to_owned()))?;
+    if !there {
+        plan.leave(
+            Move::TimerMigration,
+            "timer migration",
+            "this kernel has no such switch (CONFIG_NO_HZ_COMMON)",
+        );
+    }
+    Ok(())
+}
+
+pub(super) fn throttling(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadable> {
+    let Some(now) = root.read(THROTTLING)? else {
+        return Ok(());
+    };
+    let replaced = root.exists(format!("{DEBUGFS}/sched/{}", SERVERS[0]));
+    if now == "-1" {
+        return Ok(());
+    }
+    if wish.unthrottle {
+        let file = (
+            "RT throttling, us each period".to_owned(),
+            THROTTLING.to_owned(),
+            "a real-time task that wants all of its CPU is stopped once a second",
+        );
+        plan.file(root, Move::RtThrottling, file, |_| Some("-1".to_owned()))?;
+        plan.warnings.push(
+            "without RT throttling a real-time task in an endless loop keeps its CPU for ever"
+                .to_owned(),
+        );
+        return Ok(());
+    }
+    let why = if replaced {
+        "this kernel has deadline servers in its place, and those are switched off on RT CPUs"
+    } else {
+        "it saves the machine from a real-time task in an endless loop, and stops only tasks that \
+         take 95 % of a CPU; --no-throttling switches it off"
+    };
+    plan.leave(Move::RtThrottling, format!("RT throttling ({now} us)"), why);
+    Ok(())
+}
+
+pub(super) fn watchdog(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadable> {
+    let file = (
+        "CPUs of the lockup detector".to_owned(),
+        WATCHDOG.to_owned(),
+        "its timer interrupts RT CPUs every few seconds, and its thread has priority 99",
+    );
+    let there = plan.file(root, Move::WatchdogCpumask, file, |old| {
+        let cpus = CpuList::from_kernel(old).ok()?;
+        Some(wish.without_rt(&cpus).to_string())
+    })?;
+    if !there {
+        plan.leave(
+            Move::WatchdogCpumask,
+            "lockup detector",
+            "this kernel has none",
+        );
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::tests::wish;
+    use super::*;
+    use crate::machine::root::canned;
+
+    #[test]
+    fn throttling_is_left_unless_asked_for() {
+        let (_folder, root) = canned(&[(THROTTLING, "950000\n")]);
+        let mut planned = Plan::default();
+        throttling(&root, &wish(), &mut planned).unwrap();
+        assert!(planned.changes.is_empty());
+        assert!(planned.left[0].why.contains("--no-throttling"));
+        let wish = Wish {
+            unthrottle: true,
+            ..wish()
+        };
+        let mut planned = Plan::default();
+        throttling(&root, &wish, &mut planned).unwrap();
+        assert_eq!(planned.changes[0].new, "-1");
+        assert_eq!(planned.warnings.len(), 1);
+    }
+
+    #[test]
+    fn the_lockup_detector_leaves_rt_cpus() {
+        let (_folder, root) = canned(&[(WATCHDOG, "0-3\n")]);
+        let mut planned = Plan::default();
+        watchdog(&root, &wish(), &mut planned).unwrap();
+        assert_eq!(planned.changes[0].new, "0-2");
+        let (_folder, root) = canned(&[(WATCHDOG, "all\n")]);
+        assert!(watchdog(&root, &wish(), &mut planned).is_err());
+    }
+
+    #[test]
+    fn timers_stay_where_they_are() {
+        let (_folder, root) = canned(&[(MIGRATION, "1\n")]);
+        let mut planned = Plan::default();
+        migration(&root, &mut planned).unwrap();
+        assert_eq!(planned.changes[0].old, "1");
+        assert_eq!(planned.changes[0].new, "0");
+    }
+}

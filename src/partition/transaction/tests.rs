@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What happens when something fails, or dies, at each step there is.
+
+use super::*;
+use crate::machine::Root;
+use crate::machine::root::canned;
+use crate::partition::change::{Move, Target};
+use crate::partition::host::Step;
+use crate::partition::plan::{Plan, Wish};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fs;
+
+const FILES: [(&str, &str); 16] = [
+    ("proc/sys/kernel/random/boot_id", "first\n"),
+    ("proc/sys/kernel/timer_migration", "1\n"),
+    ("proc/sys/kernel/watchdog_cpumask", "0-3\n"),
+    ("proc/sys/kernel/sched_rt_runtime_us", "950000\n"),
+    ("proc/irq/default_smp_affinity", "f\n"),
+    ("proc/irq/24/smp_affinity_list", "0-3\n"),
+    ("proc/irq/24/effective_affinity_list", "3\n"),
+    ("proc/irq/24/virtio0/x", ""),
+    ("proc/irq/25/smp_affinity_list", "0-1\n"),
+    ("proc/irq/25/virtio1/x", ""),
+    ("sys/devices/system/cpu/online", "0-3\n"),
+    ("sys/devices/system/cpu/possible", "0-3\n"),
+    ("sys/devices/virtual/workqueue/cpumask", "f\n"),
+    ("sys/devices/virtual/workqueue/writeback/cpumask", "f\n"),
+    (
+        "sys/kernel/debug/sched/fair_server/cpu3/runtime",
+        "50000000\n",
+    ),
+    (
+        "sys/devices/system/cpu/cpu3/cpufreq/scaling_governor",
+        "schedutil\n",
+    ),
+];
+
+fn rt() -> CpuList {
+    "3".parse().unwrap()
+}
+
+/// Every setting of the canned machine.
+fn settings(root: &Root) -> BTreeMap<&'static str, String> {
+    FILES
+        .iter()
+        .map(|(path, _)| (*path, root.read(path).unwrap().unwrap()))
+        .collect()
+}
+
+fn wanted(root: &Root) -> Vec<Change> {
+    let wish = Wish::new(root, &rt()).unwrap();
+    Plan::make(root, &wish).unwrap().changes
+}
+
+/// What `artis partition apply` does.
+fn apply(host: &Host<'_>) -> Result<Applied, Error> {
+    let transaction = Transaction::begin(host)?;
+    transaction.undo(Owner::Partition)?.whole()?;
+    let (changes, _) = settled(host, Owner::Partition, wanted(&host.root))?;
+    transaction.apply(Owner::Partition, &rt(), changes)
+}
+
+fn reset(host: &Host<'_>) -> Result<Undone, Error> {
+    Transaction::begin(host)?.undo(Owner::Partition)
+}
+
+fn journals(root: &Root) -> usize {
+    ["var/lib/artis", "run/artis/journal"]
+        .iter()
+        .filter_map(|folder| fs::read_dir(root.path(folder)).ok())
+        .flat_map(|entries| entries.flatten())
+        .filter(|entry| entry.path().extension().is_some_and(|one| one == "json"))
+        .count()
+}
+
+/// A machine that refuses the steps whose numbers, from 0, are such.
+fn refusing(root: &Root, refuses: impl Fn(usize) -> bool + 'static) -> Host<'static> {
+    let count = Cell::new(0);
+    Host::announcing(root.clone(), move |_| {
+        let number = count.replace(count.get() + 1);
+        if refuses(number) {
+            return Err(io::Error::other("injected"));
+        }
+        Ok(())
+    })
+}
+
+/// The process that has this machine dies before a step: it changes nothing any more.
+fn dead_from(root: &Root, step: usize) -> Host<'static> {
+    refusing(root, move |number| number >= step)
+}
+
+/// How many steps an undisturbed apply takes, and in which order.
+fn steps() -> Vec<Step> {
+    let (_folder, root) = canned(&FILES);
+    let seen = RefCell::new(Vec::new());
+    let host = Host::announcing(root, |step| {
+        seen.borrow_mut().push(step);
+        Ok(())
+    });
+    apply(&host).unwrap();
+    drop(host);
+    seen.into_inner()
+}
+
+#[test]
+fn everything_is_on_disk_before_the_first_change() {
+    let steps = steps();
+    let first_set = steps.iter().position(|step| *step == Step::Set).unwrap();
+    let (before, after) = steps.split_at(first_set);
+    for step in [Step::Create, Step::Write, Step::Sync, Step::Rename] {
+        assert!(before.contains(&step), "{steps:?}");
+    }
+    assert!(after.iter().all(|step| *step == Step::Set), "{steps:?}");
+    // Servers, migration, default, 24, masks, watchdog, governor; interrupt 25 never was there.
+    assert_eq!(after.len(), 8);
+}
+
+#[test]
+fn apply_then_reset_leaves_everything_as_before() {
+    let (_folder, root) = canned(&FILES);
+    let before = settings(&root);
+    let host = Host::at(root.clone());
+    let applied = apply(&host).unwrap();
+    assert_eq!(applied.made.len(), 8);
+    assert_ne!(settings(&root), before);
+    assert!(holdings(&host).unwrap()[0].is_whole());
+    let undone = reset(&host).unwrap();
+    assert_eq!(undone.restored.len(), 8);
+    assert!(undone.foreign.is_empty() && undone.failed.is_empty());
+    assert_eq!(settings(&root), before);
+    assert_eq!(journals(&root), 0);
+    assert!(holdings(&host).unwrap().is_empty());
+    assert!(reset(&host).unwrap().restored.is_empty());
+}
+
+#[test]
+fn reset_goes_backwards() {
+    let (_folder, root) = canned(&FILES);
+    let host = Host::at(root);
+    let made = apply(&host).unwrap().made;
+    let mut restored = reset(&host).unwrap().restored;
+    restored.reverse();
+    assert_eq!(restored, made);
+}
+
+/// One step fails, everything after it works: all or nothing, at once.
+#[test]
+fn a_failing_step_changes_nothing() {
+    for failing in 0..steps().len() {
+        let (_folder, root) = canned(&FILES);
+        let before = settings(&root);
+        let host = refusing(&root, move |number| number == failing);
+        match apply(&host) {
+            // In the first folder for journals; the second one served.
+            Ok(_) => assert!(failing < 6, "step {failing} failed and nobody noticed"),
+            Err(_) => {
+                assert_eq!(settings(&root), before, "after a failing step {failing}");
+                assert_eq!(journals(&root), 0, "after a failing step {failing}");
+            }
+        }
+        reset(&Host::at(root.clone())).unwrap();
+        assert_eq!(
+            settings(&root),
+            before,
+            "reset after a failing step {failing}"
+        );
+    }
+}
+
+/// The process dies before a step: from then on it changes nothing. Another one cleans up.
+#[test]
+fn dying_before_any_step_leaves_a_machine_that_can_be_put_in_order() {
+    for dying in 0..=steps().len() {
+        for by_apply in [false, true] {
+            let (_folder, root) = canned(&FILES);
+            let before = settings(&root);
+            let dead = dead_from(&root, dying);
+            let _ = apply(&dead);
+            let successor = Host::at(root.clone());
+            if by_apply {
+                assert_eq!(apply(&successor).unwrap().made.len(), 8, "dead at {dying}");
+                assert!(holdings(&successor).unwrap()[0].is_whole());
+            }
+            let undone = reset(&successor).unwrap();
+            assert!(undone.foreign.is_empty(), "dead at {dying}: {undone:?}");
+            assert_eq!(settings(&root), before, "dead at {dying}");
+            assert_eq!(journals(&root), 0, "dead at {dying}");
+        }
+    }
+}
+
+/// The same while undoing.
+#[test]
+fn dying_while_undoing_leaves_something_to_undo() {
+    for dying in 0..10 {
+        let (_folder, root) = canned(&FILES);
+        let before = settings(&root);
+        apply(&Host::at(root.clone())).unwrap();
+        let dead = dead_from(&root, dying);
+        let _ = reset(&dead);
+        let undone = reset(&Host::at(root.clone())).unwrap();
+        assert!(undone.foreign.is_empty() && undone.failed.is_empty());
+        assert_eq!(settings(&root), before, "dead at {dying}");
+    }
+}
+
+/// No journal can be written any more, anywhere.
+#[test]
+fn a_full_disk_prevents_every_change_and_no_undoing() {
+    let (_folder, root) = canned(&FILES);
+    let before = settings(&root);
+    let full = || {
+        Host::announcing(root.clone(), |step| match step {
+            Step::Create | Step::Write | Step::Sync | Step::Rename => {
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            Step::Set | Step::Remove => Ok(()),
+        })
+    };
+    let error = apply(&full()).unwrap_err();
+    assert!(error.to_string().contains("nothing was changed"), "{error}");
+    assert_eq!(settings(&root), before);
+    apply(&Host::at(root.clone())).unwrap();
+    assert_eq!(reset(&full()).unwrap().restored.len(), 8);
+    assert_eq!(settings(&root), before);
+    assert_eq!(journals(&root), 0);
+}
+
+#[test]
+fn what_ended_with_the_boot_is_not_undone() {
+    let (_folder, root) = canned(&FILES);
+    let host = Host::at(root.clone());
+    apply(&host).unwrap();
+    for (path, text) in FILES {
+        fs::write(root.path(path), text).unwrap();
+    }
+    fs::write(root.path("/proc/sys/kernel/random/boot_id"), "second\n").unwrap();
+    // Set by the user of the new boot: as artis had it, and not artis's.
+    fs::write(root.path("/proc/sys/kernel/timer_migration"), "0\n").unwrap();
+    let before = settings(&root);
+    assert!(holdings(&host).unwrap().is_empty());
+    let undone = reset(&host).unwrap();
+    assert!(undone.rebooted && undone.restored.is_empty());
+    assert_eq!(settings(&root), before);
+    assert_eq!(journals(&root), 0);
+}
+
+#[test]
+fn what_somebody_else_changed_since_is_told_and_stays() {
+    let (_folder, root) = canned(&FILES);
+    let host = Host::at(root.clone());
+    apply(&host).unwrap();
+    fs::write(root.path("/proc/irq/24/smp_affinity_list"), "1").unwrap();
+    let standing = &holdings(&host).unwrap()[0];
+    assert!(!standing.is_whole());
+    let changed = |one: &&Standing| one.state == State::Changed("1".to_owned());
+    assert_eq!(standing.changes.iter().filter(changed).count(), 1);
+    let undone = reset(&host).unwrap();
+    assert_eq!(undone.restored.len(), 7);
+    assert_eq!(undone.foreign[0].now, "1");
+    let now = root.read("/proc/irq/24/smp_affinity_list").unwrap();
+    assert_eq!(now.as_deref(), Some("1"));
+    assert_eq!(journals(&root), 0);
+}
+
+#[test]
+fn an_interrupt_sent_back_to_where_it_was_is_set_free_and_told() {
+    let (_folder, root) = canned(&FILES);
+    let before = settings(&root);
+    let host = Host::at(root.clone());
+    apply(&host).unwrap();
+    fs::write(root.path("/proc/irq/24/smp_affinity_list"), "3").unwrap();
+    let undone = reset(&host).unwrap();
+    assert_eq!(undone.halfway[0].now, "3");
+    assert_eq!(undone.restored.len(), 8);
+    assert_eq!(settings(&root), before);
+}
+
+#[test]
+fn what_is_gone_needs_no_undoing() {
+    let (_folder, root) = canned(&FILES);
+    let host = Host::at(root.clone());
+    apply(&host).unwrap();
+    fs::remove_dir_all(root.path("/proc/irq/24")).unwrap();
+    let undone = reset(&host).unwrap();
+    assert_eq!(undone.gone.len(), 1);
+    assert_eq!(undone.restored.len(), 7);
+}
+
+#[test]
+fn the_last_owner_puts_back_what_two_wanted() {
+    for first in OWNERS {
+        let (_folder, root) = canned(&FILES);
+        let before = settings(&root);
+        let host = Host::at(root.clone());
+        let begin = || Transaction::begin(&host).unwrap();
+        apply(&host).unwrap();
+        let sharing = Plan::for_sharing(&root, &rt()).unwrap().changes;
+        let (changes, left) = settled(&host, Owner::Sched, sharing).unwrap();
+        assert_eq!((changes.len(), left.len()), (2, 0));
+        begin().apply(Owner::Sched, &rt(), changes).unwrap();
+        let last = OWNERS.into_iter().find(|owner| *owner != first).unwrap();
+        let undone = begin().undo(first).unwrap();
+        assert_eq!(undone.shared.len(), 2);
+        let migration = root.read("/proc/sys/kernel/timer_migration").unwrap();
+        assert_eq!(migration.as_deref(), Some("0"));
+        begin().undo(last).unwrap();
+        assert_eq!(settings(&root), before, "{first:?} first");
+    }
+}
+
+#[test]
+fn what_another_holds_otherwise_is_left_to_it() {
+    let change = |new: &str| Change {
+        kind: Move::TimerMigration,
+        what: "timer migration".to_owned(),
+        target: Target::file("/proc/x"),
+        old: "1".to_owned(),
+        new: new.to_owned(),
+        detour: None,
+        reason: String::new(),
+    };
+    let other = Journal {
+        owner: Owner::Sched,
+        boot_id: String::new(),
+        pid: 1,
+        since: String::new(),
+        rt: rt(),
+        changes: vec![change("0")],
+    };
+    let (changes, left) = settle(vec![change("2")], &[other]);
+    assert!(changes.is_empty());
+    assert!(
+        left[0].why.contains("artis sched holds it at 0"),
+        "{left:?}"
+    );
+}
+
+/// Two at once: one waits, and finds the work done.
+#[test]
+fn two_at_once_come_one_after_the_other() {
+    let (_folder, root) = canned(&FILES);
+    let before = settings(&root);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..5 {
+                    apply(&Host::at(root.clone())).unwrap();
+                }
+            });
+        }
+    });
+    let undone = reset(&Host::at(root.clone())).unwrap();
+    assert_eq!(undone.restored.len(), 8);
+    assert!(undone.foreign.is_empty());
+    assert_eq!(settings(&root), before);
+}
+
+#[test]
+fn a_kernel_that_takes_a_value_and_makes_another_is_not_believed() {
+    let (_folder, root) = canned(&FILES);
+    let before = settings(&root);
+    let mut changes = wanted(&root);
+    // Reads are trimmed, so that this one comes back otherwise.
+    for change in &mut changes {
+        if change.kind == Move::Governor {
+            change.new = "fast ".to_owned();
+        }
+    }
+    let host = Host::at(root.clone());
+    let transaction = Transaction::begin(&host).unwrap();
+    let error = transaction
+        .apply(Owner::Partition, &rt(), changes)
+        .unwrap_err();
+    let Error::Change { source, .. } = error else {
+        panic!("{error}")
+    };
+    assert!(source.to_string().contains("made it"), "{source}");
+    assert_eq!(settings(&root), before);
+}

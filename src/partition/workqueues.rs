@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Unbound workqueues leave RT CPUs: all of them through one mask, and writeback through its own,
+//! which older settings of the user may have narrowed.
+//!
+//! Source: `Documentation/core-api/workqueue.rst`.
+
+use super::change::{Change, Move, Target};
+use super::plan::{Plan, Wish};
+use crate::machine::{Root, Unreadable, cpumask};
+
+const FOLDER: &str = "/sys/devices/virtual/workqueue";
+
+pub(super) fn plan(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadable> {
+    mask(
+        root,
+        wish,
+        plan,
+        (
+            Move::WorkqueueMask,
+            "unbound workqueues",
+            FOLDER,
+            "work that any CPU could do would be done on RT CPUs",
+        ),
+    )?;
+    mask(
+        root,
+        wish,
+        plan,
+        (
+            Move::Writeback,
+            "writeback of files",
+            &format!("{FOLDER}/writeback"),
+            "writing back dirty pages takes milliseconds in the kernel",
+        ),
+    )
+}
+
+fn mask(
+    root: &Root,
+    wish: &Wish,
+    plan: &mut Plan,
+    (kind, what, folder, reason): (Move, &str, &str, &str),
+) -> Result<(), Unreadable> {
+    let path = format!("{folder}/cpumask");
+    // Without the CPUs of isolated partitions, which come back by themselves, kernels from 6.8 on
+    // show what was asked for here.
+    let requested = format!("{folder}/cpumask_requested");
+    let shown = root.exists(&requested).then_some(requested);
+    let file = shown.as_ref().unwrap_or(&path);
+    let Some(old) = root.read(file)? else {
+        plan.leave(
+            kind,
+            what,
+            "this kernel does not show its workqueues (CONFIG_SYSFS), or /sys is a container's",
+        );
+        return Ok(());
+    };
+    let cpus = cpumask::parse(&old).map_err(|error| root.malformed(file, error.to_string()))?;
+    plan.push(Change {
+        kind,
+        what: what.to_owned(),
+        new: cpumask::format(&wish.without_rt(&cpus), &old),
+        old,
+        target: Target::File { path, shown },
+        detour: None,
+        reason: reason.to_owned(),
+    });
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::plan::tests::wish;
+    use super::*;
+    use crate::machine::root::canned;
+
+    #[test]
+    fn masks_keep_their_width() {
+        let (_folder, root) = canned(&[
+            ("sys/devices/virtual/workqueue/cpumask", "ff,ffffffff\n"),
+            ("sys/devices/virtual/workqueue/writeback/cpumask", "8\n"),
+        ]);
+        let mut planned = Plan::default();
+        plan(&root, &wish(), &mut planned).unwrap();
+        assert_eq!(planned.changes[0].new, "ff,fffffff7");
+        assert_eq!(planned.changes[1].new, "7", "nothing else would be left");
+    }
+
+    #[test]
+    fn what_was_asked_for_is_what_counts() {
+        let (_folder, root) = canned(&[
+            ("sys/devices/virtual/workqueue/cpumask", "3\n"),
+            ("sys/devices/virtual/workqueue/cpumask_requested", "f\n"),
+        ]);
+        let mut planned = Plan::default();
+        plan(&root, &wish(), &mut planned).unwrap();
+        assert_eq!(planned.changes[0].old, "f");
+        assert_eq!(planned.left.len(), 1, "no writeback here");
+    }
+
+    #[test]
+    fn nonsense_is_an_error() {
+        let (_folder, root) = canned(&[("sys/devices/virtual/workqueue/cpumask", "all\n")]);
+        assert!(plan(&root, &wish(), &mut Plan::default()).is_err());
+    }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `artis partition apply`, killed or failing at each of its steps in turn.
+
+use super::settings::{Settings, differences, read};
+use artis::machine::Root;
+use artis::partition::host::Host;
+use artis::partition::journal::Owner;
+use artis::partition::plan::{Plan, Wish};
+use artis::partition::transaction::{Transaction, settled};
+use nix::sys::signal::{Signal, raise};
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::{ForkResult, fork};
+use std::cell::Cell;
+use std::io;
+use std::process::{Command, Stdio, exit};
+
+/// More steps than any plan here has.
+const STEPS_MAX: usize = 1000;
+
+/// What happens before the step.
+#[derive(Clone, Copy, PartialEq)]
+enum Fate {
+    Dies,
+    Fails,
+}
+
+/// `dies|fails CPUS [shield]`
+pub fn walk(words: &[String]) {
+    let fate = match words[0].as_str() {
+        "dies" => Fate::Dies,
+        "fails" => Fate::Fails,
+        other => panic!("what is {other}?"),
+    };
+    let rt = words[1].parse().expect("a CPU list");
+    let root = Root::default();
+    let wish = Wish {
+        shield: words.get(2).is_some_and(|word| word == "shield"),
+        ..Wish::new(&root, &rt).expect("CPUs that make sense here")
+    };
+    let before = read();
+    for step in 0..STEPS_MAX {
+        let ended = in_child(|| apply(&wish, step, fate));
+        match (fate, ended) {
+            (Fate::Dies, WaitStatus::Signaled(_, Signal::SIGKILL, _)) => {
+                // Either of the two puts the machine in order.
+                if step % 2 == 1 {
+                    artis(&["apply", "--rt", &words[1]]);
+                }
+                artis(&["reset"]);
+            }
+            // All or nothing, at once.
+            (Fate::Fails, WaitStatus::Exited(_, FAILED)) => {}
+            // In its second folder for journals.
+            (Fate::Fails, WaitStatus::Exited(_, DONE)) => artis(&["reset"]),
+            (_, WaitStatus::Exited(_, NOT_REACHED)) => {
+                artis(&["reset"]);
+                assert_same(&before, step);
+                println!("steps {step}");
+                return;
+            }
+            (_, other) => panic!("step {step}: {other:?}"),
+        }
+        assert_same(&before, step);
+    }
+    panic!("{STEPS_MAX} steps, and no end");
+}
+
+/// Exit status of the child: everything was made though a step failed.
+const DONE: i32 = 0;
+/// A step failed, and so did all.
+const FAILED: i32 = 1;
+/// There are not so many steps.
+const NOT_REACHED: i32 = 2;
+
+/// Applies the wish; before step `fatal` this process meets its fate.
+fn apply(wish: &Wish, fatal: usize, fate: Fate) -> i32 {
+    let steps = Cell::new(0);
+    let host = Host::announcing(Root::default(), |_| {
+        let step = steps.replace(steps.get() + 1);
+        match fate {
+            Fate::Dies if step == fatal => raise(Signal::SIGKILL).map_err(io::Error::from),
+            Fate::Fails if step == fatal => Err(io::Error::other("injected")),
+            _ => Ok(()),
+        }
+    });
+    let plan = Plan::make(&host.root, wish).expect("a plan");
+    let transaction = Transaction::begin(&host).expect("the right to change the machine");
+    let (changes, _) = settled(&host, Owner::Partition, plan.changes).expect("journals");
+    let applied = transaction.apply(Owner::Partition, &wish.rt, changes);
+    match applied {
+        _ if steps.get() <= fatal => NOT_REACHED,
+        Ok(_) => DONE,
+        Err(error) => {
+            eprintln!("{error}");
+            FAILED
+        }
+    }
+}
+
+/// Runs it in a process of its own.
+fn in_child(work: impl FnOnce() -> i32) -> WaitStatus {
+    // SAFETY: this process has one thread.
+    match unsafe { fork() }.expect("a process") {
+        ForkResult::Child => exit(work()),
+        ForkResult::Parent { child } => waitpid(child, None).expect("a child"),
+    }
+}
+
+/// Runs `artis partition` as a person would.
+fn artis(words: &[&str]) {
+    let status = Command::new("artis")
+        .arg("partition")
+        .args(words)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .expect("artis");
+    assert!(status.success(), "artis partition {words:?}: {status}");
+}
+
+fn assert_same(before: &Settings, step: usize) {
+    let differences = differences(before, &read());
+    assert!(differences.is_empty(), "step {step}: {differences:#?}");
+}
