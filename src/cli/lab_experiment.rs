@@ -9,7 +9,7 @@ use crate::lab::experiment::plan::{self, Experiment};
 use crate::lab::experiment::{Task, guest, rows, run};
 use crate::lab::kernel::Kernels;
 use crate::lab::progress::Progress;
-use crate::lab::seed::Seed;
+use crate::load::seed::Seed;
 use crate::report::experiment::table;
 use crate::result::file::Target;
 use std::collections::BTreeMap;

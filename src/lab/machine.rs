@@ -229,7 +229,7 @@ impl Machine {
             ("ARTIS_LAB_TIMEOUT", timeout.to_string()),
         ];
         if let Some(seed) = self.seed {
-            variables.push((super::seed::VARIABLE, seed.to_string()));
+            variables.push((crate::load::seed::VARIABLE, seed.to_string()));
         }
         image.set_run(command, &variables, end);
         let file = Cache::per_user()?.nameless_file()?;

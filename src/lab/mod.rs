@@ -29,7 +29,6 @@ pub mod progress;
 pub mod protocol;
 pub mod record;
 pub mod scheduler;
-pub mod seed;
 pub mod session;
 pub mod slim;
 pub mod tool;

@@ -13,6 +13,7 @@ pub mod hackbench;
 pub mod own;
 pub mod preset;
 pub mod program;
+pub mod seed;
 pub mod sources;
 pub mod supervised;
 

@@ -16,6 +16,9 @@ pub const SCHEMA: &str = "artis.result/1";
 /// Id of the [`Warning`] that a result's times are an emulator's and never to be shown.
 pub const EMULATED_TIME: &str = "emulated_time";
 
+/// In [`Document::audit`]: the times are those of an emulator that counts instructions.
+pub const VIRTUAL_TIME: &str = "virtual_time";
+
 /// One result file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -166,6 +169,13 @@ impl Document {
             audit: Vec::new(),
             series: Vec::new(),
         }
+    }
+
+    /// The unit of its times where they are not a real machine's but those of an emulator that
+    /// counts instructions.
+    pub fn virtual_unit(&self) -> Option<&str> {
+        let found = self.audit.iter().find(|found| found.id == VIRTUAL_TIME)?;
+        Some(&found.seen)
     }
 
     /// Whether its times are an emulator's, which mean nothing.

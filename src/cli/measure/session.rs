@@ -4,10 +4,11 @@
 //! at work, stop them afterwards, and write the document.
 
 use crate::cli::signals::stop_on_signals;
+use crate::lab::engine::bochs;
 use crate::load::preset::{Presets, Running};
 use crate::machine::{CpuList, Root};
 use crate::measure::host;
-use crate::result::document::EMULATED_TIME;
+use crate::result::document::{EMULATED_TIME, VIRTUAL_TIME};
 use crate::result::file::Target;
 use crate::result::{Document, Setup, Warning};
 use anyhow::Context;
@@ -139,6 +140,9 @@ impl Session {
         if let Some(target) = self.target {
             target.write_document(&document)?;
         }
+        if let Some(unit) = document.virtual_unit().filter(|_| !self.to_stdout) {
+            println!("{unit}\n");
+        }
         match failed {
             None => Ok((document, !self.to_stdout)),
             Some(error) => Err(error.into()),
@@ -146,10 +150,20 @@ impl Session {
     }
 }
 
-/// The mark of the lab's QEMU, which tells its guests of itself: its CPUs are emulated, and
-/// their times are those of nothing.
+/// The mark of the lab, which tells its guests of itself: their CPUs are emulated, and their
+/// times are those of nothing, or of the emulator alone.
 fn emulated() -> Option<Warning> {
     let lab = std::env::var_os("ARTIS_LAB")?;
+    if lab == "bochs" {
+        return Some(Warning {
+            id: VIRTUAL_TIME.to_owned(),
+            seen: bochs::TIMING.to_owned(),
+            why: "every instruction takes as long as any other; compare with results of this \
+                  emulator only"
+                .to_owned(),
+            mend: None,
+        });
+    }
     (lab == "qemu").then(|| Warning {
         id: EMULATED_TIME.to_owned(),
         seen: "this is a machine of artis lab, whose CPUs are emulated (QEMU TCG)".to_owned(),

@@ -12,9 +12,9 @@ use super::{
     USER_LATENCY,
 };
 use crate::lab::scheduler::{self, Scheduler as ArtisScheduler};
-use crate::lab::seed::Seed;
 use crate::load::own::Load;
 use crate::load::own::process::{Place, Process};
+use crate::load::seed::Seed;
 use crate::load::{self, hackbench};
 use crate::machine::cpus::{self, Cpus};
 use crate::machine::{CpuList, Root, Unreadable, schedstat};

@@ -14,6 +14,7 @@ use crate::lab::machine::Machine;
 use crate::lab::progress::Progress;
 use crate::lab::record::Ended;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -77,10 +78,9 @@ pub fn run(
 ) -> Result<Vec<Measured>, Error> {
     let mut fetched: BTreeMap<String, Kernel> = BTreeMap::new();
     for configuration in &experiment.configurations {
-        let name = options.kernel(configuration);
-        if !fetched.contains_key(&name) {
-            let kernel = kernels.resolve(&name, progress)?;
-            fetched.insert(name, kernel);
+        if let Entry::Vacant(place) = fetched.entry(options.kernel(configuration)) {
+            let kernel = kernels.resolve(place.key(), progress)?;
+            place.insert(kernel);
         }
     }
     let store = Store::new(Cache::per_user()?);

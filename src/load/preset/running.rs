@@ -6,6 +6,7 @@ use super::job::Job;
 use super::worker::{self, Message};
 use super::{Preset, Presets};
 use crate::load::Error;
+use crate::load::seed::Seed;
 use crate::load::supervised::Supervised;
 use crate::machine::CpuList;
 use crate::result::LoadDone;
@@ -36,10 +37,14 @@ impl Running {
                 .map_err(Error::system("ask which CPUs may be used"))?
                 .len(),
         };
-        let jobs = presets
+        let mut jobs = presets
             .iter()
             .map(|preset: Preset| Job::find(preset, workers))
             .collect::<Result<Vec<_>, _>>()?;
+        // In the lab a run is a sample, and another order of starting is another one.
+        if let Some(mut seed) = Seed::of_this_run() {
+            seed.shuffle(&mut jobs);
+        }
         let mut supervised =
             Supervised::start("artis-load", |inside| worker::run(inside, &jobs, cpus))?;
         while stop.load(Ordering::Relaxed) == 0 {
