@@ -11,6 +11,9 @@ const NS_PER_US: f64 = 1000.0;
 
 /// The unit of a result's times. One measured inside an emulator never has plain microseconds.
 fn time_unit(document: &Document) -> String {
+    if let Some(unit) = document.virtual_unit() {
+        return unit.to_owned();
+    }
     let machine = document.machine.as_ref();
     match machine.and_then(|machine| machine.virtualisation.as_deref()) {
         Some("bochs") => "us, emulated (bochs)".to_owned(),
@@ -268,6 +271,7 @@ fn leave_out_partial(configuration: &mut Configuration) {
 mod tests {
     use super::*;
     use crate::result::Setup;
+    use crate::result::document::{EMULATED_TIME, VIRTUAL_TIME};
 
     fn distribution(values: &[i64]) -> Distribution {
         let mut all = Distribution::new();
@@ -365,15 +369,32 @@ mod tests {
         );
     }
 
+    /// A finding with nothing but its name and what was seen.
+    fn warning(id: &str, seen: &str) -> crate::result::Warning {
+        crate::result::Warning {
+            id: id.to_owned(),
+            seen: seen.to_owned(),
+            why: String::new(),
+            mend: None,
+        }
+    }
+
+    #[test]
+    fn an_emulators_times_keep_their_unit() {
+        let mut virtual_time = result(&[("latency", Kind::Latency, &[1])], 1.0);
+        let unit = "us at 100 MIPS, emulated (Bochs)";
+        virtual_time.audit.push(warning(VIRTUAL_TIME, unit));
+        let one = of_results("vm", std::slice::from_ref(&virtual_time)).unwrap();
+        assert_eq!(one.unit, unit);
+        let real = result(&[("latency", Kind::Latency, &[1])], 1.0);
+        let mixed = of_results("vm", &[virtual_time, real]);
+        assert!(matches!(mixed, Err(Error::Units { .. })), "{mixed:?}");
+    }
+
     #[test]
     fn meaningless_times_are_refused() {
         let mut emulated = result(&[("latency", Kind::Latency, &[1])], 1.0);
-        emulated.audit.push(crate::result::Warning {
-            id: crate::result::document::EMULATED_TIME.to_owned(),
-            seen: String::new(),
-            why: String::new(),
-            mend: None,
-        });
+        emulated.audit.push(warning(EMULATED_TIME, ""));
         let complaint = of_results("vm", &[emulated]).unwrap_err();
         assert_eq!(complaint, Error::Emulated("vm".to_owned()));
     }
