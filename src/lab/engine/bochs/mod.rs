@@ -38,7 +38,7 @@ use std::thread;
 use std::time::Duration;
 
 /// What every output of this engine says about times.
-pub const TIMING: &str = "virtual time: us at 100 MIPS, emulated (Bochs)";
+pub const TIMING: &str = "us at 100 MIPS, emulated (bochs)";
 /// Instructions of one CPU in a virtual second.
 pub const INSTRUCTIONS_PER_SECOND: u64 = 100_000_000;
 /// Virtual CPUs there can be; Bochs' firmware has tables for no more.
