@@ -102,6 +102,7 @@ const FOLDERS: &[&str] = &[
     "/sys",
     "/run",
     "/tmp",
+    "/var/tmp",
     "/root",
     "/output",
     "/files",
