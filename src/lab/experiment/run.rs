@@ -91,6 +91,16 @@ pub fn run(
         let kernel = fetched[&options.kernel(configuration)].clone();
         guests.push(Guest::new(run, configuration, kernel, options, progress)?);
     }
+    if !options.fresh {
+        let mut kept = 0;
+        for guest in &guests {
+            kept += usize::from(store.find(&guest.fingerprint)?.is_some());
+        }
+        if kept > 0 {
+            let all = guests.len();
+            progress.note(&format!("{kept} of {all} samples are in the cache"));
+        }
+    }
     let missing = AtomicUsize::new(0);
     let board = Board::new(options.jobs);
     std::thread::scope(|scope| {
