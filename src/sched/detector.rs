@@ -22,6 +22,8 @@ impl Detector {
         match self {
             Self::Syscall => &[
                 "seccomp filters and system call user dispatch: they come before the tracepoint",
+                "system calls, while a BPF program of somebody else on raw_syscalls:sys_enter \
+                 returns 0, which ends the event before perf",
                 "exceptions other than page faults (divide error, breakpoint), \
                  until their signal is delivered",
                 "task work on the way back to user mode",
