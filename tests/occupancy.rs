@@ -2,9 +2,10 @@
 //! The observer on the kernel that runs the tests, whatever its scheduler.
 
 use artis::load::own::process::{Place, Process};
+use artis::machine::CpuList;
+use artis::task::syscall;
 use artis::trace::occupancy::{Counts, Error, Occupancy};
 use libbpf_rs::ErrorKind;
-use nix::sched::{CpuSet, sched_getaffinity};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, geteuid};
@@ -30,13 +31,8 @@ fn observe(name: &'static str, work: fn()) -> Option<Counts> {
         }
         Err(error) => panic!("{error}"),
     };
-    let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap();
-    let last = (0..CpuSet::count())
-        .rev()
-        .find(|&cpu| allowed.is_set(cpu).unwrap())
-        .unwrap();
-    let mut only = CpuSet::new();
-    only.set(last).unwrap();
+    let last = syscall::affinity(0).unwrap().last().unwrap();
+    let only = CpuList::from_iter([last]);
     let process = Process::start(name, Place::on(&only), move |_| -> Result<Infallible, _> {
         stop_here();
         work();
@@ -48,7 +44,9 @@ fn observe(name: &'static str, work: fn()) -> Option<Counts> {
     let before = observer.snapshot();
     kill(process.pid(), Signal::SIGCONT).unwrap();
     wait_for_stop(process.pid());
-    let counts = observer.snapshot().since(&before, |cpu| cpu == last);
+    let counts = observer
+        .snapshot()
+        .since(&before, |cpu| cpu == last as usize);
     eprintln!("{name}: {counts:?}");
     Some(counts)
 }

@@ -15,10 +15,9 @@ use crate::load::own::Load;
 use crate::load::own::periodic::{Periodic, units_per_second};
 use crate::load::own::process::{Place, Process};
 use crate::machine::CpuList;
+use crate::task::syscall;
 use crate::trace::occupancy::{self, Occupancy, Snapshot};
 use nix::errno::Errno;
-use nix::sched::{CpuSet, sched_setaffinity};
-use nix::unistd::Pid;
 use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
@@ -305,13 +304,8 @@ impl Moment {
 }
 
 fn bind_self(cpus: &CpuList) -> Result<(), Error> {
-    let failed = |errno| Error::Affinity {
+    syscall::set_affinity(0, cpus).map_err(|errno| Error::Affinity {
         cpus: cpus.to_string(),
         errno,
-    };
-    let mut set = CpuSet::new();
-    for cpu in cpus.iter() {
-        set.set(cpu as usize).map_err(failed)?;
-    }
-    sched_setaffinity(Pid::from_raw(0), &set).map_err(failed)
+    })
 }

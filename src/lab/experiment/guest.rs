@@ -231,9 +231,8 @@ impl Loads {
     fn start(task: &Task, online: &CpuList, mut seed: Seed) -> Result<Self, Error> {
         let mut order = task.loads.clone();
         seed.shuffle(&mut order);
-        let everywhere = cpu_set(online)?;
         // An isolated CPU is nobody's who does not ask for it, as users of isolcpus have it.
-        let cpus = (task.scheduler != Scheduler::Shield).then_some(&everywhere);
+        let cpus = (task.scheduler != Scheduler::Shield).then_some(online);
         let mut loads = Vec::new();
         for load in order {
             std::thread::sleep(seed.pause(PAUSE_MAX));
@@ -328,14 +327,6 @@ fn other_threads_ns() -> u64 {
         clock_gettime(clock).map_or(0, |time| Duration::from(time).as_nanos() as u64)
     };
     ns(ClockId::CLOCK_PROCESS_CPUTIME_ID).saturating_sub(ns(ClockId::CLOCK_THREAD_CPUTIME_ID))
-}
-
-fn cpu_set(cpus: &CpuList) -> Result<nix::sched::CpuSet, Error> {
-    let mut set = nix::sched::CpuSet::new();
-    for cpu in cpus.iter() {
-        set.set(cpu as usize).map_err(system("name the CPUs"))?;
-    }
-    Ok(set)
 }
 
 fn bind_self(cpus: &CpuList) -> Result<(), Error> {

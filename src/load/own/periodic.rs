@@ -8,8 +8,8 @@
 use super::counters::Counters;
 use super::process::{Place, Process};
 use super::{Error, Load, compute};
+use crate::machine::CpuList;
 use nix::errno::Errno;
-use nix::sched::CpuSet;
 use nix::sys::mman::{MlockAllFlags, mlockall};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
@@ -37,7 +37,7 @@ impl Periodic {
     /// When the system refuses a process. A refused priority, CPU or memory lock shows in
     /// [`Process::check`].
     pub fn start(self) -> Result<Process, Error> {
-        let cpus = only(self.cpu)?;
+        let cpus = only(self.cpu);
         Process::start("periodic", Place::on(&cpus), move |counters| {
             self.run(counters)
         })
@@ -143,7 +143,7 @@ fn now() -> Result<Duration, Error> {
 pub fn units_per_second(cpu: usize, busy: &[usize]) -> Result<f64, Error> {
     const WINDOWS: u32 = 10;
     const WINDOW: Duration = Duration::from_millis(50);
-    let compute_on = |cpu| Load::Compute.start(Place::on(&only(cpu)?));
+    let compute_on = |cpu| Load::Compute.start(Place::on(&only(cpu)));
     let _neighbours = busy
         .iter()
         .filter(|&&other| other != cpu)
@@ -162,16 +162,14 @@ pub fn units_per_second(cpu: usize, busy: &[usize]) -> Result<f64, Error> {
 }
 
 /// The set of this CPU alone.
-fn only(cpu: usize) -> Result<CpuSet, Error> {
-    let mut cpus = CpuSet::new();
-    cpus.set(cpu)
-        .map_err(Error::system(format!("bind to CPU {cpu}")))?;
-    Ok(cpus)
+fn only(cpu: usize) -> CpuList {
+    CpuList::from_iter(u32::try_from(cpu))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::task::syscall;
 
     const MS: Duration = Duration::from_millis(1);
 
@@ -204,10 +202,7 @@ mod tests {
 
     #[test]
     fn a_cpu_does_some_work() {
-        let allowed = nix::sched::sched_getaffinity(nix::unistd::Pid::from_raw(0)).unwrap();
-        let cpu = (0..CpuSet::count())
-            .find(|&cpu| allowed.is_set(cpu).unwrap())
-            .unwrap();
+        let cpu = syscall::affinity(0).unwrap().first().unwrap() as usize;
         assert!(units_per_second(cpu, &[cpu]).unwrap() > 0.0);
     }
 }

@@ -9,8 +9,9 @@
 
 use super::Error;
 use super::counters::{Counters, SharedCounters};
+use crate::machine::CpuList;
+use crate::task::syscall;
 use nix::errno::Errno;
-use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid, setpgid};
@@ -23,14 +24,14 @@ use std::path::Path;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place<'a> {
     /// On these CPUs only.
-    pub cpus: Option<&'a CpuSet>,
+    pub cpus: Option<&'a CpuList>,
     /// In this control group, a folder.
     pub group: Option<&'a Path>,
 }
 
 impl<'a> Place<'a> {
     /// On these CPUs, in the starter's own group.
-    pub fn on(cpus: &'a CpuSet) -> Self {
+    pub fn on(cpus: &'a CpuList) -> Self {
         Self {
             cpus: Some(cpus),
             group: None,
@@ -161,7 +162,7 @@ fn settle(name: &str, starter: Pid, place: Place) -> Result<(), Error> {
         )))?;
     }
     if let Some(cpus) = place.cpus {
-        sched_setaffinity(own, cpus)
+        syscall::set_affinity(0, cpus)
             .map_err(Error::system("bind the load to the CPUs asked for"))?;
     }
     Ok(())
@@ -218,15 +219,9 @@ mod tests {
 
     #[test]
     fn a_load_runs_on_the_cpus_it_was_given() {
-        let allowed = nix::sched::sched_getaffinity(Pid::from_raw(0)).unwrap();
-        let last = (0..CpuSet::count())
-            .rev()
-            .find(|&cpu| allowed.is_set(cpu).unwrap())
-            .unwrap();
-        let mut only = CpuSet::new();
-        only.set(last).unwrap();
+        let only = CpuList::from_iter(syscall::affinity(0).unwrap().last());
         let process = super::super::Load::Compute.start(Place::on(&only)).unwrap();
         wait_until(|| process.counters().done() > 0);
-        assert_eq!(nix::sched::sched_getaffinity(process.pid()).unwrap(), only);
+        assert_eq!(syscall::affinity(process.pid().as_raw()).unwrap(), only);
     }
 }
