@@ -22,7 +22,10 @@
  *
  * (c) RT0's wakeup stays bare. The task it displaces stays at the head of the
  *     local queue, as the kernel leaves it, and continues after a short burst.
- *     After a long one detect.h hands it back to ops.enqueue().
+ *     After a long one detect.h hands it back to ops.enqueue(). A task that had
+ *     to leave or to make room at that very moment does so after the burst, too:
+ *     ops.stopping() leaves it a rest of its slice, by which ops.running() knows
+ *     it.
  *
  * (d) Queues. Two for each side, RT1+ by level and Linux tasks by virtual
  *     time, plus those of tasks that may run on one CPU only and of kernel
@@ -124,7 +127,8 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 SEC("struct_ops/artis_running")
 void BPF_PROG(artis_running, struct task_struct *p)
 {
-	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
+	s32 cpu = bpf_get_smp_processor_id();
+	struct artis_cpu *record = cpu_record(cpu);
 	struct task_ctx *t = task_ctx(p);
 	enum artis_class class = class_of(p);
 	u64 now, waited;
@@ -155,12 +159,16 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	t->runnable_at_ns = 0;
 	if (t->side == side && artis_vtime_before(side_vtime[side], t->vtime))
 		side_vtime[side] = t->vtime;
+	/* RT0 came as it was to go: it goes now, before it does anything here */
+	if (record->rt && p->scx.slice == ARTIS_SLICE_PUT_OFF_NS)
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
 SEC("struct_ops/artis_stopping")
 void BPF_PROG(artis_stopping, struct task_struct *p, bool runnable)
 {
-	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
+	s32 cpu = bpf_get_smp_processor_id();
+	struct artis_cpu *record = cpu_record(cpu);
 	struct task_ctx *t = task_ctx(p);
 	enum artis_class class = class_of(p);
 	u64 now, ran_ns;
@@ -195,13 +203,18 @@ void BPF_PROG(artis_stopping, struct task_struct *p, bool runnable)
 	if (!runnable && p->__state && on && !is_bound_to_rt(t) && class != ARTIS_CLASS_KTHREAD &&
 	    !t->entered_bound)
 		record->count[ARTIS_leaks_sleep]++;
-	if (runnable && !is_bound_to_rt(t) && !is_migration_disabled(p) &&
+	if (!runnable)
+		return;
+	if (!is_bound_to_rt(t) && !is_migration_disabled(p) &&
 	    (!t->rt_ok || t->cause != ARTIS_CAUSE_NONE)) {
-		/* in the kernel, or about to be: RT0 may displace it, but not keep it here */
+		/* in the kernel, or about to be: it is not to go on here */
 		if (t->cause == ARTIS_CAUSE_NONE)
 			t->cause = ARTIS_CAUSE_UNKNOWN;
 		scx_bpf_task_set_slice(p, 0);
-	} else if (runnable && p->scx.slice) {
+	}
+	if (!p->scx.slice && rt0_runnable(cpu))
+		scx_bpf_task_set_slice(p, ARTIS_SLICE_PUT_OFF_NS);
+	if (p->scx.slice) {
 		record->displaced_ns = now;
 		record->count[ARTIS_displacements]++;
 	}

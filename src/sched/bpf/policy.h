@@ -28,6 +28,13 @@
  */
 #define ARTIS_SLICE_RT_NS (8 * ARTIS_NSEC_PER_MSEC)
 
+/*
+ * What a slice that is over, or is to be, counts while RT0 takes the CPU: not
+ * nothing, because then the kernel would queue the task anew before it switched,
+ * on RT0's way. When RT0 has gone the task comes back, and its slice ends.
+ */
+#define ARTIS_SLICE_PUT_OFF_NS 1ULL
+
 /* How a task asks to be RT1+: SCHED_EXT of include/uapi/linux/sched.h. */
 #define ARTIS_POLICY_RT1 7
 
