@@ -3,7 +3,7 @@
 //! taskset (or only some of them), and what a run adds.
 //!
 //! Programs keep their host path and bring the libraries they load. (libgcc_s, which glibc
-//! loads by itself when a thread is cancelled, comes with artis.) The archive is the
+//! loads by itself when a thread is cancelled, comes with artis-guest.) The archive is the
 //! kernel's "newc" cpio, uncompressed: unpacking would cost more time in an emulated CPU than
 //! copying does.
 
@@ -437,6 +437,16 @@ mod tests {
         for bad in ["..", "/", "a:/", "a:/etc/../b", "a:/.."] {
             assert!(parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn artis_without_its_other_half_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let beside = || Own::beside(folder.path().join("artis"));
+        let error = beside().unwrap_err().to_string();
+        assert!(error.contains("artis-guest is missing"), "{error}");
+        fs::write(folder.path().join("artis-guest"), "").unwrap();
+        assert!(beside().is_ok());
     }
 
     #[test]
