@@ -20,6 +20,8 @@ const CLANG_OLDEST: u32 = 14;
 const CLANG_NEWEST: u32 = 40;
 
 fn main() {
+    // Its build id would hash the whole file, with what only a debugger reads.
+    println!("cargo:rustc-link-arg-bin=artis-guest=-Wl,--build-id=none");
     println!("cargo:rerun-if-env-changed=CLANG");
     println!("cargo:rerun-if-changed=src/bpf");
     // The policy once more, for whoever must decide as the scheduler does: its tests, for now.
@@ -43,6 +45,8 @@ fn main() {
             "-mcpu=v3",
             "-I",
             "src/bpf",
+            // An object names its sources line by line: not by where they lie on this machine.
+            "-fdebug-compilation-dir=.",
         ]
         .map(OsStr::new);
         if let Err(error) = SkeletonBuilder::new()

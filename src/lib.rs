@@ -5,6 +5,9 @@
 //! `sched`, `measure` and `load`, which use `decide`, `partition`, `task`, `machine` and `result`;
 //! `partition` changes threads with the system calls of `task`. Nothing below `cli` prints a result
 //! or ends the process.
+//!
+//! A second program, `artis-guest` (`src/guest`), is the half of `lab` that runs inside guests. It
+//! compiles the modules it needs for itself, so nothing that only artis uses is part of a guest.
 
 pub mod check;
 pub mod cli;

@@ -6,7 +6,7 @@ use super::progress::Stderr;
 use super::signals::stop_on_signals;
 use super::{lab_demo, lab_experiment};
 use crate::lab::cache::Cache;
-use crate::lab::engine::{Engine, bochs};
+use crate::lab::engine::Engine;
 use crate::lab::image::GuestFile;
 use crate::lab::kernel::{Kernel, Kernels, Listed};
 use crate::lab::machine::Machine;
@@ -54,15 +54,6 @@ enum Command {
     /// Show what artis does: the same work on the stock scheduler, shielded, and with artis
     Demo(lab_demo::Demo),
     Experiment(lab_experiment::Args),
-    #[command(hide = true)]
-    DemoGuest(lab_demo::Guest),
-    #[command(hide = true)]
-    ExperimentGuest(lab_experiment::Guest),
-    /// The guest's half of the engine Bochs
-    #[command(hide = true)]
-    Ports {
-        folder: PathBuf,
-    },
 }
 
 #[derive(clap::Args)]
@@ -114,16 +105,6 @@ struct Run {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    // In the guest there is no cache, and no need of one.
-    match &args.command {
-        Command::DemoGuest(args) => return lab_demo::run_guest(args),
-        Command::ExperimentGuest(args) => return lab_experiment::run_guest(args),
-        Command::Ports { folder } => {
-            bochs::ports::run(folder)?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        _ => {}
-    }
     let kernels = Kernels::new(Cache::per_user()?, args.mirror);
     match args.command {
         Command::Kernels { json } => list(&kernels, json),
@@ -131,9 +112,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Run(args) => run_command(&kernels, args),
         Command::Demo(args) => lab_demo::run(&kernels, &args),
         Command::Experiment(args) => lab_experiment::run(&kernels, args),
-        Command::DemoGuest(_) | Command::ExperimentGuest(_) | Command::Ports { .. } => {
-            unreachable!("handled above")
-        }
     }
 }
 

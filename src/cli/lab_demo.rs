@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis lab demo`: the same work on the stock scheduler, behind a shield and under artis, and
-//! a table of what each did; and its hidden half that runs in the guest.
+//! a table of what each did.
 
 use super::exit::{BOUND_MISSED, UsageError};
 use super::lab::resolve;
 use super::output::print_json;
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
-use crate::lab::demo::guest::Plan;
 use crate::lab::demo::verdict::{self, Figures};
-use crate::lab::demo::{Configuration, Measured};
+use crate::lab::demo::{Configuration, Measured, Task};
 use crate::lab::engine::Engine;
 use crate::lab::engine::qemu::TIMING_WARNING;
 use crate::lab::kernel::Kernels;
 use crate::lab::machine::Machine;
 use crate::lab::progress::Progress;
 use crate::lab::record::Ended;
-use crate::machine::cpus::Cpus;
-use crate::machine::{CpuList, Root};
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::ffi::OsString;
@@ -41,25 +38,18 @@ pub struct Demo {
     /// Kernel release, package name, newest or newest-rt
     #[arg(long, value_name = "NAME", default_value = "newest")]
     kernel: String,
-    #[command(flatten)]
-    common: Common,
-    /// Write the figures as JSON, too; - is standard output, without the table
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-}
-
-/// What both halves understand.
-#[derive(clap::Args)]
-struct Common {
     /// Seconds counted in each configuration
     #[arg(long, default_value_t = 36, value_parser = clap::value_parser!(u32).range(3..=3600))]
     seconds: u32,
     /// Only this configuration; repeatable
     #[arg(long = "configuration", value_name = "NAME")]
     configurations: Vec<Configuration>,
+    /// Write the figures as JSON, too; - is standard output, without the table
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
 }
 
-impl Common {
+impl Demo {
     /// The configurations, each once and in the order of the table.
     fn configurations(&self) -> Vec<Configuration> {
         let all = Configuration::ALL.into_iter();
@@ -68,30 +58,7 @@ impl Common {
     }
 }
 
-/// The half of `artis lab demo` that runs in the guest: prints what it measured as JSON.
-#[derive(clap::Args)]
-pub struct Guest {
-    /// RT CPUs
-    #[arg(long, value_name = "LIST")]
-    rt: CpuList,
-    #[command(flatten)]
-    common: Common,
-}
-
-/// The guest's half.
-pub fn run_guest(args: &Guest) -> anyhow::Result<ExitCode> {
-    let plan = Plan {
-        configurations: args.common.configurations(),
-        rt: args.rt.clone(),
-        online: Cpus::read(&Root::default())?.online,
-        time: Duration::from_secs(args.common.seconds.into()),
-    };
-    let measured = plan.run(&mut |line| eprintln!("artis: demo: {line}"))?;
-    serde_json::to_writer(stdout().lock(), &measured).map_err(io::Error::from)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// The host's half.
+/// Runs it.
 pub fn run(kernels: &Kernels, args: &Demo) -> anyhow::Result<ExitCode> {
     // Opened before the long run: a path that cannot be written is known at once.
     let to_stdout = args.json.as_deref() == Some(Path::new("-"));
@@ -109,14 +76,14 @@ pub fn run(kernels: &Kernels, args: &Demo) -> anyhow::Result<ExitCode> {
         .into());
     }
     let release = kernel.facts.release.clone();
-    let measured = measure(kernel, &args.common, &mut progress)?;
+    let measured = measure(kernel, args, &mut progress)?;
     let figures: Vec<Figures> = measured.into_iter().map(Figures::new).collect();
     let document = Document {
         kernel: &release,
         engine: "qemu",
         configurations: &figures,
         timing: TIMING_WARNING,
-        seconds: args.common.seconds,
+        seconds: args.seconds,
         missed: verdict::missed(&figures),
     };
     if let Some((path, mut file)) = json {
@@ -136,7 +103,6 @@ pub fn run(kernels: &Kernels, args: &Demo) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Boots the kernel and has the guest's half run there.
 /// A file that takes the name of `path` when it is whole; an earlier one stays until then.
 fn beside(path: &Path) -> anyhow::Result<tempfile::NamedTempFile> {
     let folder = match path.parent() {
@@ -154,9 +120,10 @@ fn beside(path: &Path) -> anyhow::Result<tempfile::NamedTempFile> {
         })
 }
 
+/// Boots the kernel and has the guest's half run there.
 fn measure(
     kernel: crate::lab::kernel::Kernel,
-    common: &Common,
+    args: &Demo,
     progress: &mut Stderr,
 ) -> anyhow::Result<Vec<Measured>> {
     let output = tempfile::Builder::new()
@@ -166,23 +133,15 @@ fn measure(
     let mut machine = Machine::new(Engine::Qemu, kernel, output.path().to_owned())?;
     machine.cpus = CPUS;
     machine.stop = stop_on_signals()?;
-    let configurations = common.configurations();
+    let configurations = args.configurations();
     let windows = u32::try_from(configurations.len()).unwrap_or(u32::MAX);
-    machine.timeout = Some(Duration::from_secs(common.seconds.into()) * windows + SPARE);
-    let seconds = common.seconds.to_string();
-    let words = [
-        "artis",
-        "lab",
-        "demo-guest",
-        "--rt",
-        RT,
-        "--seconds",
-        &seconds,
-    ];
-    let mut command: Vec<OsString> = words.map(OsString::from).to_vec();
-    for configuration in configurations {
-        command.extend(["--configuration", configuration.name()].map(OsString::from));
-    }
+    machine.timeout = Some(Duration::from_secs(args.seconds.into()) * windows + SPARE);
+    let task = Task {
+        configurations,
+        rt: RT.parse()?,
+        seconds: args.seconds,
+    };
+    let command = ["artis-guest", "demo", &serde_json::to_string(&task)?].map(OsString::from);
     progress.note(&format!(
         "kernel {} in QEMU, {CPUS} CPUs, CPU {RT} is RT; {TIMING_WARNING}",
         machine.kernel.facts.release
@@ -307,14 +266,16 @@ mod tests {
 
     #[test]
     fn configurations_come_once_and_in_order() {
-        let common = |configurations| Common {
+        let demo = |configurations| Demo {
+            kernel: String::new(),
             seconds: 1,
             configurations,
+            json: None,
         };
         use Configuration::{Artis, Stock};
-        assert_eq!(common(vec![]).configurations(), Configuration::ALL);
+        assert_eq!(demo(vec![]).configurations(), Configuration::ALL);
         assert_eq!(
-            common(vec![Artis, Stock, Artis]).configurations(),
+            demo(vec![Artis, Stock, Artis]).configurations(),
             [Stock, Artis]
         );
     }

@@ -1,38 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis lab experiment`: runs what a file describes and prints its table; and its hidden half
-//! that runs in the guest.
+//! `artis lab experiment`: runs what a file describes and prints its table.
 
 use super::exit::UsageError;
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
 use crate::lab::experiment::plan::{self, Experiment};
-use crate::lab::experiment::{Task, guest, rows, run};
+use crate::lab::experiment::{rows, run};
 use crate::lab::kernel::Kernels;
 use crate::lab::progress::Progress;
-use crate::load::seed::Seed;
 use crate::report::experiment::table;
 use crate::result::file::Target;
 use std::collections::BTreeMap;
-use std::io::{self, Write, stdout};
+use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// The half that runs in the guest: does one task and prints its sample as JSON.
-#[derive(clap::Args)]
-pub struct Guest {
-    /// The task, as JSON
-    task: String,
-}
-
-/// The guest's half.
-pub fn run_guest(args: &Guest) -> anyhow::Result<ExitCode> {
-    let task: Task =
-        serde_json::from_str(&args.task).map_err(|error| UsageError(error.to_string()))?;
-    let seed = Seed::of_this_run().unwrap_or_else(|| Seed::new(0));
-    let sample = guest::run(&task, seed)?;
-    serde_json::to_writer(stdout().lock(), &sample).map_err(io::Error::from)?;
-    Ok(ExitCode::SUCCESS)
-}
 
 /// Run an experiment in the deterministic engine, and print its table
 #[derive(clap::Args)]
@@ -61,7 +42,7 @@ pub struct Args {
     kernel_rt: Option<String>,
 }
 
-/// The host's half.
+/// Runs it.
 pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
     let experiment = Experiment::read(&args.file).map_err(|error| match error {
         plan::Error::Malformed { .. } => anyhow::Error::new(UsageError(error.to_string())),

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis sched`: load, look at and stop the scheduler.
 
+mod tell;
+
 use super::exit::UsageError;
 use super::output::print_json;
 use crate::machine::CpuList;
-use crate::partition::change::Change;
 use crate::sched::detector::Detector;
 use crate::sched::runtime::Runtime;
-use crate::sched::service::{self, Event, Outcome};
+use crate::sched::service::{self, Outcome};
 use crate::sched::status::{Details, Status};
 use crate::sched::{control, ending::Ending};
 use anyhow::Context;
-use sd_notify::NotifyState;
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
+use tell::{tell, tell_restored};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  artis sched run --rt 1")]
@@ -128,51 +129,6 @@ fn schedule(args: &RunArgs) -> anyhow::Result<ExitCode> {
     } else {
         anyhow::bail!("{}", ending.in_words())
     }
-}
-
-/// Tells the user, and systemd where it cares, what happens while the scheduler is on.
-fn tell(event: Event) {
-    match event {
-        Event::Restored(changes) => tell_restored(&changes),
-        Event::ServersUnseen => eprintln!(
-            "artis: warning: /sys/kernel/debug is not mounted, so the kernel's deadline servers \
-             may take RT CPUs from RT0 for some 5 % of the time; \
-             `mount -t debugfs debugfs /sys/kernel/debug`"
-        ),
-        Event::Changed(changes) => {
-            for change in changes {
-                eprintln!(
-                    "artis: {} {} -> {} (put back at the end)",
-                    change.target.path(),
-                    change.old,
-                    change.new
-                );
-            }
-        }
-        Event::Ready { rt, nrt, detector } => {
-            eprintln!("artis: scheduling: RT CPUs {rt}, NRT CPUs {nrt}, detector {detector}");
-            // Without NOTIFY_SOCKET this does nothing; with a broken one there is nobody to tell.
-            let _ = sd_notify::notify(&[NotifyState::Ready]);
-        }
-        Event::Offline { offline, rt } if offline.is_empty() => {
-            eprintln!("artis: all RT CPUs ({rt}) are online again");
-        }
-        Event::Offline { offline, rt } => eprintln!(
-            "artis: RT CPU {offline} of {rt} is offline: RT0 tasks bound to it run wherever the \
-             kernel put them, without any guarantee; bring it online again, or stop them"
-        ),
-    }
-}
-
-fn tell_restored(changes: &[Change]) {
-    eprintln!(
-        "artis: an earlier artis was killed; put back what it had changed: {}",
-        changes
-            .iter()
-            .map(|change| change.target.path())
-            .collect::<Vec<_>>()
-            .join(", ")
-    );
 }
 
 /// Puts back what a killed artis left, and says so.

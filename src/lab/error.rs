@@ -26,6 +26,12 @@ pub enum Error {
         /// Debian package that holds it.
         package: &'static str,
     },
+    /// Half of this very program is not installed.
+    #[error(
+        "{} is missing: the lab puts it into its guests, and it belongs beside artis; \
+         build both (cargo build --release), or copy it there", .0.display()
+    )]
+    NoGuestProgram(PathBuf),
     /// A host program ended badly.
     #[error("{program} failed: {reason}")]
     Program {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The guest's initramfs: this very artis, busybox, rt-tests, stress-ng, chrt and taskset (or only
-//! some of them), and what a run adds.
+//! The guest's initramfs: artis-guest, this very artis, busybox, rt-tests, stress-ng, chrt and
+//! taskset (or only some of them), and what a run adds.
 //!
 //! Programs keep their host path and bring the libraries they load. (libgcc_s, which glibc
-//! loads by itself when a thread is cancelled, comes with artis.) The archive is the
+//! loads by itself when a thread is cancelled, comes with artis-guest.) The archive is the
 //! kernel's "newc" cpio, uncompressed: unpacking would cost more time in an emulated CPU than
 //! copying does.
 
@@ -27,12 +27,13 @@ const FILES: &str = "/files";
 /// Where the guest's init looks for kernel modules.
 const MODULES: &str = "/modules";
 
-/// Which host programs a guest has beside busybox.
+/// Which host programs a guest has beside busybox and artis-guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Programs {
-    /// All that there are.
+    /// All that there are, and artis.
     All,
-    /// Only these, by name: a small image boots sooner where every byte is emulated.
+    /// Only these, by name: a small image boots sooner where every byte is emulated, and one
+    /// without artis stays the same when artis does not.
     Only(&'static [&'static str]),
 }
 
@@ -41,6 +42,32 @@ impl Programs {
         match self {
             Self::All => true,
             Self::Only(names) => names.contains(&name),
+        }
+    }
+}
+
+/// The name of artis in a guest.
+const ARTIS: &str = "artis";
+/// The name of the guest's half of the lab.
+const ARTIS_GUEST: &str = "artis-guest";
+
+/// The programs of artis itself.
+#[derive(Clone, Debug)]
+pub struct Own {
+    artis: PathBuf,
+    guest: PathBuf,
+}
+
+impl Own {
+    /// The artis whose file is `artis`, and the artis-guest beside it.
+    ///
+    /// # Errors
+    /// [`Error::NoGuestProgram`].
+    pub fn beside(artis: PathBuf) -> Result<Self, Error> {
+        let guest = artis.with_file_name(ARTIS_GUEST);
+        match guest.is_file() {
+            true => Ok(Self { artis, guest }),
+            false => Err(Error::NoGuestProgram(guest)),
         }
     }
 }
@@ -149,7 +176,7 @@ impl GuestFile {
 }
 
 /// What one entry of the archive is.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Entry {
     Folder,
     Link(PathBuf),
@@ -160,15 +187,18 @@ enum Entry {
 }
 
 /// The guest's file system, by guest path.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Image {
     entries: BTreeMap<PathBuf, Entry>,
     scanned: BTreeSet<PathBuf>,
 }
 
 impl Image {
-    /// The system every guest has, with `artis` as its `artis`, and `programs`.
-    pub fn new(artis: &Path, programs: Programs) -> Result<Self, Error> {
+    /// The system every guest has, and `programs`.
+    ///
+    /// # Errors
+    /// When a program is missing, or its libraries cannot be told.
+    pub fn new(own: &Own, programs: Programs) -> Result<Self, Error> {
         let mut image = Self::default();
         for folder in FOLDERS {
             image.add(Path::new(folder), Entry::Folder);
@@ -187,7 +217,10 @@ impl Image {
         image
             .entries
             .insert("/init".into(), Entry::Text(INIT.into(), 0o755));
-        image.add_artis(artis)?;
+        image.add_own(&own.guest, ARTIS_GUEST)?;
+        if programs.include(ARTIS) {
+            image.add_own(&own.artis, ARTIS)?;
+        }
         for (name, package) in PROGRAMS {
             if !programs.include(name) {
                 continue;
@@ -233,12 +266,12 @@ impl Image {
         Ok(())
     }
 
-    /// Adds artis itself, without what only a debugger reads.
-    fn add_artis(&mut self, host: &Path) -> Result<(), Error> {
-        let guest = Path::new("/usr/bin/artis");
-        self.copy(host, guest)?;
+    /// Adds a program of artis itself, without what only a debugger reads.
+    fn add_own(&mut self, host: &Path, name: &str) -> Result<(), Error> {
+        let guest = Path::new("/usr/bin").join(name);
+        self.copy(host, &guest)?;
         let program = fs::read(host).map_err(Error::io("read", host))?;
-        self.add(guest, Entry::Text(slim::loaded_part(program), 0o755));
+        self.add(&guest, Entry::Text(slim::loaded_part(program), 0o755));
         Ok(())
     }
 
@@ -404,6 +437,16 @@ mod tests {
         for bad in ["..", "/", "a:/", "a:/etc/../b", "a:/.."] {
             assert!(parse(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn artis_without_its_other_half_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let beside = || Own::beside(folder.path().join("artis"));
+        let error = beside().unwrap_err().to_string();
+        assert!(error.contains("artis-guest is missing"), "{error}");
+        fs::write(folder.path().join("artis-guest"), "").unwrap();
+        assert!(beside().is_ok());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::emulator::Emulator;
 use super::engine::{Engine, process::Process};
-use super::image::{GuestFile, Image, Programs};
+use super::image::{GuestFile, Image, Own, Programs};
 use super::kernel::Kernel;
 use super::modules::Module;
 use super::output::{self, Unpacked};
@@ -32,8 +32,8 @@ pub struct Machine {
     pub engine: Engine,
     /// Kernel to boot.
     pub kernel: Kernel,
-    /// The artis binary that the guest gets.
-    pub artis: PathBuf,
+    /// The programs of artis itself, for the guest.
+    pub own: Own,
     /// The other programs that the guest gets.
     pub programs: Programs,
     /// Virtual CPUs.
@@ -58,6 +58,13 @@ pub struct Machine {
     pub stop: Arc<AtomicUsize>,
 }
 
+/// What a machine takes from the host, asked of it once: see [`Machine::host`].
+#[derive(Debug)]
+pub struct Host {
+    engine_version: String,
+    system: Image,
+}
+
 /// What a run gave.
 #[derive(Debug)]
 pub struct Outcome {
@@ -75,7 +82,8 @@ impl Machine {
     /// A machine with 2 CPUs, 1 GiB, no time limit, and this process's own artis.
     ///
     /// # Errors
-    /// When this machine is not x86-64, or this program's own file cannot be named.
+    /// When this machine is not x86-64, this program's own file cannot be named, or artis-guest is
+    /// not beside it.
     pub fn new(engine: Engine, kernel: Kernel, output: PathBuf) -> Result<Self, Error> {
         if std::env::consts::ARCH != "x86_64" {
             return Err(Error::Architecture(std::env::consts::ARCH));
@@ -85,7 +93,7 @@ impl Machine {
         Ok(Self {
             engine,
             kernel,
-            artis,
+            own: Own::beside(artis)?,
             programs: Programs::All,
             cpus: 2,
             memory_mib: 1024,
@@ -118,7 +126,8 @@ impl Machine {
         let emulator = Emulator::resolve(self.engine.wanted(), &cache, mirror, progress)?;
         let (console, console_path) = self.prepare_output()?;
         let end = self.engine.end_mark()?;
-        let initramfs = self.initramfs(command, &end)?;
+        let system = Image::new(&self.own, self.programs)?;
+        let initramfs = self.initramfs(system, command, &end)?;
         let archive = tempfile::tempfile_in(&self.output)
             .map_err(Error::io("create a file in", &self.output))?;
         let mut started = self.engine.start(self, &emulator, &initramfs)?;
@@ -165,27 +174,36 @@ impl Machine {
         })
     }
 
+    /// What this machine takes from the host; the same for every machine with its engine and
+    /// programs, as long as nobody changes the host.
+    ///
+    /// # Errors
+    /// As [`Machine::run`], before anything is booted.
+    pub fn host(&self, progress: &mut dyn Progress) -> Result<Host, Error> {
+        let cache = Cache::per_user()?;
+        let mirror = &self.kernel.facts.mirror;
+        let emulator = Emulator::resolve(self.engine.wanted(), &cache, mirror, progress)?;
+        Ok(Host {
+            engine_version: self.engine.version(&emulator)?,
+            system: Image::new(&self.own, self.programs)?,
+        })
+    }
+
     /// A hash of all that decides what this machine will do with `command`: two machines with the
     /// same one do the same, where the engine's runs repeat. In hexadecimal digits.
     ///
     /// # Errors
-    /// As [`Machine::run`], before anything is booted.
-    pub fn fingerprint(
-        &self,
-        command: &[OsString],
-        progress: &mut dyn Progress,
-    ) -> Result<String, Error> {
-        let cache = Cache::per_user()?;
-        let mirror = &self.kernel.facts.mirror;
-        let emulator = Emulator::resolve(self.engine.wanted(), &cache, mirror, progress)?;
+    /// When a file for the guest cannot be read.
+    pub fn fingerprint(&self, command: &[OsString], host: &Host) -> Result<String, Error> {
         let mut hash = Sha256::new();
-        hash.update(self.engine.version(&emulator)?);
+        hash.update(&host.engine_version);
         hash.update(format!("{} CPUs, {} MiB", self.cpus, self.memory_mib));
         hash.update(self.engine.arguments(self));
         let vmlinuz = &self.kernel.vmlinuz;
         let mut kernel = File::open(vmlinuz).map_err(Error::io("read", vmlinuz))?;
         std::io::copy(&mut kernel, &mut hash).map_err(Error::io("read", vmlinuz))?;
-        let mut initramfs = self.initramfs(command, &self.engine.end_mark()?)?;
+        let system = host.system.clone();
+        let mut initramfs = self.initramfs(system, command, &self.engine.end_mark()?)?;
         initramfs
             .seek(SeekFrom::Start(0))
             .and_then(|_| std::io::copy(&mut initramfs, &mut hash))
@@ -212,8 +230,7 @@ impl Machine {
         Ok((console, path))
     }
 
-    fn initramfs(&self, command: &[OsString], end: &str) -> Result<File, Error> {
-        let mut image = Image::new(&self.artis, self.programs)?;
+    fn initramfs(&self, mut image: Image, command: &[OsString], end: &str) -> Result<File, Error> {
         for file in &self.files {
             image.copy(&file.host, &file.guest)?;
         }

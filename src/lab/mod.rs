@@ -6,6 +6,10 @@
 //! runs in ([`machine`]) and the engines that run it ([`engine`]). Never changes the machine it runs on: the user's own package set-up is
 //! only read, and all that is written lies in one cache folder and in the output folder.
 //!
+//! What runs inside a guest is a program of its own, `artis-guest` (`src/guest`), which must lie beside
+//! artis: [`scheduler`], the guest's halves of [`experiment`] and [`demo`], and the engine's
+//! [`ports`](engine::bochs::ports). A guest of an experiment holds it and no artis.
+//!
 //! QEMU translates the guest's instructions as fast as it can, so its times mean nothing: it answers
 //! "does it work", never "how fast". Bochs counts them: the same experiment gives the same figures.
 

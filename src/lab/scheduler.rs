@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! In a guest: `artis sched run` in the background, as a user would have it.
+//! In a guest: the scheduler in a process of its own in the background, as a user would have it.
 
 use crate::machine::kernel::Kernel;
 use crate::machine::{CpuList, Root, Unreadable};
@@ -30,7 +30,7 @@ pub enum Error {
     Refused(String),
 }
 
-/// `artis sched run` in the background, as a user would have it.
+/// The scheduler in the background.
 pub struct Scheduler {
     child: Child,
 }
@@ -39,25 +39,23 @@ impl Scheduler {
     /// Starts it and waits until it says that it is on.
     pub fn start(rt: &CpuList) -> Result<Self, Error> {
         let rt = rt.to_string();
-        let child = artis(&["sched", "run", "--rt", &rt])?
+        let child = own_program(&["sched", "run", &rt])?
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()
-            .map_err(failed_to_run("artis sched run"))?;
+            .map_err(failed_to_run("artis-guest sched run"))?;
         let mut scheduler = Self { child };
         let limit = Instant::now() + LIMIT;
-        // The kernel is asked first, and `artis sched status` only when it says yes: that command
-        // takes the lock of a scheduler that is not there, and the one that starts would find it
-        // taken.
+        // The kernel is asked first: that takes no process beside the one that starts.
         while sched_ext_state()? != "enabled" || scheduler.status().is_err() {
             if let Ok(Some(status)) = scheduler.child.try_wait() {
                 return Err(Error::Refused(format!(
-                    "`artis sched run --rt {rt}` ended: {status}"
+                    "`artis-guest sched run {rt}` ended: {status}"
                 )));
             }
             if Instant::now() > limit {
                 return Err(Error::Refused(format!(
-                    "the scheduler was not on {} s after `artis sched run --rt {rt}`",
+                    "the scheduler was not on {} s after `artis-guest sched run {rt}`",
                     LIMIT.as_secs()
                 )));
             }
@@ -69,13 +67,13 @@ impl Scheduler {
     /// Its status, if it is on: a scheduler that the kernel threw out in the middle of a window
     /// must not be taken for one that did well.
     pub fn status(&mut self) -> Result<serde_json::Value, Error> {
-        let output = artis(&["sched", "status", "--json"])?
+        let output = own_program(&["sched", "status"])?
             .output()
-            .map_err(failed_to_run("artis sched status"))?;
+            .map_err(failed_to_run("artis-guest sched status"))?;
         let status: serde_json::Value =
             serde_json::from_slice(&output.stdout).map_err(|error| {
                 Error::Refused(format!(
-                    "`artis sched status --json` gave no status: {error}"
+                    "`artis-guest sched status` gave no status: {error}"
                 ))
             })?;
         if status.get("enabled").and_then(serde_json::Value::as_bool) == Some(true) {
@@ -85,8 +83,8 @@ impl Scheduler {
     }
 
     pub fn stop(mut self) -> Result<(), Error> {
-        let command = "artis sched stop";
-        let stopped = artis(&["sched", "stop"])?
+        let command = "artis-guest sched stop";
+        let stopped = own_program(&["sched", "stop"])?
             .stdout(Stdio::null())
             .status()
             .map_err(failed_to_run(command))?;
@@ -96,9 +94,11 @@ impl Scheduler {
         let status = self
             .child
             .wait()
-            .map_err(failed_to_run("artis sched run"))?;
+            .map_err(failed_to_run("artis-guest sched run"))?;
         if !status.success() {
-            return Err(Error::Refused(format!("`artis sched run` ended: {status}")));
+            return Err(Error::Refused(format!(
+                "`artis-guest sched run` ended: {status}"
+            )));
         }
         wait_for_stock_scheduler()
     }
@@ -111,7 +111,7 @@ fn wait_for_stock_scheduler() -> Result<(), Error> {
     while sched_ext_state()? != DISABLED {
         if Instant::now() > limit {
             return Err(Error::Refused(format!(
-                "sched_ext was still on {} s after `artis sched stop`",
+                "sched_ext was still on {} s after `artis-guest sched stop`",
                 LIMIT.as_secs()
             )));
         }
@@ -138,8 +138,8 @@ impl Drop for Scheduler {
 }
 
 /// This very program with `arguments`.
-fn artis(arguments: &[&str]) -> Result<Command, Error> {
-    let program: PathBuf = std::env::current_exe().map_err(failed_to_run("artis"))?;
+fn own_program(arguments: &[&str]) -> Result<Command, Error> {
+    let program: PathBuf = std::env::current_exe().map_err(failed_to_run("artis-guest"))?;
     let mut command = Command::new(program);
     command.args(arguments);
     Ok(command)

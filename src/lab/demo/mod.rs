@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The demo: the same work three times on one kernel, so that one table shows what artis is for.
 //!
-//! Owns the three configurations, the work ([`guest`]), and what is made of the counts
+//! Owns the three configurations, the work ([`guest`]; in the program `artis-guest`), and what is made of the counts
 //! ([`verdict`]). The counts of all three come from the same observer
 //! ([`crate::trace::occupancy`]), which knows no scheduler; artis' own are only shown beside
 //! them. Never reports a time: it runs on an emulated CPU.
@@ -9,6 +9,7 @@
 pub mod guest;
 pub mod verdict;
 
+use crate::machine::CpuList;
 use crate::trace::occupancy::Counts;
 use serde::{Deserialize, Serialize};
 
@@ -36,6 +37,17 @@ impl Configuration {
             Self::Artis => "artis",
         }
     }
+}
+
+/// What the guest is told to do, as JSON.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Task {
+    /// The configurations, in the order of the table.
+    pub configurations: Vec<Configuration>,
+    /// The RT CPUs.
+    pub rt: CpuList,
+    /// Seconds counted in each configuration.
+    pub seconds: u32,
 }
 
 /// What the guest measured in one configuration, over all its windows of time.

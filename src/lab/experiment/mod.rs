@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Experiments: kernels, schedulers, loads and seeds in a file; a table out of it.
 //!
-//! Owns what an experiment is ([`plan`]), the half that runs in a guest ([`guest`]) and what it
-//! hands back ([`Sample`]), the store of samples that makes an interrupted experiment go on where it
+//! Owns what an experiment is ([`plan`]), what a guest is told and what it hands back ([`sample`]),
+//! the half that runs there ([`guest`]; in the program `artis-guest`), the store of samples that makes an interrupted experiment go on where it
 //! was ([`store`]), who runs what is missing ([`run`]) and how samples become rows
 //! ([`rows`]). One sample is one guest, booted for it alone: nothing that ran before can be
 //! in it.
@@ -11,81 +11,10 @@ pub mod guest;
 pub mod plan;
 pub mod rows;
 pub mod run;
+pub mod sample;
 pub mod store;
 
-use crate::load::own::Load;
-use crate::machine::CpuList;
-use crate::result::Series;
-use crate::result::experiment::Scheduler;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-
-/// Series of a sample: user latency, kernel latency, execution time loaded and unloaded.
-pub const USER_LATENCY: &str = "user_latency";
-/// See [`USER_LATENCY`].
-pub const KERNEL_LATENCY: &str = "kernel_latency";
-/// See [`USER_LATENCY`].
-pub const EXECUTION_TIME: &str = "execution_time";
-/// See [`USER_LATENCY`].
-pub const EXECUTION_TIME_UNLOADED: &str = "execution_time_unloaded";
-
-/// What a guest measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Measure {
-    /// User latency and execution time of RT0, and what the loads did meanwhile.
-    Latency,
-    /// The kernel's part of the latency, watched by BPF programs in its path: in a guest of its
-    /// own, because they lie in the path of the user latency too.
-    KernelLatency,
-    /// How long the same work takes in ten ways of running it.
-    Throughput,
-}
-
-/// What one guest is told to do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Task {
-    pub measure: Measure,
-    pub scheduler: Scheduler,
-    /// The RT CPUs; RT0's threads are bound to the first.
-    pub rt: CpuList,
-    /// RT0's threads.
-    pub timers: u32,
-    /// What runs beside them, one process of each entry.
-    pub loads: Vec<Load>,
-    /// How long is measured.
-    pub seconds: u32,
-    /// RT0's period.
-    pub interval_us: u64,
-}
-
-/// What one guest measured, in nanoseconds of its own time.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Sample {
-    /// From the first count to the last.
-    pub window_ns: u64,
-    /// Latencies and execution times.
-    pub series: Vec<Series>,
-    /// Time in which the first RT CPU ran any task in the window.
-    pub rt_running_ns: u64,
-    /// CPU time of RT0's threads in the window.
-    pub rt0_ns: u64,
-    /// By load: what it did in the window.
-    pub loads: BTreeMap<String, Done>,
-    /// Kernel work of others that ran on an RT CPU all the same, by the scheduler's own check;
-    /// none without artis.
-    pub leaks: Option<u64>,
-    /// What `artis sched status --json` said in the end; none without artis.
-    pub status: Option<serde_json::Value>,
-    /// By permutation: seconds that the work took.
-    pub throughput_s: BTreeMap<String, f64>,
-}
-
-/// What a load did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Done {
-    /// In the load's own unit.
-    pub work: u64,
-    /// CPU time of all its processes.
-    pub cpu_ns: u64,
-}
+pub use sample::{
+    Done, EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY, Measure, Sample, Task,
+    USER_LATENCY,
+};

@@ -10,7 +10,7 @@ use crate::lab::cache::Cache;
 use crate::lab::engine::Engine;
 use crate::lab::image::Programs;
 use crate::lab::kernel::{Kernel, Kernels};
-use crate::lab::machine::Machine;
+use crate::lab::machine::{Host, Machine};
 use crate::lab::progress::Progress;
 use crate::lab::record::Ended;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 const SPARE_S: u64 = 120;
 /// How often the guests' progress is shown.
 const BEAT: Duration = Duration::from_millis(500);
-/// What the guests need beside artis.
+/// What the guests need beside artis-guest.
 const PROGRAMS: Programs = Programs::Only(&["hackbench"]);
 
 /// Why an experiment did not come to its end.
@@ -86,10 +86,16 @@ pub fn run(
     let store = Store::new(Cache::per_user()?);
     let runs = experiment.runs();
     let mut guests = Vec::new();
+    let mut host = None;
     for run in runs {
         let configuration = &experiment.configurations[run.configuration];
         let kernel = fetched[&options.kernel(configuration)].clone();
-        guests.push(Guest::new(run, configuration, kernel, options, progress)?);
+        let machine = machine(&run, configuration, kernel, options)?;
+        let host = match &host {
+            Some(host) => host,
+            None => host.insert(machine.host(progress)?),
+        };
+        guests.push(Guest::new(run, configuration, machine, host)?);
     }
     if !options.fresh {
         let mut kept = 0;
@@ -162,29 +168,38 @@ struct Guest {
     fingerprint: String,
 }
 
+/// The machine for a run.
+fn machine(
+    run: &Run,
+    configuration: &Configuration,
+    kernel: Kernel,
+    options: &Options,
+) -> Result<Machine, Error> {
+    // The real folder is made when it is run.
+    let mut machine = Machine::new(Engine::Bochs, kernel, std::path::PathBuf::new())?;
+    machine.programs = PROGRAMS;
+    machine.cpus = run.cpus;
+    machine.append = configuration.arguments(&run.task.rt);
+    machine.seed = Some(run.seed);
+    machine.timeout = Some(Duration::from_secs(u64::from(run.task.seconds) + SPARE_S));
+    machine.stop = Arc::clone(&options.stop);
+    Ok(machine)
+}
+
 impl Guest {
     fn new(
         run: Run,
         configuration: &Configuration,
-        kernel: Kernel,
-        options: &Options,
-        progress: &mut dyn Progress,
+        machine: Machine,
+        host: &Host,
     ) -> Result<Self, Error> {
-        // The real folder is made when it is run.
-        let mut machine = Machine::new(Engine::Bochs, kernel, std::path::PathBuf::new())?;
-        machine.programs = PROGRAMS;
-        machine.cpus = run.cpus;
-        machine.append = configuration.arguments(&run.task.rt);
-        machine.seed = Some(run.seed);
-        machine.timeout = Some(Duration::from_secs(u64::from(run.task.seconds) + SPARE_S));
-        machine.stop = Arc::clone(&options.stop);
         let task = serde_json::to_string(&run.task).map_err(|error| Error::Guest {
             guest: configuration.name.clone(),
             reason: error.to_string(),
         })?;
-        let words = ["artis", "lab", "experiment-guest", &task];
+        let words = ["artis-guest", "experiment", &task];
         let command: Vec<OsString> = words.map(OsString::from).to_vec();
-        let fingerprint = machine.fingerprint(&command, progress)?;
+        let fingerprint = machine.fingerprint(&command, host)?;
         let name = format!(
             "{}, {} CPUs, seed {}",
             configuration.name, run.cpus, run.seed

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the words on the command line mean.
+
+#[path = "../cli/sched/tell.rs"]
+mod tell;
+
+use crate::lab::demo;
+use crate::lab::experiment;
+use crate::lab::ports;
+use crate::load::seed::Seed;
+use crate::machine::cpus::Cpus;
+use crate::machine::{CpuList, Root};
+use crate::sched::control;
+use crate::sched::detector::Detector;
+use crate::sched::runtime::Runtime;
+use crate::sched::service;
+use crate::sched::status::Status;
+use anyhow::{Context, bail};
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+/// Does what `words` say.
+pub fn run(words: &[&str]) -> anyhow::Result<()> {
+    match words {
+        ["ports", folder] => Ok(ports::run(Path::new(folder))?),
+        ["experiment", task] => experiment(task),
+        ["demo", task] => demo(task),
+        ["sched", "run", rt] => schedule(&rt.parse()?),
+        ["sched", "status"] => status(),
+        ["sched", "stop"] => stop(),
+        _ => bail!("it runs in the lab's guests, where artis starts it; see `artis lab --help`"),
+    }
+}
+
+/// One task of an experiment; prints the sample.
+fn experiment(task: &str) -> anyhow::Result<()> {
+    let task = serde_json::from_str(task).context("the task is none")?;
+    let seed = Seed::of_this_run().unwrap_or_else(|| Seed::new(0));
+    print(&experiment::guest::run(&task, seed)?)
+}
+
+/// The demo; prints what it measured.
+fn demo(task: &str) -> anyhow::Result<()> {
+    let task: demo::Task = serde_json::from_str(task).context("the task is none")?;
+    let plan = demo::guest::Plan {
+        configurations: task.configurations,
+        rt: task.rt,
+        online: Cpus::read(&Root::default())?.online,
+        time: Duration::from_secs(task.seconds.into()),
+    };
+    print(&plan.run(&mut |line| eprintln!("artis: demo: {line}"))?)
+}
+
+/// Schedules until [`stop`].
+fn schedule(rt: &CpuList) -> anyhow::Result<()> {
+    let outcome = service::run(rt, Detector::Syscall, &mut tell::tell)?;
+    if !outcome.ending.was_asked_for() {
+        bail!("{}", outcome.ending.in_words());
+    }
+    Ok(())
+}
+
+fn status() -> anyhow::Result<()> {
+    let status = control::ask_status(&Runtime::default().socket())?;
+    print(&status.unwrap_or_else(Status::off))
+}
+
+fn stop() -> anyhow::Result<()> {
+    if !control::ask_stop(&Runtime::default().socket())? {
+        bail!("there is no scheduler to stop");
+    }
+    Ok(())
+}
+
+fn print(document: &impl Serialize) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer(&mut out, document).map_err(io::Error::from)?;
+    Ok(out.flush()?)
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! artis-guest is part of every guest whose figures repeat, so it must not depend on who builds it.
+
+use artis::lab::slim::loaded_part;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const GUEST: &str = env!("CARGO_BIN_EXE_artis-guest");
+
+/// Where cargo keeps the sources of other packages.
+fn cargo_home() -> PathBuf {
+    let named = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    named.unwrap_or_else(|| home().join(".cargo"))
+}
+
+fn home() -> PathBuf {
+    PathBuf::from(std::env::var_os("HOME").unwrap_or_else(|| "/root".into()))
+}
+
+#[test]
+fn it_holds_no_path_of_the_machine_that_built_it() {
+    let loaded = loaded_part(std::fs::read(GUEST).unwrap());
+    let holds = |path: &Path| {
+        let path = path.to_str().unwrap();
+        memchr::memmem::find(&loaded, path.as_bytes()).is_some()
+    };
+    // Paths are there to be found, or the search would prove nothing.
+    assert!(holds(Path::new("src/sched/bpf/artis.bpf.c")));
+    assert!(holds(Path::new("library/core/src")));
+    let target = Path::new(GUEST).parent().unwrap().parent().unwrap();
+    let paths = [
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")),
+        target.to_owned(),
+        cargo_home(),
+        home().join(".rustup"),
+        std::env::temp_dir().join(".tmp"),
+    ];
+    for path in paths {
+        assert!(
+            !holds(&path),
+            "{GUEST} holds {}; was it built without scripts/rustc (is RUSTC_WRAPPER set)?",
+            path.display()
+        );
+    }
+}
+
+/// Each dependency of the programs with its features; what tests need asks for more of some.
+fn features(edges: &str) -> BTreeSet<String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["tree", "--offline", "--locked", "--prefix", "none"])
+        .args(["--format", "{p} {f}", "--edges", edges])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let lines = lines.lines().map(|line| line.trim_end_matches(" (*)"));
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn it_is_the_same_whether_tests_are_built_with_it_or_not() {
+    let alone = features("normal");
+    let with_tests = features("normal,dev");
+    assert!(alone.len() > 50 && with_tests.len() > alone.len());
+    let other: Vec<&String> = alone.difference(&with_tests).collect();
+    assert!(
+        other.is_empty(),
+        "[dev-dependencies] ask for more features of these; \
+         ask for the same in [dependencies]: {other:#?}"
+    );
+}
+
+#[test]
+fn it_says_what_it_is_when_a_person_starts_it() {
+    let output = Command::new(GUEST).arg("--help").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("in the lab's guests"), "{said}");
+}
