@@ -46,7 +46,8 @@ static bool may_go_on(const struct artis_cpu *record, struct task_struct *prev)
 	if (!prev || !(prev->scx.flags & SCX_TASK_QUEUED) || record->marked_pid == (u32)prev->pid)
 		return false;
 	t = task_ctx(prev);
-	if (!t)
+	/* with a cause: RT0 came as it was to leave, and has gone again */
+	if (!t || t->cause != ARTIS_CAUSE_NONE)
 		return false;
 	/* on an RT CPU: in user mode, or allowed nowhere else; with no NRT CPU left, anybody */
 	if (record->rt && nr_nrt_online)
