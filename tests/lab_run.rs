@@ -7,6 +7,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard};
@@ -152,6 +153,55 @@ fn added_files_run_with_their_libraries() {
 }
 
 #[test]
+fn a_disk_and_a_network_card_are_there_when_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    // A service of the host that a guest would reach through a gateway that lets it.
+    let service = TcpListener::bind("127.0.0.1:0").unwrap();
+    service.set_nonblocking(true).unwrap();
+    let port = service.local_addr().unwrap().port();
+    let output = run(
+        &[
+            "--disk",
+            "3M",
+            "--network",
+            "user",
+            "--output",
+            folder.path().to_str().unwrap(),
+        ],
+        &format!(
+            r#"set -e
+          cat /sys/block/vda/size
+          # Nothing on it, nobody else's; what is written stands there.
+          cmp -n 3145728 /dev/vda /dev/zero
+          echo kept | dd of=/dev/vda bs=512 seek=6143 conv=sync oflag=direct 2>/dev/null
+          dd if=/dev/vda bs=512 skip=6143 iflag=direct 2>/dev/null | head -c 5
+          ping -c 1 -w 9 10.0.2.2 >/dev/null
+          nc -w 2 10.0.2.2 {port} </dev/null 2>/dev/null || true"#
+        ),
+    );
+    assert!(service.accept().is_err(), "the guest reaches the host");
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "6144\nkept\n");
+    let record = fs::read(folder.path().join("run.json")).unwrap();
+    let record: serde_json::Value = serde_json::from_slice(&record).unwrap();
+    assert_eq!(
+        (&record["disk_bytes"], &record["network"]),
+        (&(3 << 20).into(), &"user".into())
+    );
+
+    let output = run(
+        &[],
+        "ls /sys/block/vda /sys/class/net/eth0; ls /sys/class/net",
+    );
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "lo\n",
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
 fn a_panic_is_an_error_that_shows_the_console() {
     let folder = tempfile::tempdir().unwrap();
     let output = run(
@@ -235,6 +285,26 @@ fn unknown_kernels_and_bad_words_are_refused_as_usage() {
     refused(&["lab", "run", "--cpus", "0", "--", "true"]);
     refused(&["lab", "run", "--file", "x:/../y", "--", "true"]);
     refused(&["lab", "run"]);
+    for words in [["--disk", "0"], ["--disk", "100"], ["--network", "bridge"]] {
+        refused(&[&["lab", "run"], &words[..], &["--", "true"]].concat());
+    }
+    for (words, what) in [
+        (["--disk", "64M"], "no disk; leave out --disk"),
+        (
+            ["--network", "user"],
+            "no network card; leave out --network",
+        ),
+    ] {
+        let said = refused(
+            &[
+                &["lab", "run", "--engine", "bochs"],
+                &words[..],
+                &["--", "true"],
+            ]
+            .concat(),
+        );
+        assert!(said.contains("bochs") && said.contains(what), "{said}");
+    }
 }
 
 #[test]

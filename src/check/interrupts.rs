@@ -3,8 +3,10 @@
 
 use super::finding::{Finding, Severity, counted, few};
 use super::subject::Subject;
+use crate::machine::deadline_servers::DEBUGFS;
 use crate::machine::facts::{Facts, Thread};
 use crate::machine::interrupts::{self, Interrupt};
+use crate::machine::irq_affinity;
 use std::collections::BTreeSet;
 
 pub(super) fn judge(facts: &Facts, subject: &Subject) -> Vec<Finding> {
@@ -22,11 +24,11 @@ pub(super) fn judge(facts: &Facts, subject: &Subject) -> Vec<Finding> {
 fn on_subject<'a>(
     facts: &'a Facts,
     subject: &Subject,
-    managed: bool,
+    movable: bool,
 ) -> Option<Vec<&'a Interrupt>> {
     let all = facts.interrupts.get()?.iter();
     let concerned: Vec<&Interrupt> = all
-        .filter(|one| one.managed.unwrap_or(false) == managed)
+        .filter(|one| one.movable == movable)
         .filter(|one| subject.among(&one.target()).is_some())
         .collect();
     (!concerned.is_empty()).then_some(concerned)
@@ -41,7 +43,7 @@ fn named(interrupts: &[&Interrupt]) -> String {
 }
 
 fn movable(facts: &Facts, subject: &Subject) -> Option<Finding> {
-    let concerned = on_subject(facts, subject, false)?;
+    let concerned = on_subject(facts, subject, true)?;
     let numbers: Vec<String> = concerned.iter().map(|one| one.number.to_string()).collect();
     Some(Finding {
         id: "irq_affinity",
@@ -72,21 +74,23 @@ fn movable(facts: &Facts, subject: &Subject) -> Option<Finding> {
 }
 
 fn managed(facts: &Facts, subject: &Subject) -> Option<Finding> {
-    let concerned = on_subject(facts, subject, true)?;
+    let concerned = on_subject(facts, subject, false)?;
     Some(Finding {
         id: "managed_interrupts",
         severity: Severity::Worsens,
         seen: format!(
-            "{} to {}, where the kernel placed it itself: {}",
+            "{} to {}, and cannot be moved: {}",
             counted(concerned.len(), "interrupt comes", "interrupts come"),
             subject.cpus.in_words(),
             named(&concerned)
         ),
-        evidence: "/sys/kernel/debug/irq/irqs/* (IRQD_AFFINITY_MANAGED)".to_owned(),
-        why:
-            "queues of fast disks and network cards belong to CPUs, and refuse to be moved at run \
-              time; they come when a task on their CPU uses the device"
-                .to_owned(),
+        evidence: format!(
+            "{} (not for writing), {DEBUGFS}/irq/irqs/* (IRQD_AFFINITY_MANAGED)",
+            irq_affinity::FILES
+        ),
+        why: "the kernel gives queues of fast disks and network cards to CPUs for good (managed), and \
+              some controllers move nothing; a queue's comes when a task on its CPU uses the device"
+            .to_owned(),
         source: "Documentation/admin-guide/kernel-parameters.txt (isolcpus=managed_irq)",
         mend: Some(format!(
             "boot with isolcpus=managed_irq,{}, or give the device fewer queues, and do no I/O from \
@@ -106,7 +110,7 @@ fn default_affinity(facts: &Facts, subject: &Subject) -> Option<Finding> {
             "interrupts of drivers that start later may come to {}",
             cpus.in_words()
         ),
-        evidence: interrupts::DEFAULT_AFFINITY_FILE.to_owned(),
+        evidence: irq_affinity::DEFAULT_FILE.to_owned(),
         why: "a device that is plugged in or reset gets this default, whatever was set before"
             .to_owned(),
         source: "Documentation/core-api/irq/irq-affinity.rst",

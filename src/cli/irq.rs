@@ -40,10 +40,14 @@ struct Line {
     name: String,
     /// How often it came a second, on the CPUs where it came.
     per_second: BTreeMap<u32, f64>,
-    /// CPUs that it may go to, and those it goes to; none for one that is not a device's.
+    /// CPUs that it may go to, and those it goes to; none, as what follows, for one that is not a
+    /// device's.
     affinity: Option<CpuList>,
     effective: Option<CpuList>,
+    /// Whether the kernel places it itself; none where it does not tell.
     managed: Option<bool>,
+    /// Whether its affinity can be changed, as far as the kernel tells; none as before.
+    movable: Option<bool>,
     threads: Vec<Handler>,
 }
 
@@ -109,6 +113,7 @@ fn lines(
             threads: threads.collect(),
             affinity: device.as_ref().and_then(|one| one.affinity.clone()),
             effective: device.as_ref().and_then(|one| one.effective.clone()),
+            movable: device.as_ref().map(|one| one.movable),
             managed: device.as_ref().and_then(|one| one.managed),
             name: device.map_or_else(|| counts.description.clone(), |one| one.name),
         }
@@ -130,10 +135,10 @@ fn in_words(document: &Document) -> String {
         // The sum of nothing would be printed as -0.0.
         let rate = line.per_second.values().fold(0.0, |sum, rate| sum + rate);
         let priority = line.threads.iter().map(|one| one.priority).max();
-        let managed = if line.managed == Some(true) {
-            " (managed)"
-        } else {
-            ""
+        let fixed = match (line.managed, line.movable) {
+            (Some(true), _) => " (managed)",
+            (_, Some(false)) => " (fixed)",
+            _ => "",
         };
         let name: String = line.name.chars().filter(|one| !one.is_control()).collect();
         text += &format!(
@@ -143,7 +148,7 @@ fn in_words(document: &Document) -> String {
             list(line.affinity.as_ref(), 10),
             list(line.effective.as_ref(), 9),
             priority.map_or_else(String::new, |priority| format!("FIFO {priority}")),
-            format!("{name}{managed}")
+            format!("{name}{fixed}")
         );
     }
     text += &format!(
@@ -213,6 +218,7 @@ mod tests {
             affinity: Some("0".parse().unwrap()),
             effective: None,
             managed: None,
+            movable: false,
         };
         let device = Interrupt {
             number: 24,
@@ -221,6 +227,7 @@ mod tests {
             affinity: Some("0,2,4,6,8,4000".parse().unwrap()),
             effective: Some("0".parse().unwrap()),
             managed: Some(true),
+            movable: false,
         };
         let before = table([10, 0], [100, 100]);
         let after = table([2010, 6], [350, 100]);
@@ -247,7 +254,13 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("   25       0.0 "), "{text}");
-        for words in ["1003.0  0: 1000, 4000: 3", "6 CPUs", "LOC", "125.0"] {
+        for words in [
+            "1003.0  0: 1000, 4000: 3",
+            "6 CPUs",
+            "LOC",
+            "125.0",
+            "silent (fixed)",
+        ] {
             assert!(text.contains(words), "{words}: {text}");
         }
         assert!(!text.contains("TRM") && !text.contains('\x1b'), "{text}");

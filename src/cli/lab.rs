@@ -6,6 +6,7 @@ use super::progress::Stderr;
 use super::signals::stop_on_signals;
 use super::{lab_demo, lab_experiment};
 use crate::lab::cache::Cache;
+use crate::lab::devices::{self, Devices, Network};
 use crate::lab::engine::Engine;
 use crate::lab::image::GuestFile;
 use crate::lab::kernel::{Kernel, Kernels, Listed};
@@ -78,6 +79,12 @@ struct Run {
     /// Memory of the guest in MiB
     #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(256..))]
     memory: u32,
+    /// A disk of this size, empty at each start, as /dev/vda (qemu only): 64M, 2G
+    #[arg(long, value_name = "SIZE", value_parser = devices::disk_size)]
+    disk: Option<u64>,
+    /// A network card (qemu only)
+    #[arg(long, value_name = "KIND", value_enum)]
+    network: Option<Network>,
     /// More kernel arguments
     #[arg(
         long,
@@ -205,9 +212,17 @@ fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
     let files = files
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| UsageError(error.to_string()))?;
+    let devices = Devices {
+        disk_bytes: args.disk,
+        network: args.network,
+    };
+    let check = args.engine.check(devices);
+    check.map_err(|error| UsageError(error.to_string()))?;
     let mut progress = Stderr::default();
     let kernel = resolve(kernels, &args.kernel, &mut progress)?;
-    let modules = resolve_modules(kernels, &kernel, &args.modules, &mut progress)?;
+    let drivers = devices.modules().map(str::to_owned);
+    let names: Vec<String> = drivers.chain(args.modules).collect();
+    let modules = resolve_modules(kernels, &kernel, &names, &mut progress)?;
 
     // Without --output only the exit status and the streams are wanted.
     let passing = tempfile::Builder::new()
@@ -224,6 +239,7 @@ fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
     machine.timeout = (args.timeout > 0).then(|| Duration::from_secs(args.timeout));
     machine.files = files;
     machine.modules = modules;
+    machine.devices = devices;
     machine.stop = stop_on_signals()?;
 
     let facts = &machine.kernel.facts;

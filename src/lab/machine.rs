@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One virtual machine, to run one command in, whichever engine runs it.
 
+use super::devices::Devices;
 use super::emulator::Emulator;
 use super::engine::{Engine, process::Process};
 use super::image::{GuestFile, Image, Own, Programs};
@@ -52,6 +53,8 @@ pub struct Machine {
     pub files: Vec<GuestFile>,
     /// Kernel modules to load before the command, in this order.
     pub modules: Vec<Module>,
+    /// What it has beside CPUs and memory; the drivers are among the modules.
+    pub devices: Devices,
     /// Host folder for the files the command writes, the console and the record.
     pub output: PathBuf,
     /// A signal number put here ends the machine; 0 does not.
@@ -102,6 +105,7 @@ impl Machine {
             timeout: None,
             files: Vec::new(),
             modules: Vec::new(),
+            devices: Devices::default(),
             output,
             stop: Arc::default(),
         })
@@ -121,6 +125,7 @@ impl Machine {
         stderr: &mut dyn Write,
         progress: &mut dyn Progress,
     ) -> Result<Outcome, Error> {
+        self.engine.check(self.devices)?;
         let cache = Cache::per_user()?;
         let mirror = &self.kernel.facts.mirror;
         let emulator = Emulator::resolve(self.engine.wanted(), &cache, mirror, progress)?;
@@ -197,6 +202,7 @@ impl Machine {
     pub fn fingerprint(&self, command: &[OsString], host: &Host) -> Result<String, Error> {
         let mut hash = Sha256::new();
         hash.update(&host.engine_version);
+        // The engine that repeats has no other devices.
         hash.update(format!("{} CPUs, {} MiB", self.cpus, self.memory_mib));
         hash.update(self.engine.arguments(self));
         let vmlinuz = &self.kernel.vmlinuz;
@@ -248,7 +254,7 @@ impl Machine {
         if let Some(seed) = self.seed {
             variables.push((crate::load::seed::VARIABLE, seed.to_string()));
         }
-        image.set_run(command, &variables, end);
+        image.set_run(&self.devices.set_up_for(command), &variables, end);
         let file = Cache::per_user()?.nameless_file()?;
         image.write(&file)?;
         Ok(file)
@@ -290,6 +296,8 @@ impl Machine {
             arguments: self.engine.arguments(self),
             cpus: self.cpus,
             memory_mib: self.memory_mib,
+            disk_bytes: self.devices.disk_bytes,
+            network: self.devices.network,
             modules: self.modules.iter().map(|one| one.name.clone()).collect(),
             command: command
                 .iter()

@@ -18,6 +18,7 @@ pub mod cache;
 pub mod closure;
 pub mod config;
 pub mod demo;
+pub mod devices;
 pub mod emulator;
 pub mod engine;
 pub mod error;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `run.json`: what was run where, so that a result can be judged and repeated later.
 
+use super::devices::Network;
 use super::index::Flavour;
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +57,10 @@ pub struct Record {
     pub cpus: u32,
     /// Memory of the guest, MiB.
     pub memory_mib: u32,
+    /// Size of the guest's disk; none: it had none.
+    pub disk_bytes: Option<u64>,
+    /// What its network card was plugged into; none: it had none.
+    pub network: Option<Network>,
     /// Kernel modules that were loaded before the command, in this order.
     pub modules: Vec<String>,
     /// The command, word by word.

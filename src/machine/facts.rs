@@ -10,6 +10,7 @@ use super::cgroup::{self, RtGroup};
 use super::cpu_times::{self, CpuTimes};
 use super::cpus::Cpus;
 use super::interrupts::{self, Interrupt};
+use super::irq_affinity;
 use super::kernel::Kernel;
 use super::managers::{self, Manager};
 use super::memory::{self, Memory};
@@ -223,8 +224,8 @@ impl Facts {
                 interrupts::all(root).map(Some),
             ),
             default_irq_affinity: Fact::new(
-                interrupts::DEFAULT_AFFINITY_FILE,
-                interrupts::default_affinity(root),
+                irq_affinity::DEFAULT_FILE,
+                irq_affinity::default(root),
             ),
             threads: Fact::known(
                 "/proc/*/stat, /proc/*/status",

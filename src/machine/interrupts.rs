@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Interrupts: how often each came on each CPU, where it may go, and where it goes.
+//! Interrupts: how often each came on each CPU.
 //!
-//! Source: `Documentation/core-api/irq/irq-affinity.rst`, `show_interrupts()` in
-//! `kernel/irq/proc.c`, and `kernel/irq/debugfs.c` for managed ones.
+//! Where each may go is read by [`super::irq_affinity`].
+//!
+//! Source: `show_interrupts()` in `kernel/irq/proc.c`.
 
-use super::deadline_servers::DEBUGFS;
+use super::irq_affinity::{self, Irq};
 use super::tasks::Task;
 use super::{CpuList, Root, Unreadable};
 use serde::Serialize;
@@ -12,8 +13,6 @@ use std::collections::BTreeMap;
 
 /// The counters.
 pub const FILE: &str = "/proc/interrupts";
-/// Where an interrupt goes that a driver asks for from now on.
-pub const DEFAULT_AFFINITY_FILE: &str = "/proc/irq/default_smp_affinity";
 
 /// One line of [`FILE`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -42,13 +41,14 @@ pub struct Interrupt {
     pub name: String,
     /// CPUs on which it came since boot.
     pub seen_on: CpuList,
-    /// CPUs that it may go to.
+    /// CPUs that it may go to; none on a kernel for one CPU.
     pub affinity: Option<CpuList>,
-    /// CPUs that its chip really sends it to.
+    /// As [`Irq::effective`].
     pub effective: Option<CpuList>,
-    /// Whether the kernel chose its CPUs and refuses to move it; none where debugfs does not
-    /// tell.
+    /// As [`Irq::managed`].
     pub managed: Option<bool>,
+    /// As [`Irq::movable`].
+    pub movable: bool,
 }
 
 impl Interrupt {
@@ -58,11 +58,6 @@ impl Interrupt {
         let known = self.effective.as_ref().or(self.affinity.as_ref());
         known.cloned().unwrap_or_default()
     }
-}
-
-/// Where an interrupt may go.
-pub fn affinity_file(number: u32) -> String {
-    format!("/proc/irq/{number}/smp_affinity_list")
 }
 
 /// Reads the counters; none on a machine without them.
@@ -97,18 +92,18 @@ pub fn of(root: &Root, table: &Table) -> Result<Vec<Interrupt>, Unreadable> {
             continue;
         };
         let seen_on = table.cpus.iter().zip(&line.counts);
+        let irq = irq_affinity::one(root, number)?;
         interrupts.push(Interrupt {
             number,
-            name: name(root, number, &line.description),
+            name: name(irq.as_ref(), &line.description),
             seen_on: seen_on
                 .filter(|(_, n)| **n > 0)
                 .map(|(cpu, _)| *cpu)
                 .collect(),
-            affinity: root.cpus(affinity_file(number))?,
-            effective: root.cpus(format!("/proc/irq/{number}/effective_affinity_list"))?,
-            managed: root
-                .hint(format!("{DEBUGFS}/irq/irqs/{number}"))
-                .map(|text| text.contains("IRQD_AFFINITY_MANAGED")),
+            managed: irq.as_ref().and_then(|irq| irq.managed),
+            movable: irq.as_ref().is_some_and(|irq| irq.movable),
+            effective: irq.as_ref().and_then(|irq| irq.effective.clone()),
+            affinity: irq.map(|irq| irq.allowed),
         });
     }
     Ok(interrupts)
@@ -145,19 +140,10 @@ pub fn handled_by(task: &Task) -> Option<u32> {
     name.split('-').next()?.parse().ok()
 }
 
-/// Where an interrupt goes that a driver asks for from now on; none where the kernel does not
-/// tell.
-///
-/// # Errors
-/// When the file is there and cannot be read or understood.
-pub fn default_affinity(root: &Root) -> Result<Option<CpuList>, Unreadable> {
-    root.mask(DEFAULT_AFFINITY_FILE)
-}
-
-/// The drivers' names; where sysfs does not tell, the whole description.
-fn name(root: &Root, number: u32, description: &str) -> String {
-    root.hint(format!("/sys/kernel/irq/{number}/actions"))
-        .filter(|actions| !actions.is_empty())
+/// The drivers' names; where the kernel does not tell, the whole description.
+fn name(irq: Option<&Irq>, description: &str) -> String {
+    irq.map(|irq| irq.handlers.join(", "))
+        .filter(|names| !names.is_empty())
         .unwrap_or_else(|| description.to_owned())
 }
 
@@ -242,7 +228,6 @@ mod tests {
                 "sys/kernel/debug/irq/irqs/24",
                 "dstate: IRQD_AFFINITY_MANAGED\n",
             ),
-            ("proc/irq/default_smp_affinity", "5\n"),
         ]);
         let all = all(&root).unwrap();
         assert_eq!(all.len(), 3);
@@ -252,24 +237,22 @@ mod tests {
         assert_eq!(all[0].target().to_string(), "2");
         assert_eq!(all[0].managed, None);
         assert_eq!(all[1].target().to_string(), "0");
-        assert_eq!(all[1].managed, Some(true));
+        assert_eq!((all[1].managed, all[1].movable), (Some(true), false));
+        assert!(all[0].movable);
         assert!(all[1].name.ends_with("eth0-rx, eth0-tx"));
-        assert_eq!(default_affinity(&root).unwrap().unwrap().to_string(), "0,2");
     }
 
     #[test]
     fn what_is_absent_is_empty_and_nonsense_is_an_error() {
         let (_folder, root) = canned(&[]);
         assert!(all(&root).unwrap().is_empty());
-        assert_eq!(default_affinity(&root).unwrap(), None);
         let (_folder, root) = canned(&[("proc/interrupts", "nonsense\n")]);
         assert!(all(&root).is_err());
         let (_folder, root) = canned(&[
             ("proc/interrupts", TEXT),
             ("proc/irq/9/smp_affinity_list", "all\n"),
-            ("proc/irq/default_smp_affinity", "all\n"),
         ]);
-        assert!(all(&root).is_err() && default_affinity(&root).is_err());
+        assert!(all(&root).is_err());
     }
 
     proptest! {

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which CPUs each interrupt may go to, and whether that can be changed.
+//! Which CPUs each interrupt may go to, where it goes, and whether that can be changed.
 //!
-//! Source: `Documentation/core-api/irq/irq-affinity.rst` and `kernel/irq/proc.c`.
+//! How often it comes is told by [`super::interrupts`].
+//!
+//! Source: `Documentation/core-api/irq/irq-affinity.rst`, `kernel/irq/proc.c`, and
+//! `kernel/irq/debugfs.c` for managed ones.
 
-use super::{CpuList, Root, Unreadable, cpumask};
-use std::io::ErrorKind;
+use super::deadline_servers::DEBUGFS;
+use super::{CpuList, Root, Unreadable};
 use std::os::unix::fs::PermissionsExt;
 
 /// The mask that an interrupt gets when its driver asks for it.
 pub const DEFAULT_FILE: &str = "/proc/irq/default_smp_affinity";
+
+/// The files of [`file`], in words.
+pub const FILES: &str = "/proc/irq/*/smp_affinity_list";
 
 const FOLDER: &str = "/proc/irq";
 
@@ -20,11 +26,14 @@ pub struct Irq {
     pub handlers: Vec<String>,
     /// Where it may go.
     pub allowed: CpuList,
-    /// Where it goes; none where this kernel does not tell.
+    /// Where its controller sends it; empty for one that belongs to every CPU, such as a timer's,
+    /// or that is switched off, and none where this kernel does not tell.
     pub effective: Option<CpuList>,
-    /// Kernels from 6.9 on do not let root write the file of an interrupt that the kernel itself
-    /// places ("managed"), or that cannot move. Before, only trying tells.
-    pub settable: bool,
+    /// Whether the kernel places it itself; none where debugfs does not tell.
+    pub managed: Option<bool>,
+    /// Kernels from 6.9 on do not let root write the file of an interrupt that is managed, or that
+    /// its controller cannot move. Before, where debugfs is silent, only trying tells.
+    pub movable: bool,
 }
 
 impl Irq {
@@ -49,24 +58,39 @@ pub fn effective_file(irq: u32) -> String {
 /// # Errors
 /// When a file is there and cannot be read or understood.
 pub fn read(root: &Root) -> Result<Vec<Irq>, Unreadable> {
+    let names = root.names(FOLDER)?;
+    let mut numbers: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    numbers.sort_unstable();
     let mut irqs = Vec::new();
-    for number in numbers(root)? {
-        // An interrupt may be freed meanwhile, and a kernel for one CPU has no such files.
-        let Some(allowed) = list(root, &file(number))? else {
-            continue;
-        };
-        irqs.push(Irq {
-            number,
-            handlers: handlers(root, number),
-            allowed,
-            effective: list(root, &effective_file(number))?
-                // A controller that does not say where it delivers shows no CPU.
-                .filter(|cpus| !cpus.is_empty()),
-            settable: std::fs::metadata(root.path(file(number)))
-                .is_ok_and(|data| data.permissions().mode() & 0o200 != 0),
-        });
+    for number in numbers {
+        irqs.extend(one(root, number)?);
     }
     Ok(irqs)
+}
+
+/// The interrupt of this number; none when it has no affinity: it may be freed meanwhile, and a
+/// kernel for one CPU has no such files.
+///
+/// # Errors
+/// As [`read`].
+pub fn one(root: &Root, number: u32) -> Result<Option<Irq>, Unreadable> {
+    let file = file(number);
+    let Some(allowed) = root.cpus(&file)? else {
+        return Ok(None);
+    };
+    let managed = root
+        .hint(format!("{DEBUGFS}/irq/irqs/{number}"))
+        .map(|text| text.contains("IRQD_AFFINITY_MANAGED"));
+    let writable =
+        std::fs::metadata(root.path(file)).is_ok_and(|data| data.permissions().mode() & 0o200 != 0);
+    Ok(Some(Irq {
+        number,
+        handlers: handlers(root, number),
+        allowed,
+        effective: root.cpus(effective_file(number))?,
+        managed,
+        movable: writable && managed != Some(true),
+    }))
 }
 
 /// The mask of interrupts to come.
@@ -74,39 +98,15 @@ pub fn read(root: &Root) -> Result<Vec<Irq>, Unreadable> {
 /// # Errors
 /// When the file is there and cannot be read or understood.
 pub fn default(root: &Root) -> Result<Option<CpuList>, Unreadable> {
-    let Some(text) = root.read(DEFAULT_FILE)? else {
-        return Ok(None);
-    };
-    let mask = cpumask::parse(&text).map(Some);
-    mask.map_err(|error| root.malformed(DEFAULT_FILE, error.to_string()))
+    root.mask(DEFAULT_FILE)
 }
 
-fn numbers(root: &Root) -> Result<Vec<u32>, Unreadable> {
-    let path = root.path(FOLDER);
-    let entries = match std::fs::read_dir(&path) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(Unreadable { path, source }),
-    };
-    let mut numbers: Vec<u32> = entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .collect();
-    numbers.sort_unstable();
-    Ok(numbers)
-}
-
-fn list(root: &Root, file: &str) -> Result<Option<CpuList>, Unreadable> {
-    let Some(text) = root.read(file)? else {
-        return Ok(None);
-    };
-    CpuList::from_kernel(&text)
-        .map(Some)
-        .map_err(|error| root.malformed(file, error.to_string()))
-}
-
-/// Each handler has a folder of its name.
+/// The drivers that wait for it; each has a folder of its name too, where sysfs is hidden.
 fn handlers(root: &Root, irq: u32) -> Vec<String> {
+    let actions = root.hint(format!("/sys/kernel/irq/{irq}/actions"));
+    if let Some(actions) = actions.filter(|actions| !actions.is_empty()) {
+        return actions.split(',').map(str::to_owned).collect();
+    }
     let Ok(entries) = std::fs::read_dir(root.path(format!("{FOLDER}/{irq}"))) else {
         return Vec::new();
     };
@@ -135,15 +135,25 @@ mod tests {
             ("proc/irq/9/smp_affinity_list", "1\n"),
             ("proc/irq/9/effective_affinity_list", "\n"),
             ("proc/irq/10/spurious", ""),
+            ("proc/irq/30/smp_affinity_list", "2-3\n"),
+            ("sys/kernel/irq/30/actions", "disk-req.0,disk-req.1\n"),
+            (
+                "sys/kernel/debug/irq/irqs/30",
+                "dstate: IRQD_AFFINITY_MANAGED\n",
+            ),
         ]);
         let managed = root.path("/proc/irq/9/smp_affinity_list");
         std::fs::set_permissions(managed, std::fs::Permissions::from_mode(0o444)).unwrap();
         assert_eq!(default(&root).unwrap().unwrap().to_string(), "0-3");
         let irqs = read(&root).unwrap();
-        assert_eq!(irqs.len(), 2);
-        assert_eq!((irqs[0].number, irqs[0].settable), (9, false));
-        assert_eq!(irqs[0].taken_by().to_string(), "1");
-        assert_eq!((irqs[1].number, irqs[1].settable), (24, true));
+        assert_eq!(irqs.len(), 3);
+        assert_eq!((irqs[0].number, irqs[0].movable), (9, false));
+        assert!(irqs[0].taken_by().is_empty());
+        assert_eq!((irqs[1].number, irqs[1].movable), (24, true));
+        assert_eq!((irqs[1].managed, irqs[2].managed), (None, Some(true)));
+        assert_eq!((irqs[2].number, irqs[2].movable), (30, false));
+        assert_eq!(irqs[2].taken_by().to_string(), "2-3");
+        assert_eq!(irqs[2].handlers, ["disk-req.0", "disk-req.1"]);
         assert_eq!(irqs[1].handlers, ["virtio0-config"]);
         assert_eq!(irqs[1].taken_by().to_string(), "2");
     }

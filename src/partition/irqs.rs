@@ -60,13 +60,16 @@ fn one(wish: &Wish, irq: &Irq, plan: &mut Plan) {
         names if names.is_empty() => format!("interrupt {}", irq.number),
         names => format!("interrupt {} ({names})", irq.number),
     };
-    if !irq.settable {
+    if !irq.movable {
         if wish.touches_rt(irq.taken_by()) && !for_rt0 {
             plan.leave(
                 Move::IrqAffinity,
                 what,
-                "the kernel places it itself (managed), or its controller cannot move it; boot with \
-                 isolcpus=managed_irq,CPUS, or give the device fewer queues",
+                format!(
+                    "the kernel places it itself (managed), or its controller cannot move it; boot \
+                     with isolcpus=managed_irq,{}, or give the device fewer queues",
+                    wish.rt
+                ),
             );
         }
         return;

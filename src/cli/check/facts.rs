@@ -238,15 +238,15 @@ fn topology(topology: &Topology) -> String {
 }
 
 fn interrupts_in_words(interrupts: &[Interrupt]) -> String {
-    let managed = interrupts.iter().filter(|one| one.managed == Some(true));
+    let fixed = interrupts.iter().filter(|one| !one.movable).count();
     let targets = interrupts
         .iter()
         .fold(CpuList::new(), |all, one| &all | &one.target());
-    match (interrupts.len(), managed.count()) {
+    match (interrupts.len(), fixed) {
         (0, _) => "none to be seen".to_owned(),
         (all, 0) => format!("{all} of devices, on {}", targets.in_words()),
-        (all, managed) => format!(
-            "{all} of devices, {managed} managed, on {}",
+        (all, fixed) => format!(
+            "{all} of devices, on {}; {fixed} cannot be moved",
             targets.in_words()
         ),
     }

@@ -14,6 +14,7 @@ pub(super) mod process;
 pub mod qemu;
 
 use super::Error;
+use super::devices::Devices;
 use super::emulator::Emulator;
 use super::machine::Machine;
 use super::session::{Channels, Limits};
@@ -57,6 +58,21 @@ impl Engine {
     /// Do times taken in the guest mean anything?
     pub fn is_timing_meaningful(self) -> bool {
         self == Self::Bochs
+    }
+
+    /// Whether it can give a guest these devices.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn check(self, devices: Devices) -> Result<(), Error> {
+        match (self, devices.first()) {
+            (Self::Bochs, Some((device, option))) => Err(Error::NoDevice {
+                engine: self.name(),
+                device,
+                option,
+            }),
+            _ => Ok(()),
+        }
     }
 
     /// What ends the guest's streams. Another one in every run where that changes nothing.

@@ -6,7 +6,7 @@ use crate::lab::{Error, tool};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::os::fd::{BorrowedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 
@@ -15,6 +15,11 @@ pub struct Process {
     name: &'static str,
     child: Child,
     said: File,
+}
+
+/// The path by which an emulator opens a file that it inherits.
+pub fn inherited_path(file: &impl AsRawFd) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
 impl Process {

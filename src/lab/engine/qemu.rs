@@ -5,8 +5,10 @@
 //! virtual time follows the host's clock, so no time taken in this guest means anything.
 
 use super::Started;
-use super::process::Process;
+use super::process::{Process, inherited_path};
 use crate::lab::Error;
+use crate::lab::cache::Cache;
+use crate::lab::devices::{Devices, Network};
 use crate::lab::emulator::{Emulator, Wanted};
 use crate::lab::machine::Machine;
 use crate::lab::protocol;
@@ -14,6 +16,7 @@ use crate::lab::session::{Channels, Limits};
 use std::fs::File;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -39,6 +42,9 @@ pub(super) const ARGUMENTS: &[&str] = &[
     // All virtual CPUs see one host clock. Without this the kernel may doubt it and fall back
     // to a clock that costs an exit to the emulator each time it is read.
     "tsc=reliable",
+    // A busy host may keep the emulator from running for as long as the kernel waits to see
+    // whether the timer's interrupt comes at all.
+    "no_timer_check",
 ];
 
 /// From power-on to the command; takes seconds, on a busy host a minute.
@@ -72,8 +78,7 @@ pub(super) fn start(
     qemu.args(hardware(machine));
     qemu.arg("-kernel").arg(&machine.kernel.vmlinuz);
     qemu.arg("-append").arg(machine.engine.arguments(machine));
-    qemu.arg("-initrd")
-        .arg(format!("/proc/self/fd/{}", initramfs.as_raw_fd()));
+    qemu.arg("-initrd").arg(inherited_path(initramfs));
     qemu.args(socket("console", &console_end));
     qemu.args(["-serial", "chardev:console"]);
     let ports = [
@@ -87,10 +92,14 @@ pub(super) fn start(
         let device = format!("virtserialport,chardev={name},name={name}");
         qemu.args(["-device", &device]);
     }
+    let disk = machine.devices.disk_bytes.map(empty_disk).transpose()?;
+    // Behind the ports: with and without them, a guest's first devices are the same.
+    qemu.args(devices(machine.devices, disk.as_ref()));
     let inherited: Vec<RawFd> = ports
         .iter()
         .map(|(_, end)| end.as_raw_fd())
         .chain([console_end.as_raw_fd(), initramfs.as_raw_fd()])
+        .chain(disk.as_ref().map(AsRawFd::as_raw_fd))
         .collect();
     qemu.stdout(Stdio::null());
     let process = Process::spawn("QEMU", qemu, inherited)?;
@@ -129,6 +138,34 @@ fn hardware(machine: &Machine) -> Vec<String> {
     .into_iter()
     .map(str::to_owned)
     .collect()
+}
+
+/// A file without a name and, until the guest writes, without blocks on the host's disk.
+fn empty_disk(bytes: u64) -> Result<File, Error> {
+    let disk = Cache::per_user()?.nameless_file()?;
+    disk.set_len(bytes)
+        .map_err(Error::io("make room for", Path::new("the guest's disk")))?;
+    Ok(disk)
+}
+
+fn devices(devices: Devices, disk: Option<&File>) -> Vec<String> {
+    let mut words = Vec::new();
+    if let Some(disk) = disk {
+        let file = inherited_path(disk);
+        words.push("-drive".to_owned());
+        words.push(format!("if=none,id=disk,format=raw,file={file}"));
+        words.push("-device".to_owned());
+        words.push("virtio-blk-pci,drive=disk".to_owned());
+    }
+    if let Some(Network::User) = devices.network {
+        // Restricted: nothing reaches the host or goes through it.
+        words.push("-netdev".to_owned());
+        words.push("user,id=network,restrict=on".to_owned());
+        words.push("-device".to_owned());
+        // Nobody boots from it, so it needs no program for that.
+        words.push("virtio-net-pci,netdev=network,romfile=".to_owned());
+    }
+    words
 }
 
 /// Arguments that make an inherited socket a character device of QEMU.

@@ -21,7 +21,7 @@ pub mod frames;
 pub mod ports;
 
 use super::Started;
-use super::process::Process;
+use super::process::{Process, inherited_path};
 use super::qemu::pair;
 use crate::lab::Error;
 use crate::lab::cache::Cache;
@@ -204,10 +204,6 @@ fn own_network(bochs: &mut Command) {
     };
     // SAFETY: between fork and exec only unshare is called, and nothing is allocated.
     unsafe { bochs.pre_exec(prepare) };
-}
-
-fn inherited_path(file: &impl AsRawFd) -> String {
-    format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
 /// Bochs' configuration file. Every line that is there keeps the host out, or says what the
