@@ -136,6 +136,9 @@ impl Machine {
         let archive = tempfile::tempfile_in(&self.output)
             .map_err(Error::io("create a file in", &self.output))?;
         let mut started = self.engine.start(self, &emulator, &initramfs)?;
+        if let Some(remark) = &started.remark {
+            progress.note(remark);
+        }
         drop(initramfs);
 
         let sinks = Sinks {

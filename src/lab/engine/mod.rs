@@ -36,6 +36,8 @@ pub enum Engine {
 pub(super) struct Started {
     pub process: Process,
     pub channels: Channels,
+    /// What the user should know of how it was started.
+    pub remark: Option<String>,
 }
 
 impl Engine {

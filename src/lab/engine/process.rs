@@ -56,6 +56,13 @@ impl Process {
         Ok(Self { name, child, said })
     }
 
+    /// Is it in the network namespace of this process? False also when it has gone already.
+    pub fn is_in_our_network(&self) -> bool {
+        let namespace = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/net")).ok();
+        let its = namespace(&self.child.id().to_string());
+        its.is_some() && its == namespace("self")
+    }
+
     /// Its standard output, once, when the command asked for a pipe.
     pub fn take_stdout(&mut self) -> Option<std::process::ChildStdout> {
         self.child.stdout.take()

@@ -110,7 +110,11 @@ pub(super) fn start(
         stderr,
         files,
     };
-    Ok(Started { process, channels })
+    Ok(Started {
+        process,
+        channels,
+        remark: None,
+    })
 }
 
 /// Two connected sockets: the host's end and the guest's.

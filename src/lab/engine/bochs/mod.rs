@@ -154,6 +154,7 @@ pub(super) fn start(
     ];
     let mut process = Process::spawn("Bochs", bochs, inherited)?;
     drop(serial_end);
+    let remark = process.is_in_our_network().then(|| PORT_OPEN.to_owned());
     let said = process
         .take_stdout()
         .ok_or_else(|| failed("open Bochs' output")(io::ErrorKind::NotFound.into()))?;
@@ -176,6 +177,7 @@ pub(super) fn start(
             stderr,
             files,
         },
+        remark,
     })
 }
 
@@ -191,6 +193,11 @@ fn failed(what: &'static str) -> impl FnOnce(io::Error) -> Error {
         reason: error.to_string(),
     }
 }
+
+/// Said when [`own_network`] was refused.
+const PORT_OPEN: &str = "the system grants Bochs no network of its own (run as root, or allow user \
+namespaces): while the guest runs, a viewer on this machine's network can look at its screen on \
+port 5900 or the next free one, and type";
 
 /// The one display of Bochs that leaves the guest alone opens a port for viewers. Nobody shall
 /// find it: a network of its own, where the system grants one.
