@@ -30,6 +30,19 @@ pub enum Network {
     User,
 }
 
+/// A device that an engine has not. Not one of the lab's errors, whose words stand in the guest's
+/// program too.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the engine {engine} gives a guest no {device}; leave out {option}, or take another (--engine qemu)"
+)]
+pub struct NoDevice {
+    pub engine: &'static str,
+    pub device: &'static str,
+    /// What asked for it.
+    pub option: &'static str,
+}
+
 impl Devices {
     /// The modules without which the guest does not see them.
     pub fn modules(self) -> impl Iterator<Item = &'static str> {

@@ -102,18 +102,6 @@ pub enum Error {
         /// Possible.
         max: u32,
     },
-    /// A device that the engine has not.
-    #[error(
-        "the engine {engine} gives a guest no {device}; leave out {option}, or take another (--engine qemu)"
-    )]
-    NoDevice {
-        /// Name of the engine.
-        engine: &'static str,
-        /// The device.
-        device: &'static str,
-        /// What asked for it.
-        option: &'static str,
-    },
     /// A file cannot be put into the guest.
     #[error("cannot put {} into the guest: {reason}", path.display())]
     Guest {

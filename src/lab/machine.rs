@@ -125,7 +125,11 @@ impl Machine {
         stderr: &mut dyn Write,
         progress: &mut dyn Progress,
     ) -> Result<Outcome, Error> {
-        self.engine.check(self.devices)?;
+        let check = self.engine.check(self.devices);
+        check.map_err(|error| Error::Program {
+            program: self.engine.name().to_owned(),
+            reason: error.to_string(),
+        })?;
         let cache = Cache::per_user()?;
         let mirror = &self.kernel.facts.mirror;
         let emulator = Emulator::resolve(self.engine.wanted(), &cache, mirror, progress)?;

@@ -14,7 +14,7 @@ pub(super) mod process;
 pub mod qemu;
 
 use super::Error;
-use super::devices::Devices;
+use super::devices::{Devices, NoDevice};
 use super::emulator::Emulator;
 use super::machine::Machine;
 use super::session::{Channels, Limits};
@@ -66,9 +66,9 @@ impl Engine {
     ///
     /// # Errors
     /// When it cannot.
-    pub fn check(self, devices: Devices) -> Result<(), Error> {
+    pub fn check(self, devices: Devices) -> Result<(), NoDevice> {
         match (self, devices.first()) {
-            (Self::Bochs, Some((device, option))) => Err(Error::NoDevice {
+            (Self::Bochs, Some((device, option))) => Err(NoDevice {
                 engine: self.name(),
                 device,
                 option,
