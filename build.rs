@@ -31,7 +31,8 @@ fn main() {
         .compile("artis_policy");
     let clang = find_clang();
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    assemble_boot_sector(&clang, &out);
+    assemble(&clang, &out, "boot", 512);
+    assemble(&clang, &out, "enter", 256);
     generate_counters("src/sched/bpf/intf.h", &out.join("counters.rs"));
     for (name, source) in OBJECTS {
         let folder = Path::new(source).parent().expect("a source has a folder");
@@ -63,34 +64,34 @@ fn main() {
     }
 }
 
-/// Assembles the sector that the lab's machines boot. It is x86 code whatever this machine is, and it needs
-/// no linker: the assembler's `.text` is the sector.
-fn assemble_boot_sector(clang: &Path, out: &Path) {
+/// Assembles what the lab's machines execute before their kernel. It is x86 code whatever this machine
+/// is, and it needs no linker: the assembler's `.text` is the code, which has `length` bytes.
+fn assemble(clang: &Path, out: &Path, name: &str, length: usize) {
     use object::{Object, ObjectSection};
-    let source = "src/lab/engine/bochs/boot.S";
+    let source = format!("src/lab/engine/bochs/{name}.S");
     println!("cargo:rerun-if-changed={source}");
-    let assembled = out.join("boot.o");
+    let assembled = out.join(format!("{name}.o"));
     let status = Command::new(clang)
-        .args(["--target=i386-unknown-none", "-m16", "-c", source, "-o"])
+        .args(["--target=i386-unknown-none", "-m16", "-c", &source, "-o"])
         .arg(&assembled)
         .status();
     if !status.is_ok_and(|status| status.success()) {
         stop(&format!("{} could not assemble {source}", clang.display()));
     }
     let bytes = std::fs::read(&assembled).unwrap_or_default();
-    let sector = object::File::parse(&*bytes).ok().and_then(|file| {
+    let code = object::File::parse(&*bytes).ok().and_then(|file| {
         let text = file.section_by_name(".text")?;
         // An address that a linker had to fill in would be 0.
         let is_final = text.relocations().next().is_none();
         is_final.then(|| text.data().ok().map(<[u8]>::to_vec))?
     });
-    let Some(sector) = sector.filter(|sector| sector.len() == 512) else {
+    let Some(code) = code.filter(|code| code.len() == length) else {
         stop(&format!(
-            "{source} did not become one sector without relocations"
+            "{source} did not become {length} bytes without relocations"
         ));
     };
-    if let Err(error) = std::fs::write(out.join("boot.bin"), sector) {
-        stop(&format!("could not write the boot sector: {error}"));
+    if let Err(error) = std::fs::write(out.join(format!("{name}.bin")), code) {
+        stop(&format!("could not write {name}.bin: {error}"));
     }
 }
 

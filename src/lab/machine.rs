@@ -211,6 +211,7 @@ impl Machine {
         hash.update(&host.engine_version);
         // The engine that repeats has no other devices.
         hash.update(format!("{} CPUs, {} MiB", self.cpus, self.memory_mib));
+        hash.update(self.engine.own_part(self));
         hash.update(self.engine.arguments(self));
         let vmlinuz = &self.kernel.vmlinuz;
         let mut kernel = File::open(vmlinuz).map_err(Error::io("read", vmlinuz))?;

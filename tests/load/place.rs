@@ -118,6 +118,11 @@ impl Place {
         .collect()
     }
 
+    /// The same, once there are so many: loads at work are still starting their own processes.
+    pub fn processes_at_least(&self, number: usize) -> Vec<u32> {
+        self.wait_for(|| Some(self.processes()).filter(|all| all.len() >= number))
+    }
+
     fn files(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.loads()).unwrap().flatten();
         entries.map(|entry| entry.path()).collect()

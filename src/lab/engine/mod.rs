@@ -113,6 +113,14 @@ impl Engine {
         arguments
     }
 
+    /// What of the engine itself decides what a guest does, where that repeats.
+    pub(super) fn own_part(self, machine: &Machine) -> Vec<u8> {
+        match self {
+            Self::Qemu => Vec::new(),
+            Self::Bochs => bochs::own_part(machine),
+        }
+    }
+
     pub(super) fn start(
         self,
         machine: &Machine,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The disk that Bochs boots: our boot sector (`boot.S`), then the kernel and the initramfs,
-//! each a whole number of chunks.
+//! The disk that Bochs boots: our boot sector (`boot.S`), then the kernel in its pieces and the
+//! initramfs, each a whole number of chunks.
 //!
 //! Source: "The Linux/x86 Boot Protocol", the kernel's Documentation/arch/x86/boot.rst, version
 //! 2.12 and later: the offsets of the header, and where its pieces may lie.
 
+use super::vmlinux;
 use crate::lab::Error;
 use crate::lab::machine::Machine;
 use std::fs::{self, File};
@@ -12,7 +13,7 @@ use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// The boot sector as the assembler made it.
-const BOOT_SECTOR: &[u8; SECTOR] = include_bytes!(concat!(env!("OUT_DIR"), "/boot.bin"));
+pub(super) const BOOT_SECTOR: &[u8; SECTOR] = include_bytes!(concat!(env!("OUT_DIR"), "/boot.bin"));
 
 const SECTOR: usize = 512;
 /// The geometry that Bochs is told.
@@ -30,8 +31,8 @@ const SETUP_ADDRESS: u32 = 0x1_0000;
 const SETUP_BYTES: usize = 0x1_0000;
 const HEAP_END: u16 = 0xde00;
 const COMMAND_LINE: usize = 0xe000;
-/// The rest of the kernel.
-const KERNEL_ADDRESS: u32 = 0x10_0000;
+/// The kernel's 32-bit entry, where the code that unpacks it begins, or what stands for it.
+pub(super) const KERNEL_ADDRESS: u32 = 0x10_0000;
 
 /// Offsets in the kernel's header.
 const SETUP_SECTORS: usize = 0x1f1;
@@ -44,6 +45,8 @@ const RAMDISK_SIZE: usize = 0x21c;
 const HEAP_END_POINTER: usize = 0x224;
 const COMMAND_LINE_POINTER: usize = 0x228;
 const COMMAND_LINE_SIZE: usize = 0x238;
+const PAYLOAD_OFFSET: usize = 0x248;
+const PAYLOAD_LENGTH: usize = 0x24c;
 /// The header's end in every version: no kernel is shorter.
 const HEADER_END: usize = 0x268;
 
@@ -85,8 +88,25 @@ pub(super) fn write(machine: &Machine, mut initramfs: &File, disk: &File) -> Res
         reason,
     };
     let (setup, rest) = prepare(&kernel, &arguments, address, length).map_err(refused)?;
+    let mut pieces = vec![(SETUP_ADDRESS, setup)];
+    match vmlinux::unpack(payload(&kernel, rest)).map_err(refused)? {
+        Some(unpacked) => {
+            pieces.push((KERNEL_ADDRESS, unpacked.enter));
+            pieces.push((unpacked.address, unpacked.memory));
+        }
+        None => pieces.push((KERNEL_ADDRESS, rest.to_vec())),
+    }
     let target = Path::new("the guest's disk");
-    assemble(&setup, rest, initramfs, (address, length), disk).map_err(Error::io("write", target))
+    assemble(&pieces, initramfs, (address, length), disk).map_err(Error::io("write", target))
+}
+
+/// The packed kernel in `rest`, all of it behind the real-mode code of `kernel`.
+fn payload<'a>(kernel: &[u8], rest: &'a [u8]) -> &'a [u8] {
+    let [start, length] =
+        [PAYLOAD_OFFSET, PAYLOAD_LENGTH].map(|at| u32::from_le_bytes(bytes(kernel, at)) as usize);
+    rest.get(start..)
+        .and_then(|from| from.get(..length))
+        .unwrap_or_default()
 }
 
 /// Where the initramfs goes: as high as the firmware's tables allow, and well above the kernel.
@@ -154,36 +174,38 @@ fn bytes(from: &[u8], at: usize) -> [u8; 4] {
     [from[at], from[at + 1], from[at + 2], from[at + 3]]
 }
 
+/// Writes the boot sector, `kernel`'s pieces with the addresses where they belong, and the
+/// initramfs, of which address and length are given.
 fn assemble(
-    setup: &[u8],
-    kernel: &[u8],
+    kernel: &[(u32, Vec<u8>)],
     initramfs: impl Read,
     (address, length): (u32, u64),
     disk: &File,
 ) -> io::Result<u64> {
-    let pieces = [
-        (SETUP_ADDRESS, setup.len() as u64),
-        (KERNEL_ADDRESS, kernel.len() as u64),
-        (address, length),
-    ];
+    let lengths = kernel.iter().map(|(at, piece)| (*at, piece.len() as u64));
+    let list: Vec<(u32, u64)> = lengths.chain([(address, length)]).collect();
     let mut out = BufWriter::new(disk);
-    out.write_all(&boot_sector(&pieces)?)?;
-    let contents: [&mut dyn Read; 3] = [&mut { setup }, &mut { kernel }, &mut { initramfs }];
+    out.write_all(&boot_sector(&list)?)?;
     let mut written = SECTOR as u64;
-    for (content, (_, length)) in contents.into_iter().zip(pieces) {
-        let copied = io::copy(&mut content.take(length), &mut out)?;
-        if copied != length {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        let padded = length.next_multiple_of(CHUNK);
-        io::copy(&mut io::repeat(0).take(padded - length), &mut out)?;
-        written += padded;
+    for (_, piece) in kernel {
+        written += write_piece(&piece[..], piece.len() as u64, &mut out)?;
     }
+    written += write_piece(initramfs, length, &mut out)?;
     out.flush()?;
     // The last cylinder is whole, and a hole.
     let cylinders = written.div_ceil(CYLINDER);
     disk.set_len(cylinders * CYLINDER)?;
     Ok(cylinders)
+}
+
+/// Writes `length` bytes in whole chunks; how many those are.
+fn write_piece(content: impl Read, length: u64, out: &mut impl Write) -> io::Result<u64> {
+    if io::copy(&mut content.take(length), out)? != length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let padded = length.next_multiple_of(CHUNK);
+    io::copy(&mut io::repeat(0).take(padded - length), out)?;
+    Ok(padded)
 }
 
 fn boot_sector(pieces: &[(u32, u64)]) -> io::Result<[u8; SECTOR]> {
@@ -219,8 +241,8 @@ mod tests {
         assert_eq!(BOOT_SECTOR[510..], [0x55, 0xaa]);
         assert!(BOOT_SECTOR[PIECES..510].iter().all(|byte| *byte == 0));
         assert!(BOOT_SECTOR[..PIECES].iter().any(|byte| *byte != 0));
-        // Three pieces, and an empty one that ends the list.
-        const { assert!(PIECES + 4 * PIECE <= 510) };
+        // Four pieces, and an empty one that ends the list.
+        const { assert!(PIECES + 5 * PIECE <= 510) };
     }
 
     #[test]
@@ -228,7 +250,11 @@ mod tests {
         let kernel = kernel(b"kernel");
         let (setup, rest) = prepare(&kernel, "quiet", 0x800_0000, 9).unwrap();
         let file = tempfile::tempfile().unwrap();
-        let cylinders = assemble(&setup, rest, &b"initramfs"[..], (0x800_0000, 9), &file).unwrap();
+        let pieces = [
+            (SETUP_ADDRESS, setup.clone()),
+            (KERNEL_ADDRESS, rest.to_vec()),
+        ];
+        let cylinders = assemble(&pieces, &b"initramfs"[..], (0x800_0000, 9), &file).unwrap();
         let mut disk = Vec::new();
         (&file).seek(SeekFrom::Start(0)).unwrap();
         (&file).read_to_end(&mut disk).unwrap();
@@ -271,7 +297,9 @@ mod tests {
             let _ = prepare(&bytes, "quiet", 0, 0);
             let mut header = kernel(&bytes);
             header[SETUP_SECTORS] = bytes.first().copied().unwrap_or(0);
-            let _ = prepare(&header, "quiet", 0, 0);
+            if let Ok((_, rest)) = prepare(&header, "quiet", 0, 0) {
+                let _ = payload(&header, rest);
+            }
         }
     }
 }

@@ -19,6 +19,7 @@
 mod disk;
 pub mod frames;
 pub mod ports;
+mod vmlinux;
 
 use super::Started;
 use super::process::{Process, inherited_path};
@@ -131,7 +132,16 @@ pub(super) fn start(
     let disk = cache.nameless_file()?;
     let cylinders = disk::write(machine, initramfs, &disk)?;
     let (serial, serial_end) = io::pipe().map_err(failed("pipe"))?;
-    let words = configuration(machine, emulator, &disk, cylinders, serial_end.as_raw_fd());
+    let words = configuration(
+        machine,
+        cylinders,
+        &Paths {
+            firmware: &emulator.path(FIRMWARE).display().to_string(),
+            video: &emulator.path(VIDEO_FIRMWARE).display().to_string(),
+            disk: &inherited_path(&disk),
+            serial: &inherited_path(&serial_end),
+        },
+    );
     let settings = cache.nameless_file()?;
     (&settings)
         .write_all(words.as_bytes())
@@ -213,21 +223,45 @@ fn own_network(bochs: &mut Command) {
     unsafe { bochs.pre_exec(prepare) };
 }
 
+/// What of this engine's own decides what a guest does, beside Bochs, kernel and initramfs: for
+/// fingerprints.
+pub(super) fn own_part(machine: &Machine) -> Vec<u8> {
+    let paths = Paths {
+        firmware: FIRMWARE,
+        video: VIDEO_FIRMWARE,
+        disk: "",
+        serial: "",
+    };
+    let words = configuration(machine, 0, &paths);
+    let code: [&[u8]; 4] = [
+        words.as_bytes(),
+        DEBUGGER_COMMANDS,
+        disk::BOOT_SECTOR,
+        vmlinux::ENTER,
+    ];
+    code.concat()
+}
+
+/// The files of Bochs' configuration.
+struct Paths<'a> {
+    firmware: &'a str,
+    video: &'a str,
+    disk: &'a str,
+    serial: &'a str,
+}
+
 /// Bochs' configuration file. Every line that is there keeps the host out, or says what the
 /// machine is.
-fn configuration(
-    machine: &Machine,
-    emulator: &Emulator,
-    disk: &File,
-    cylinders: u64,
-    serial: RawFd,
-) -> String {
+fn configuration(machine: &Machine, cylinders: u64, paths: &Paths) -> String {
     let Machine {
         cpus, memory_mib, ..
     } = machine;
-    let firmware = emulator.path(FIRMWARE);
-    let video = emulator.path(VIDEO_FIRMWARE);
-    let disk = inherited_path(disk);
+    let Paths {
+        firmware,
+        video,
+        disk,
+        serial,
+    } = paths;
     let (heads, sectors) = (disk::HEADS, disk::SECTORS_PER_TRACK);
     [
         // A model without RDRAND, whose numbers would be the host's.
@@ -235,8 +269,8 @@ fn configuration(
             "cpu: model=corei7_sandy_bridge_2600k, count={cpus}, ips={INSTRUCTIONS_PER_SECOND}, reset_on_triple_fault=0"
         ),
         format!("memory: guest={memory_mib}, host={memory_mib}"),
-        format!("romimage: file={}", firmware.display()),
-        format!("vgaromimage: file={}", video.display()),
+        format!("romimage: file={firmware}"),
+        format!("vgaromimage: file={video}"),
         // By default the screen is drawn by the host's clock.
         "vga: extension=vbe, update_freq=1, realtime=0".to_owned(),
         format!("clock: sync=none, time0={GUEST_DATE}"),
@@ -244,7 +278,7 @@ fn configuration(
             "ata0-master: type=disk, path={disk}, mode=flat, cylinders={cylinders}, heads={heads}, spt={sectors}, translation=lba, biosdetect=none"
         ),
         "boot: disk".to_owned(),
-        format!("com1: enabled=1, mode=file, dev=/proc/self/fd/{serial}"),
+        format!("com1: enabled=1, mode=file, dev={serial}"),
         // The guest's ports: see frames.rs.
         "port_e9_hack: enabled=1, all_rings=0".to_owned(),
         "speaker: enabled=0".to_owned(),
