@@ -142,10 +142,10 @@ fn nobody_is_stranded_behind_a_hog(kernel: &str) {
     );
 }
 
-/// The kernel is to be back on its own scheduler so soon after `kill -9`: the median of ten times.
-/// The host takes the emulated CPUs away for as long as it likes, so a single time may be longer,
-/// but never near the half minute after which the kernel's watchdog would have done it.
-const BACK_MS_MEDIAN: u64 = 1000;
+/// The kernel is to be back on its own scheduler so soon after `kill -9`, nine times of ten. Once in
+/// a while a busy host's emulator took 1.1 s where 0.1 is usual, for a reason not found; even then it
+/// is never near the half minute after which the kernel's watchdog would have done it.
+const BACK_MS_USUAL: u64 = 1000;
 const BACK_MS_MAX: u64 = 10_000;
 
 fn a_killed_artis_leaves_nothing_behind(kernel: &str) {
@@ -182,9 +182,8 @@ fn a_killed_artis_leaves_nothing_behind(kernel: &str) {
     assert_eq!(guest.numbers("turn").len(), 10);
     let back_ms = guest.numbers("back_ms");
     println!("{kernel}: the kernel had its own scheduler back after {back_ms:?} ms");
-    let mut sorted = back_ms.clone();
-    sorted.sort_unstable();
-    assert!(sorted[sorted.len() / 2] <= BACK_MS_MEDIAN, "{back_ms:?}");
+    let late = back_ms.iter().filter(|ms| **ms > BACK_MS_USUAL).count();
+    assert!(late <= 1, "{back_ms:?}");
     assert!(back_ms.iter().all(|ms| *ms <= BACK_MS_MAX), "{back_ms:?}");
 }
 
