@@ -143,6 +143,7 @@ struct dl_rq {
 };
 
 struct rq {
+	u64 clock;
 	struct rt_rq rt;
 	struct dl_rq dl;
 	struct sched_avg avg_rt;

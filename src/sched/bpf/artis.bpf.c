@@ -46,6 +46,7 @@
 #include "policy.h"
 #include "intf.h"
 #include "state.h"
+#include "account.h"
 #include "detect.h"
 #include "place.h"
 #include "serve.h"
@@ -98,14 +99,6 @@ static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu)
 	}
 }
 
-/* Tells the policy what the running task of this CPU did since it was last told. */
-static void note_calls(struct artis_cpu *record, struct task_ctx *t, u64 now)
-{
-	artis_calls_note(&t->calls, now - t->call_at_ns, record->calls);
-	t->call_at_ns = now;
-	record->calls = 0;
-}
-
 SEC("struct_ops/artis_tick")
 void BPF_PROG(artis_tick, struct task_struct *p)
 {
@@ -136,11 +129,13 @@ void BPF_PROG(artis_running, struct task_struct *p)
 
 	if (!t)
 		return;
+	settle(record, p, t);
 	now = scx_bpf_now();
 	side = record->rt ? SIDE_RT : SIDE_NRT;
 	record->current_class = class;
 	record->hosted_class = class;
 	record->displaced_ns = 0;
+	record->unsettled_pid = 0;
 	record->marked_pid = 0;
 	if (!record->rt) {
 		t->rt_ok = false;
@@ -159,9 +154,28 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	t->runnable_at_ns = 0;
 	if (t->side == side && artis_vtime_before(side_vtime[side], t->vtime))
 		side_vtime[side] = t->vtime;
+	if (!record->rt)
+		return;
+	record->ahead_of_rt0 = rt0_runnable(cpu);
 	/* RT0 came as it was to go: it goes now, before it does anything here */
-	if (record->rt && p->scx.slice == ARTIS_SLICE_PUT_OFF_NS)
+	if (p->scx.slice == ARTIS_SLICE_PUT_OFF_NS ||
+	    (on && nr_nrt_online && must_leave(p, t)))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+}
+
+/*
+ * RT0 wakes up where @p runs, and waits for us to be done: what needs the task's
+ * record is left for later (settle()). A slice that is over gets a rest, see (c).
+ */
+static void displace(struct artis_cpu *record, struct task_struct *p, const struct rq *rq)
+{
+	if (!p->scx.slice)
+		scx_bpf_task_set_slice(p, ARTIS_SLICE_PUT_OFF_NS);
+	record->current_class = ARTIS_CLASSES;
+	record->unsettled_pid = p->pid;
+	/* what scx_bpf_now() returns here, without the call */
+	record->displaced_ns = rq->clock;
+	record->count[ARTIS_displacements]++;
 }
 
 SEC("struct_ops/artis_stopping")
@@ -169,29 +183,38 @@ void BPF_PROG(artis_stopping, struct task_struct *p, bool runnable)
 {
 	s32 cpu = bpf_get_smp_processor_id();
 	struct artis_cpu *record = cpu_record(cpu);
-	struct task_ctx *t = task_ctx(p);
-	enum artis_class class = class_of(p);
-	u64 now, ran_ns;
+	bool marked = record->marked_pid == (u32)p->pid;
+	enum artis_class class;
+	struct task_ctx *t;
+	bool rt0 = false;
+	u64 now;
 
+	if (record->rt && runnable && !record->ahead_of_rt0) {
+		const struct rq *rq = bpf_this_cpu_ptr(&runqueues);
+
+		rt0 = rq->rt.rt_nr_running;
+		/* a mark is not left for later: whoever loses it works in the kernel here */
+		if (rt0 && !marked) {
+			displace(record, p, rq);
+			return;
+		}
+	}
+	t = task_ctx(p);
 	if (!t)
 		return;
+	class = class_of(p);
 	now = scx_bpf_now();
-	ran_ns = now - t->run_at_ns;
-	t->vtime += artis_vtime_charge(ran_ns, p->scx.weight);
 	/* going to sleep takes a system call */
 	if (!runnable)
 		record->calls++;
-	note_calls(record, t, now);
-	t->run_at_ns = now;
+	charge(record, p, t, now);
 	if (runnable)
 		t->runnable_at_ns = now;
 	record->current_class = ARTIS_CLASSES;
 	if (!record->rt)
 		return;
 
-	record->ran_ns[class % ARTIS_CLASSES] += ran_ns;
-	t->stayed_ns += ran_ns;
-	if (record->marked_pid == (u32)p->pid) {
+	if (marked) {
 		record->marked_pid = 0;
 		artis_trial_ended(&t->trial, class, now, t->stayed_ns);
 		if (on && (s64)(now - record->marked_ns) > (s64)record->leave_ns_max)
@@ -205,14 +228,12 @@ void BPF_PROG(artis_stopping, struct task_struct *p, bool runnable)
 		record->count[ARTIS_leaks_sleep]++;
 	if (!runnable)
 		return;
-	if (!is_bound_to_rt(t) && !is_migration_disabled(p) &&
-	    (!t->rt_ok || t->cause != ARTIS_CAUSE_NONE)) {
-		/* in the kernel, or about to be: it is not to go on here */
+	if (must_leave(p, t)) {
 		if (t->cause == ARTIS_CAUSE_NONE)
 			t->cause = ARTIS_CAUSE_UNKNOWN;
 		scx_bpf_task_set_slice(p, 0);
 	}
-	if (!p->scx.slice && rt0_runnable(cpu))
+	if (!p->scx.slice && rt0)
 		scx_bpf_task_set_slice(p, ARTIS_SLICE_PUT_OFF_NS);
 	if (p->scx.slice) {
 		record->displaced_ns = now;
@@ -228,6 +249,8 @@ void BPF_PROG(artis_set_cpumask, struct task_struct *p, const struct cpumask *cp
 
 	if (!t)
 		return;
+	/* it may be on its way to another CPU */
+	settle(cpu_record(cpu), p, t);
 	/*
 	 * A task that was bound to an RT CPU may be in the kernel there; set free,
 	 * it must not be taken for one in user mode.

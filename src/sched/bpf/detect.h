@@ -36,6 +36,7 @@ static void leave(struct artis_cpu *record, struct task_struct *p, enum artis_ca
 
 	if (is_rt0(p) || (p->flags & PF_KTHREAD))
 		return;
+	record->calls++;
 	t = task_ctx(p);
 	if (is_bound_to_rt(t)) {
 		record->count[ARTIS_entries_bound]++;
@@ -64,9 +65,10 @@ static void entered(enum artis_cause cause, enum artis_counter counter)
 
 	if (!on)
 		return;
-	record->calls++;
 	if (record->rt)
 		leave(record, bpf_get_current_task_btf(), cause, counter);
+	else
+		record->calls++;
 }
 
 /*

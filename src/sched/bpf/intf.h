@@ -67,11 +67,13 @@ struct artis_cpu {
 	u32 current_class;	/* of the running task: enum artis_class, or ARTIS_CLASSES */
 	u32 hosted_class;	/* the same, and kept while RT0 displaces the task */
 	u32 calls;		/* the running task's kernel entries not yet told to the policy */
+	u32 unsettled_pid;	/* RT0 displaced it, and it is not charged yet: see account.h */
 	u32 marked_pid;		/* the task that must leave, and why */
 	u32 marked_cause;
 	u32 helper_cause;	/* passed from a kprobe to the program that may act on it */
 	u8 rt;			/* configuration: is it an RT CPU? */
 	u8 rt_immed;		/* configuration: no tick here, never let a task wait behind RT0 */
+	u8 ahead_of_rt0;	/* our task runs although RT0 would: by a deadline server or throttling */
 	u8 offline;		/* by the hotplug path */
 	u8 unwatched;		/* an RT CPU that came back: nobody sees its system calls yet */
 } __attribute__((aligned(64)));

@@ -268,6 +268,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	struct task_ctx *t = task_ctx(p);
 	enum artis_class class = class_of(p);
 	bool at_user, promote, was_rt_ok;
+	struct artis_cpu *record = cpu_record(scx_bpf_task_cpu(p));
 	u64 now = scx_bpf_now();
 
 	if (!t) {
@@ -275,6 +276,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 		insert_vtime(p, DSQ_NRT_LINUX, ARTIS_SLICE_NRT_NS, side_vtime[SIDE_NRT], enq_flags);
 		return;
 	}
+	settle(record, p, t);
 	at_user = t->at_user;
 	promote = t->promote;
 	was_rt_ok = t->rt_ok;
@@ -288,8 +290,8 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	if (!t->runnable_at_ns)
 		t->runnable_at_ns = now;
-	if ((enq_flags & SCX_ENQ_REENQ) && is_rt(scx_bpf_task_cpu(p))) {
-		cpu_record(scx_bpf_task_cpu(p))->displaced_ns = 0;
+	if ((enq_flags & SCX_ENQ_REENQ) && record->rt) {
+		record->displaced_ns = 0;
 		count(ARTIS_hand_backs);
 	}
 

@@ -227,4 +227,11 @@ static bool is_bound_to_rt(const struct task_ctx *t)
 	return t && (t->bound == BOUND_ONE || t->bound == BOUND_RT);
 }
 
+/* Is the task, on an RT CPU, in the kernel or about to be? It is not to go on there. */
+static bool must_leave(struct task_struct *p, const struct task_ctx *t)
+{
+	return !is_bound_to_rt(t) && !is_migration_disabled(p) &&
+	       (!t->rt_ok || t->cause != ARTIS_CAUSE_NONE);
+}
+
 #endif /* ARTIS_STATE_H */
