@@ -199,7 +199,7 @@ fn caches(facts: &Facts, subject: &Subject) -> Option<Finding> {
         why: "other CPUs push a real-time task's data out, and it comes back from memory: execution \
               times stretch, most after a pause"
             .to_owned(),
-        source: "Documentation/arch/x86/resctrl.rst",
+        source: "Documentation/filesystems/resctrl.rst",
         mend: Some(
             "give real-time CPUs ways of their own where the CPU can (resctrl); see how much it is: \
              `sudo artis measure exec --routine memory --load cache`"

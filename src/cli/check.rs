@@ -4,7 +4,7 @@
 mod facts;
 
 use super::exit::{BOUND_MISSED, UsageError};
-use super::output::print_json;
+use super::output::{print_json, stdout};
 use super::paragraph::Layout;
 use crate::check::{Finding, Report, Severity, Subject};
 use crate::machine::facts::Facts;
@@ -44,7 +44,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let subject = Subject::choose(&facts, asked, scheduler);
     let report = Report::new(facts, subject);
-    let mut out = std::io::stdout().lock();
+    let mut out = stdout();
     if args.json {
         print_json(&mut out, &report)?;
     } else {

@@ -4,7 +4,7 @@
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
-/// A bound or threshold was missed, as rtla has it.
+/// A bound or threshold was missed, as rtla has it; or not all that was asked for could be done.
 pub const BOUND_MISSED: u8 = 2;
 
 /// Wrong words on the command line (`EX_USAGE` of sysexits.h).

@@ -2,7 +2,7 @@
 //! `artis irq`: where interrupts come, how often, and who handles them.
 
 use super::duration;
-use super::output::print_json;
+use super::output::{print_json, stdout};
 use crate::machine::interrupts::{self, Interrupt, Table};
 use crate::machine::tasks::{self, Task};
 use crate::machine::{CpuList, Root};
@@ -75,7 +75,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         seconds,
         interrupts: lines(&before, &after, seconds, devices, &tasks),
     };
-    let mut out = std::io::stdout().lock();
+    let mut out = stdout();
     if args.json {
         print_json(&mut out, &document)?;
     } else {

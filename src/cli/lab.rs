@@ -2,6 +2,7 @@
 //! `artis lab`: list and fetch stock kernels, boot one and run a command in it.
 
 use super::exit::UsageError;
+use super::output::stdout;
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
 use super::{lab_demo, lab_experiment};
@@ -16,7 +17,7 @@ use crate::lab::progress::Progress;
 use crate::lab::record::Ended;
 use anyhow::Context;
 use std::ffi::OsString;
-use std::io::{Write, stderr, stdout};
+use std::io::{Write, stderr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -124,7 +125,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 fn list(kernels: &Kernels, json: bool) -> anyhow::Result<ExitCode> {
     let listed = kernels.list(&mut Stderr::default())?;
-    let mut out = stdout().lock();
+    let mut out = stdout();
     if json {
         serde_json::to_writer_pretty(&mut out, &listed).map_err(std::io::Error::from)?;
         writeln!(out)?;

@@ -4,7 +4,7 @@
 
 use super::exit::{BOUND_MISSED, UsageError};
 use super::lab::resolve;
-use super::output::print_json;
+use super::output::{print_json, stdout};
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
 use crate::lab::demo::verdict::{self, Figures};
@@ -18,7 +18,7 @@ use crate::lab::record::Ended;
 use anyhow::{Context, bail};
 use serde::Serialize;
 use std::ffi::OsString;
-use std::io::{self, Write, stderr, stdout};
+use std::io::{self, Write, stderr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -91,7 +91,7 @@ pub fn run(kernels: &Kernels, args: &Demo) -> anyhow::Result<ExitCode> {
             .and_then(|()| Ok(file.persist(path)?))
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let mut out = stdout().lock();
+    let mut out = stdout();
     if to_stdout {
         print_json(&mut out, &document)?;
     } else {

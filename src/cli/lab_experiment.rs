@@ -2,6 +2,7 @@
 //! `artis lab experiment`: runs what a file describes and prints its table.
 
 use super::exit::UsageError;
+use super::output::stdout;
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
 use crate::lab::experiment::plan::{self, Experiment};
@@ -11,7 +12,7 @@ use crate::lab::progress::Progress;
 use crate::report::experiment::table;
 use crate::result::file::Target;
 use std::collections::BTreeMap;
-use std::io::{Write, stdout};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -78,7 +79,7 @@ pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
         target.write_document(&document)?;
     }
     if !to_stdout {
-        write!(stdout().lock(), "{}", table(&experiment.title, &document))?;
+        write!(stdout(), "{}", table(&experiment.title, &document))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -5,7 +5,7 @@ mod command;
 
 use super::duration;
 use super::measure::session::{Common, Session};
-use super::output::print_json;
+use super::output::{print_json, stdout};
 use crate::load::preset::{Preset, Presets};
 use crate::machine::CpuList;
 use crate::result::LoadDone;
@@ -100,7 +100,7 @@ fn run_loads(args: Run) -> anyhow::Result<ExitCode> {
     if !args.command.is_empty() {
         eprint!("{table}");
     } else if table_wanted {
-        std::io::stdout().write_all(table.as_bytes())?;
+        stdout().write_all(table.as_bytes())?;
     }
     status
 }
@@ -129,7 +129,7 @@ fn table(loads: &[LoadDone]) -> String {
 }
 
 fn list(json: bool) -> anyhow::Result<ExitCode> {
-    let mut out = std::io::stdout().lock();
+    let mut out = stdout();
     if json {
         let all: Vec<_> = Preset::ALL
             .iter()

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The command line: one file a subcommand, its flags and what it prints.
 
+// They panic where the disk is full: see output.rs.
+#![deny(clippy::print_stdout)]
+
 mod check;
 mod compare;
 mod duration;

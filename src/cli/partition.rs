@@ -3,8 +3,8 @@
 
 mod text;
 
-use super::exit::UsageError;
-use super::output::print_json;
+use super::exit::{BOUND_MISSED, UsageError};
+use super::output::{print_json, stdout};
 use crate::machine::privilege::{Capability, Privilege};
 use crate::machine::{CpuList, Root};
 use crate::partition::change::Change;
@@ -80,6 +80,7 @@ struct PlanArgs {
 /// Make the changes that plan prints; until reset or reboot
 ///
 /// What is in force already is put back first when it was made for other CPUs, or was not finished.
+/// Ends with 2 when some of the plan was not permitted, or refused by the kernel.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  sudo artis partition apply --rt 3 --priority 80")]
 struct ApplyArgs {
@@ -156,7 +157,7 @@ fn plan(args: &PlanArgs) -> anyhow::Result<ExitCode> {
     let host = Host::default();
     let wish = args.wish.resolve(&host.root)?;
     let mut plan = Plan::make(&host.root, &wish)?;
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = stdout();
     if let Some(tool) = args.export {
         let tool = match tool {
             ToolArg::Tuned => Tool::Tuned,
@@ -274,17 +275,19 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
     let Applied { made, refused } = transaction.apply(Owner::Partition, &wish.rt, changes)?;
     drop(transaction);
     plan.changes = made;
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = stdout();
     if args.json {
         print_json(&mut stdout, &report(&wish, &plan, &missing, &refused))?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    if as_wanted {
+    } else if as_wanted {
         writeln!(stdout, "RT CPUs {} are partitioned already", wish.rt)?;
     } else {
         write!(stdout, "{}", text::applied(&wish, &plan, &refused))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(if missing.is_empty() && refused.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(BOUND_MISSED)
+    })
 }
 
 fn show(args: &ReportArgs) -> anyhow::Result<ExitCode> {
@@ -295,7 +298,7 @@ fn show(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         }
         error => error.into(),
     })?;
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = stdout();
     if args.json {
         let document = serde_json::json!({ "schema": SCHEMA, "in_force": holdings });
         print_json(&mut stdout, &document)?;
@@ -310,7 +313,7 @@ fn reset(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let undone: Undone = Transaction::begin(&host)?
         .undo(Owner::Partition)
         .context("could not put the machine back")?;
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = stdout();
     if args.json {
         print_json(&mut stdout, &undone)?;
     } else if undone.is_empty() {

@@ -4,12 +4,13 @@
 //! The command replaces this process, so its exit status and signals are its own.
 
 use super::exit::UsageError;
+use super::output::stdout;
 use crate::machine::{CpuList, Root, cpus::Cpus};
 use crate::task::scheduler::{self, Scheduler};
 use crate::task::{Class, threads};
 use anyhow::Context;
 use std::ffi::{OsStr, OsString};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -102,14 +103,17 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         None => start(&root, class, &target.command),
         Some(tid) if target.thread => {
             class.apply(&root, tid)?;
-            println!("task {tid} is now {class}");
+            writeln!(stdout(), "task {tid} is now {class}")?;
             Ok(ExitCode::SUCCESS)
         }
         Some(pid) => {
             let count = threads::apply_to_all(&root, pid, class)
                 .with_context(|| format!("process {pid}"))?;
             let plural = if count == 1 { "" } else { "s" };
-            println!("process {pid}, {count} thread{plural}, is now {class}");
+            writeln!(
+                stdout(),
+                "process {pid}, {count} thread{plural}, is now {class}"
+            )?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -4,7 +4,7 @@
 mod tell;
 
 use super::exit::UsageError;
-use super::output::print_json;
+use super::output::{print_json, stdout};
 use crate::machine::CpuList;
 use crate::sched::detector::Detector;
 use crate::sched::runtime::Runtime;
@@ -112,7 +112,7 @@ fn schedule(args: &RunArgs) -> anyhow::Result<ExitCode> {
         outcome => outcome?,
     };
     let Outcome { last, ending } = outcome;
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = stdout();
     if args.json {
         let report = Report {
             status: &last,
@@ -148,7 +148,7 @@ fn status(args: &ReportArgs) -> anyhow::Result<ExitCode> {
             Status::off()
         }
     };
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = stdout();
     if args.json {
         print_json(&mut stdout, &status)?;
     } else {
@@ -165,7 +165,7 @@ fn stop(args: &StopArgs) -> anyhow::Result<ExitCode> {
     if !stopped {
         clean_up()?;
     }
-    let mut stdout = std::io::stdout().lock();
+    let mut stdout = stdout();
     if args.json {
         print_json(&mut stdout, &serde_json::json!({ "stopped": stopped }))?;
     } else if stopped {

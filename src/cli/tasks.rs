@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis tasks`: every thread, in the classes of the paper.
 
-use super::output::print_json;
+use super::output::{print_json, stdout};
 use crate::machine::tasks::{self, Policy, Status, Task};
 use crate::machine::{CpuList, Root};
 use crate::task::kind::Kind;
@@ -54,7 +54,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     };
     let mut lines: Vec<Line> = all.into_iter().filter(wanted).filter_map(line).collect();
     lines.sort_by_key(|line| line.class);
-    let mut out = std::io::stdout().lock();
+    let mut out = stdout();
     if args.json {
         let document = Document {
             schema: "artis.tasks/1",

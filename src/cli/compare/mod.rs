@@ -5,7 +5,7 @@ mod document;
 mod input;
 
 use crate::cli::exit::{BOUND_MISSED, UsageError};
-use crate::cli::output::print_json;
+use crate::cli::output::{print_json, stdout};
 use crate::decide::compare::gate::Verdict;
 use crate::decide::compare::{Comparison, Gate, compare};
 use crate::report::{comparison, histograms, scatter, words};
@@ -71,7 +71,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if let Some(folder) = &args.plot {
         plot(&all, folder)?;
     }
-    let mut out = std::io::stdout().lock();
+    let mut out = stdout();
     if args.json {
         print_json(&mut out, &document::Document::new(&all, &verdicts))?;
     } else {

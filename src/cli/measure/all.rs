@@ -12,6 +12,7 @@ use super::session::{Common, Session};
 use super::{cpus, exec as exec_command, latency as latency_command, piece, warnings};
 use crate::cli::duration;
 use crate::cli::exit::UsageError;
+use crate::cli::output::stdout;
 use crate::cli::progress::LiveLine;
 use crate::cli::result::tables;
 use crate::machine::{CpuList, Root};
@@ -28,6 +29,7 @@ use crate::result::{Distribution, Document};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicUsize;
@@ -136,7 +138,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     if table_wanted {
         let what = format!("{count} {}", args.routine.steps());
-        print!("{}", table(&document, &what, args.interval));
+        let table = table(&document, &what, args.interval);
+        stdout().write_all(table.as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
 }

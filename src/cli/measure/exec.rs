@@ -4,6 +4,7 @@
 use super::session::{Common, Session};
 use super::{cpus, piece, warnings};
 use crate::cli::duration;
+use crate::cli::output::stdout;
 use crate::cli::progress::LiveLine;
 use crate::cli::result::tables;
 use crate::machine::Root;
@@ -18,6 +19,7 @@ use anyhow::Context;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -106,7 +108,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     })?;
     if table_wanted {
         let what = format!("{count} {}", args.routine.steps());
-        print!("{}", table(&document, &what, cpu, policy, t_min_ns));
+        let table = table(&document, &what, cpu, policy, t_min_ns);
+        stdout().write_all(table.as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
 }

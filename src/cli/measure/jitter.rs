@@ -6,6 +6,7 @@ use super::exec::under_load;
 use super::session::{Common, Session};
 use super::{cpus, piece, warnings};
 use crate::cli::duration;
+use crate::cli::output::stdout;
 use crate::cli::result::tables;
 use crate::machine::{CpuList, Root};
 use crate::measure::audit;
@@ -18,6 +19,7 @@ use crate::result::{Distribution, Document, Kind, Series, Unit};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -109,7 +111,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         document.series = series(&plan, &unloaded, &loaded);
     })?;
     if table_wanted {
-        print!("{}", table(&document, &plan, &chosen));
+        stdout().write_all(table(&document, &plan, &chosen).as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -5,6 +5,7 @@ use super::session::{Common, Session};
 use super::{cpus, warnings};
 use crate::cli::duration;
 use crate::cli::exit::{BOUND_MISSED, UsageError};
+use crate::cli::output::stdout;
 use crate::cli::progress::LiveLine;
 use crate::cli::result::tables;
 use crate::machine::{CpuList, Root};
@@ -23,7 +24,7 @@ use anyhow::Context;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{Write, stdout};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -205,7 +206,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             Some(text) => text,
             None => tables(&document),
         };
-        stdout().lock().write_all(text.as_bytes())?;
+        stdout().write_all(text.as_bytes())?;
     }
     if let Some(exceeded) = exceeded {
         eprintln!("artis: {exceeded}");

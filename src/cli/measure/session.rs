@@ -3,6 +3,7 @@
 //! result cannot be written, catch signals, describe the machine, start the loads and see them
 //! at work, stop them afterwards, and write the document.
 
+use crate::cli::output::stdout;
 use crate::cli::signals::stop_on_signals;
 use crate::lab::engine::bochs;
 use crate::load::preset::{Presets, Running};
@@ -14,6 +15,7 @@ use crate::result::{Document, Setup, Warning};
 use anyhow::Context;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -141,7 +143,7 @@ impl Session {
             target.write_document(&document)?;
         }
         if let Some(unit) = document.virtual_unit().filter(|_| !self.to_stdout) {
-            println!("{unit}\n");
+            writeln!(stdout(), "{unit}\n")?;
         }
         match failed {
             None => Ok((document, !self.to_stdout)),

@@ -3,6 +3,7 @@
 
 use super::session::{Common, Session};
 use crate::cli::exit::UsageError;
+use crate::cli::output::stdout;
 use crate::cli::progress::Stderr;
 use crate::lab::progress::Progress;
 use crate::measure::throughput::permutation::Setting;
@@ -86,7 +87,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             true => permutations_table(&plan.settings, &measured),
             false => runs_table(&measured[0]),
         };
-        std::io::stdout().write_all(table.as_bytes())?;
+        stdout().write_all(table.as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
 }

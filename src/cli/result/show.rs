@@ -2,7 +2,7 @@
 //! `artis result show`: a result for people, in 80 columns.
 
 use super::Source;
-use crate::cli::output::print_json;
+use crate::cli::output::{print_json, stdout};
 use crate::cli::paragraph::Layout;
 use crate::result::{Document, LoadDone, Machine, Warning};
 use serde::Serialize;
@@ -34,7 +34,7 @@ struct Entry<'a> {
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let documents = args.source.read_all(&args.files)?;
     let names = args.files.iter().map(|path| path.display().to_string());
-    let mut out = std::io::stdout().lock();
+    let mut out = stdout();
     if args.json {
         let entries: Vec<Entry> = names
             .zip(&documents)

@@ -87,12 +87,16 @@ fn place(elf: &[u8]) -> Result<Unpacked, String> {
     }
     let start = segments.iter().map(|(address, _)| *address).min();
     let start = start.ok_or("it has no segment")?;
-    let mut memory = Vec::new();
+    let ends = segments
+        .iter()
+        .map(|(address, bytes)| address + bytes.len() as u64);
+    let end = ends.max().unwrap_or(start);
+    if end - start > BYTES_MAX {
+        return Err(format!("its segments lie from {start:#x} to {end:#x}"));
+    }
+    let mut memory = vec![0; (end - start) as usize];
     for (address, bytes) in segments {
         let at = (address - start) as usize;
-        if at + bytes.len() > memory.len() {
-            memory.resize(at + bytes.len(), 0);
-        }
         memory[at..at + bytes.len()].copy_from_slice(bytes);
     }
     Ok(Unpacked {
@@ -180,6 +184,21 @@ mod tests {
             checked += 1;
         }
         assert!(checked > 1);
+    }
+
+    #[test]
+    fn segments_far_from_each_other_are_refused() {
+        const HEADER_SIZE: usize = 56;
+        const PHYSICAL_ADDRESS: usize = 24;
+        let mut elf = std::fs::read("/proc/self/exe").unwrap();
+        let header = FileHeader64::<LittleEndian>::parse(&*elf).unwrap();
+        let headers = header.program_headers(LittleEndian, &*elf).unwrap();
+        let loaded = |one: &_| ProgramHeader::p_type(one, LittleEndian) == PT_LOAD;
+        let last = headers.iter().rposition(loaded).unwrap();
+        let at = header.e_phoff(LittleEndian) as usize + last * HEADER_SIZE + PHYSICAL_ADDRESS;
+        elf[at..at + 8].copy_from_slice(&(ADDRESS_MAX / 2).to_le_bytes());
+        let refused = place(&elf).map(drop).unwrap_err();
+        assert!(refused.contains("to 0x2000"), "{refused}");
     }
 
     #[test]
