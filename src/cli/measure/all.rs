@@ -8,36 +8,34 @@
 
 use super::exec::{EXCESS, TIME, UNLOADED, under_load};
 use super::latency::LATENCY;
-use super::session::{Common, Session};
+use super::session::{self, Common, Session};
 use super::{cpus, exec as exec_command, latency as latency_command, piece, warnings};
-use crate::cli::duration;
 use crate::cli::exit::UsageError;
 use crate::cli::output::stdout;
 use crate::cli::progress::LiveLine;
 use crate::cli::result::tables;
-use crate::machine::{CpuList, Root};
+use crate::machine::CpuList;
 use crate::measure::audit;
-use crate::measure::dma_latency::DmaLatency;
 use crate::measure::exec;
 use crate::measure::latency::sampler::{Limits, Task};
 use crate::measure::latency::source::{Request, SourceKind};
 use crate::measure::latency::{self, Plan, ThreadPlan};
 use crate::measure::memory;
-use crate::measure::routine::{Routine, Work};
-use crate::measure::thread::{PRIORITY, Policy};
+use crate::measure::routine::Work;
+use crate::measure::thread::Policy;
 use crate::result::{Distribution, Document};
-use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use serde_json::json;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicUsize;
-use std::time::Duration;
 
 /// Measure latency, execution-time variation and the load's throughput in one run
 #[derive(clap::Args)]
 #[command(
+    mut_arg("count", |arg| arg.help("Steps in a piece of work; it must leave half of the period free [default: 10000]")),
+    mut_arg("unloaded", |arg| arg.default_value("500ms")),
     after_help = "One thread per CPU wakes up periodically and then does a fixed piece of work, as a\n\
              control loop does. What the work takes without load (Tmin) is measured first.\n\n\
              Example:\n  artis measure all -a 1 --load hackbench,cache -D 1m --json all.json"
@@ -46,27 +44,12 @@ pub struct Args {
     /// CPUs to measure, one thread on each [default: all that are allowed]
     #[arg(short, long, value_name = "LIST")]
     affinity: Option<CpuList>,
-    /// SCHED_FIFO priority of the threads, 1 to 99; 0 is the normal policy
-    #[arg(short, long, value_name = "PRIO", default_value_t = PRIORITY)]
-    #[arg(value_parser = clap::value_parser!(u8).range(0..=99))]
-    priority: u8,
     /// Period, microseconds
     #[arg(short, long, value_name = "US", default_value_t = 1000)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=3_600_000_000))]
     interval: u64,
-    /// Kind of work: integer or float (divisions), memory (loads), syscall
-    #[arg(long, value_enum, default_value_t = Routine::Integer, hide_possible_values = true)]
-    routine: Routine,
-    /// Steps in a piece of work; it must leave half of the period free
-    #[arg(long, value_name = "N", default_value_t = COUNT)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
-    count: u32,
-    /// How long: seconds, or with a unit: 90s, 5m, 12h, 1d
-    #[arg(short = 'D', long, value_name = "TIME", default_value = "10s", value_parser = duration::parse)]
-    duration: Duration,
-    /// How long the run for Tmin is on each CPU, before any load
-    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = duration::parse)]
-    unloaded: Duration,
+    #[command(flatten)]
+    piece: piece::Options,
     #[command(flatten)]
     common: Common,
 }
@@ -78,22 +61,22 @@ const PERIOD_DIVISOR: u64 = 2;
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let chosen = cpus::resolve(args.affinity.as_ref())?;
-    let count = piece::count(args.routine, Some(args.count), COUNT)?;
-    let policy = Policy::from_priority(args.priority);
-    let mut session = Session::begin(&args.common, args.settings())?;
+    let count = args.piece.count(COUNT)?;
+    let policy = args.piece.policy();
+    let settings = args
+        .piece
+        .settings(count, ("interval_us", json!(args.interval)));
+    let mut session = Session::begin(&args.common, settings)?;
     let stop = session.stop_flag();
     // Before the threads' memory is made: it is then brought in and locked as it comes.
     let locked = memory::lock_and_prefault();
-    let awake = DmaLatency::hold(&Root::default(), 0);
-    if awake.is_ok() {
-        eprintln!("artis: holding /dev/cpu_dma_latency at 0 us: no CPU idles deeply meanwhile");
-    }
-    let work = Work::new(args.routine, count);
+    let awake = session::keep_awake();
+    let work = Work::new(args.piece.routine, count);
     let unloaded = args.unloaded(&chosen, policy, &work, &stop)?;
     let cpus: Vec<u32> = chosen.iter().collect();
     let plan = Plan {
         threads: args.threads(&chosen, policy, &work, &unloaded),
-        duration: Some(args.duration),
+        duration: Some(args.piece.duration),
         limits: Limits::default(),
         freeze_trace: None,
         split: None,
@@ -104,7 +87,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         policy,
         wants_real_time: true,
         memory_locked: locked.is_ok(),
-        dma_latency_held: awake.is_ok(),
+        dma_latency_held: awake.is_some(),
         sleeps: true,
     });
     let line = LiveLine::new();
@@ -137,7 +120,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Err(failure);
     }
     if table_wanted {
-        let what = format!("{count} {}", args.routine.steps());
+        let what = format!("{count} {}", args.piece.routine.steps());
         let table = table(&document, &what, args.interval);
         stdout().write_all(table.as_bytes())?;
     }
@@ -159,7 +142,7 @@ impl Args {
                 work,
                 cpu,
                 policy,
-                duration: self.unloaded,
+                duration: self.piece.unloaded,
                 t_min_ns: None,
             };
             let samples = exec::measure(&plan, stop, &mut |_| ())?;
@@ -201,21 +184,6 @@ impl Args {
             }),
         });
         threads.collect()
-    }
-
-    /// What the result says of the options.
-    fn settings(&self) -> BTreeMap<String, Value> {
-        BTreeMap::from(
-            [
-                ("priority", json!(self.priority)),
-                ("interval_us", json!(self.interval)),
-                ("routine", json!(self.routine.name())),
-                ("count", json!(self.count)),
-                ("duration_s", json!(self.duration.as_secs_f64())),
-                ("unloaded_s", json!(self.unloaded.as_secs_f64())),
-            ]
-            .map(|(key, value)| (key.to_owned(), value)),
-        )
     }
 }
 

@@ -1,31 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis measure exec`: how much the time of a fixed piece of work varies.
 
-use super::session::{Common, Session};
+use super::session::{self, Common, Session};
 use super::{cpus, piece, warnings};
-use crate::cli::duration;
 use crate::cli::output::stdout;
 use crate::cli::progress::LiveLine;
 use crate::cli::result::tables;
-use crate::machine::Root;
 use crate::measure::audit;
-use crate::measure::dma_latency::DmaLatency;
 use crate::measure::exec::{self, Live, Samples};
 use crate::measure::memory;
-use crate::measure::routine::{Routine, Work};
-use crate::measure::thread::{PRIORITY, Policy};
+use crate::measure::routine::Work;
+use crate::measure::thread::Policy;
 use crate::result::{Distribution, Document, Kind, PERCENTILES, Series, Unit};
 use anyhow::Context;
-use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use serde_json::json;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
-use std::time::Duration;
 
 /// Measure how much the execution time of a fixed piece of work varies
 #[derive(clap::Args)]
 #[command(
+    mut_arg("count", |arg| arg.help("Steps in a piece of work [default: 1000000; 100000 of memory and syscall]")),
     after_help = "The work is done over and over on one CPU by one thread, memory locked, CPUs kept out of\n\
              deep idle states. What it takes at least without load (Tmin) is measured first; the\n\
              excess over it is what interrupts, other tasks and shared hardware cost. The thread\n\
@@ -36,22 +32,8 @@ pub struct Args {
     /// CPU to bind the thread to [default: the last that is allowed]
     #[arg(short = 'a', long, value_name = "N")]
     cpu: Option<u32>,
-    /// SCHED_FIFO priority of the thread, 1 to 99; 0 is the normal policy
-    #[arg(short, long, value_name = "PRIO", default_value_t = PRIORITY)]
-    #[arg(value_parser = clap::value_parser!(u8).range(0..=99))]
-    priority: u8,
-    /// Kind of work: integer or float (divisions), memory (loads), syscall
-    #[arg(long, value_enum, default_value_t = Routine::Integer, hide_possible_values = true)]
-    routine: Routine,
-    /// Steps in a piece of work [default: 1000000; 100000 of memory and syscall]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    count: Option<u32>,
-    /// How long: seconds, or with a unit: 90s, 5m, 12h, 1d
-    #[arg(short = 'D', long, value_name = "TIME", default_value = "10s", value_parser = duration::parse)]
-    duration: Duration,
-    /// How long the run for Tmin is, before any load
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration::parse)]
-    unloaded: Duration,
+    #[command(flatten)]
+    piece: piece::Options,
     #[command(flatten)]
     common: Common,
 }
@@ -62,31 +44,28 @@ pub(super) const UNLOADED: &str = "execution_time_unloaded";
 pub(super) const EXCESS: &str = "excess";
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let root = Root::default();
     let chosen = cpus::resolve(args.cpu.map(|cpu| [cpu].into_iter().collect()).as_ref())?;
     let cpu = chosen.last().context("this process may use no CPU")?;
-    let policy = Policy::from_priority(args.priority);
-    let count = piece::count(args.routine, args.count, args.routine.default_count())?;
-    let mut session = Session::begin(&args.common, args.settings(cpu, count))?;
+    let policy = args.piece.policy();
+    let count = args.piece.count(args.piece.routine.default_count())?;
+    let settings = args.piece.settings(count, ("cpu", json!(cpu)));
+    let mut session = Session::begin(&args.common, settings)?;
     let stop = session.stop_flag();
     // Before the work's memory is made: it is then brought in and locked as it comes.
     let locked = memory::lock_and_prefault();
-    let awake = DmaLatency::hold(&root, 0);
-    if awake.is_ok() {
-        eprintln!("artis: holding /dev/cpu_dma_latency at 0 us: no CPU idles deeply meanwhile");
-    }
-    let work = Work::new(args.routine, count);
+    let awake = session::keep_awake();
+    let work = Work::new(args.piece.routine, count);
     let mut plan = exec::Plan {
         work: &work,
         cpu,
         policy,
-        duration: args.unloaded,
+        duration: args.piece.unloaded,
         t_min_ns: None,
     };
     let unloaded = exec::measure(&plan, &stop, &mut |_| ())?;
     let t_min_ns = piece::shortest_ns(&unloaded.time);
     plan.t_min_ns = Some(t_min_ns);
-    plan.duration = args.duration;
+    plan.duration = args.piece.duration;
 
     session.start()?;
     let audit = warnings::begin(&audit::Plan {
@@ -94,7 +73,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         policy,
         wants_real_time: true,
         memory_locked: locked.is_ok(),
-        dma_latency_held: awake.is_ok(),
+        dma_latency_held: awake.is_some(),
         sleeps: true,
     });
     let line = LiveLine::new();
@@ -107,28 +86,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         document.series = series(cpu, &unloaded, &loaded);
     })?;
     if table_wanted {
-        let what = format!("{count} {}", args.routine.steps());
+        let what = format!("{count} {}", args.piece.routine.steps());
         let table = table(&document, &what, cpu, policy, t_min_ns);
         stdout().write_all(table.as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-impl Args {
-    /// What the result says of the options.
-    fn settings(&self, cpu: u32, count: u32) -> BTreeMap<String, Value> {
-        BTreeMap::from(
-            [
-                ("cpu", json!(cpu)),
-                ("priority", json!(self.priority)),
-                ("routine", json!(self.routine.name())),
-                ("count", json!(count)),
-                ("duration_s", json!(self.duration.as_secs_f64())),
-                ("unloaded_s", json!(self.unloaded.as_secs_f64())),
-            ]
-            .map(|(key, value)| (key.to_owned(), value)),
-        )
-    }
 }
 
 fn told(live: &Live, t_min_ns: u64) -> String {

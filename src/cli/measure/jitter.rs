@@ -3,29 +3,26 @@
 //! each other.
 
 use super::exec::under_load;
-use super::session::{Common, Session};
+use super::session::{self, Common, Session};
 use super::{cpus, piece, warnings};
-use crate::cli::duration;
 use crate::cli::output::stdout;
 use crate::cli::result::tables;
-use crate::machine::{CpuList, Root};
+use crate::machine::CpuList;
 use crate::measure::audit;
-use crate::measure::dma_latency::DmaLatency;
 use crate::measure::jitter::{self, Plan, Samples};
 use crate::measure::memory;
-use crate::measure::routine::Routine;
 use crate::measure::thread::Policy;
 use crate::result::{Distribution, Document, Kind, Series, Unit};
-use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use serde_json::json;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
-use std::time::Duration;
 
 /// Measure the OS noise of barrier-based computing
 #[derive(clap::Args)]
 #[command(
+    mut_arg("priority", |arg| arg.default_value("0")),
+    mut_arg("count", |arg| arg.help("Steps in a piece of work [default: 100000; 10000 of memory and syscall]")),
     after_help = "Threads compute equal pieces and meet at a barrier, round after round; all wait for\n\
              whoever was disturbed. Told are the time lost against the ideal, where every piece takes\n\
              as long as its shortest did before any load, the noise of each thread, and who was the\n\
@@ -37,22 +34,8 @@ pub struct Args {
     /// CPUs, one thread on each [default: all that are allowed]
     #[arg(short = 'a', long, value_name = "LIST")]
     cpus: Option<CpuList>,
-    /// SCHED_FIFO priority of the threads, 1 to 99; 0 is the normal policy
-    #[arg(short, long, value_name = "PRIO", default_value_t = 0)]
-    #[arg(value_parser = clap::value_parser!(u8).range(0..=99))]
-    priority: u8,
-    /// Kind of work: integer or float (divisions), memory (loads), syscall
-    #[arg(long, value_enum, default_value_t = Routine::Integer, hide_possible_values = true)]
-    routine: Routine,
-    /// Steps in a piece of work [default: 100000; 10000 of memory and syscall]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    count: Option<u32>,
-    /// How long: seconds, or with a unit: 90s, 5m, 12h, 1d
-    #[arg(short = 'D', long, value_name = "TIME", default_value = "10s", value_parser = duration::parse)]
-    duration: Duration,
-    /// How long the run for the ideal is, before any load
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration::parse)]
-    unloaded: Duration,
+    #[command(flatten)]
+    piece: piece::Options,
     #[command(flatten)]
     common: Common,
 }
@@ -68,32 +51,28 @@ const UNLOADED: &str = "piece_unloaded";
 const PIECE_OF_EXEC: u32 = 10;
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
-    let root = Root::default();
     let chosen = cpus::resolve(args.cpus.as_ref())?;
-    let policy = Policy::from_priority(args.priority);
-    let default = args.routine.default_count() / PIECE_OF_EXEC;
+    let policy = args.piece.policy();
+    let default = args.piece.routine.default_count() / PIECE_OF_EXEC;
     let mut plan = Plan {
         cpus: chosen.iter().collect(),
         policy,
-        routine: args.routine,
-        count: piece::count(args.routine, args.count, default)?,
-        duration: args.unloaded,
+        routine: args.piece.routine,
+        count: args.piece.count(default)?,
+        duration: args.piece.unloaded,
         ideal_ns: Vec::new(),
     };
-    let mut session = Session::begin(&args.common, args.settings(&chosen, plan.count))?;
+    let settings = args.piece.settings(plan.count, ("cpus", json!(chosen)));
+    let mut session = Session::begin(&args.common, settings)?;
     let stop = session.stop_flag();
     // Before the threads' memory is made: it is then brought in and locked as it comes.
     let locked = memory::lock_and_prefault();
     // Threads that only compute never let their CPUs idle.
     let sleeps = policy != Policy::Normal;
-    let awake = sleeps.then(|| DmaLatency::hold(&root, 0));
-    let held = matches!(awake, Some(Ok(_)));
-    if held {
-        eprintln!("artis: holding /dev/cpu_dma_latency at 0 us: no CPU idles deeply meanwhile");
-    }
+    let awake = sleeps.then(session::keep_awake).flatten();
     let unloaded = jitter::measure(&plan, &stop)?;
     plan.ideal_ns = unloaded.pieces.iter().map(piece::shortest_ns).collect();
-    plan.duration = args.duration;
+    plan.duration = args.piece.duration;
 
     session.start()?;
     let audit = warnings::begin(&audit::Plan {
@@ -101,7 +80,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         policy,
         wants_real_time: false,
         memory_locked: locked.is_ok(),
-        dma_latency_held: held,
+        dma_latency_held: awake.is_some(),
         sleeps,
     });
     let loaded = jitter::measure(&plan, &stop)?;
@@ -114,23 +93,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         stdout().write_all(table(&document, &plan, &chosen).as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-impl Args {
-    /// What the result says of the options.
-    fn settings(&self, cpus: &CpuList, count: u32) -> BTreeMap<String, Value> {
-        BTreeMap::from(
-            [
-                ("cpus", json!(cpus)),
-                ("priority", json!(self.priority)),
-                ("routine", json!(self.routine.name())),
-                ("count", json!(count)),
-                ("duration_s", json!(self.duration.as_secs_f64())),
-                ("unloaded_s", json!(self.unloaded.as_secs_f64())),
-            ]
-            .map(|(key, value)| (key.to_owned(), value)),
-        )
-    }
 }
 
 fn samples(loaded: &Samples) -> [audit::Samples<'static>; 1] {

@@ -1,11 +1,64 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The piece of work that is timed: how many steps it has, the shortest time that it took
+//! The piece of work that is timed: the options that choose it, the shortest time that it took
 //! before any load, which all others are compared with, and when to doubt that time.
 
+use crate::cli::duration;
 use crate::cli::exit::UsageError;
 use crate::measure::clock::now_ns;
 use crate::measure::routine::{Routine, Work};
+use crate::measure::thread::{PRIORITY, Policy};
 use crate::result::{Distribution, Warning};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The options of every command that times a piece of work. A command with other defaults says
+/// them with `mut_arg`.
+#[derive(clap::Args)]
+pub(super) struct Options {
+    /// SCHED_FIFO priority of the threads, 1 to 99; 0 is the normal policy
+    #[arg(short, long, value_name = "PRIO", default_value_t = PRIORITY)]
+    #[arg(value_parser = clap::value_parser!(u8).range(0..=99))]
+    priority: u8,
+    /// Kind of work: integer or float (divisions), memory (loads), syscall
+    #[arg(long, value_enum, default_value_t = Routine::Integer, hide_possible_values = true)]
+    pub routine: Routine,
+    /// Steps in a piece of work
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    count: Option<u32>,
+    /// How long: seconds, or with a unit: 90s, 5m, 12h, 1d
+    #[arg(short = 'D', long, value_name = "TIME", default_value = "10s", value_parser = duration::parse)]
+    pub duration: Duration,
+    /// How long the run without load is, which comes first
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration::parse)]
+    pub unloaded: Duration,
+}
+
+impl Options {
+    pub(super) fn policy(&self) -> Policy {
+        Policy::from_priority(self.priority)
+    }
+
+    /// How many steps a piece has: what the user asked for, or `default`.
+    pub(super) fn count(&self, default: u32) -> anyhow::Result<u32> {
+        count(self.routine, self.count, default)
+    }
+
+    /// What the result says of the options, beside those that are the command's `own`.
+    pub(super) fn settings(&self, count: u32, own: (&str, Value)) -> BTreeMap<String, Value> {
+        BTreeMap::from(
+            [
+                own,
+                ("priority", json!(self.priority)),
+                ("routine", json!(self.routine.name())),
+                ("count", json!(count)),
+                ("duration_s", json!(self.duration.as_secs_f64())),
+                ("unloaded_s", json!(self.unloaded.as_secs_f64())),
+            ]
+            .map(|(key, value)| (key.to_owned(), value)),
+        )
+    }
+}
 
 /// A piece of work should be this many times longer than reading the clock.
 const CLOCK_READS: f64 = 100.0;
@@ -15,8 +68,7 @@ const GRAIN: f64 = 0.001;
 /// More memory for one piece of work is a slip of the finger, and locked memory hurts everybody.
 const BYTES_MAX: u64 = 1 << 30;
 
-/// How many steps a piece has: what the user asked for, or `default`.
-pub(super) fn count(routine: Routine, asked: Option<u32>, default: u32) -> anyhow::Result<u32> {
+fn count(routine: Routine, asked: Option<u32>, default: u32) -> anyhow::Result<u32> {
     let count = asked.unwrap_or(default);
     let bytes = Work::bytes(routine, count);
     if bytes > BYTES_MAX {

@@ -8,6 +8,7 @@ use crate::cli::signals::stop_on_signals;
 use crate::lab::engine::bochs;
 use crate::load::preset::{Presets, Running};
 use crate::machine::{CpuList, Root};
+use crate::measure::dma_latency::DmaLatency;
 use crate::measure::host;
 use crate::result::document::{EMULATED_TIME, VIRTUAL_TIME};
 use crate::result::file::Target;
@@ -150,6 +151,13 @@ impl Session {
             Some(error) => Err(error.into()),
         }
     }
+}
+
+/// Keeps CPUs out of deep idle states until dropped, and says so; `None`: it was refused.
+pub(super) fn keep_awake() -> Option<DmaLatency> {
+    let awake = DmaLatency::hold(&Root::default(), 0).ok()?;
+    eprintln!("artis: holding /dev/cpu_dma_latency at 0 us: no CPU idles deeply meanwhile");
+    Some(awake)
 }
 
 /// The mark of the lab, which tells its guests of itself: their CPUs are emulated, and their
