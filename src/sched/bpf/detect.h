@@ -27,9 +27,29 @@ static bool is_rt0(const struct task_struct *p)
 	return p->policy == SCHED_FIFO || p->policy == SCHED_RR || p->policy == SCHED_DEADLINE;
 }
 
+/*
+ * Turns of a loop that asks for the time, of 20 ns or more each: enough for
+ * ARTIS_SWITCH_NS, and an end if the timer never comes.
+ */
+#define WAIT_TURNS_MAX 4096
+
+/*
+ * Waits for RT0's timer when it is due before the current task could be gone:
+ * the switch would hold interrupts off, and RT0 up. Interrupts are on here.
+ */
+static void let_rt0_come(s32 cpu)
+{
+	u32 turn;
+
+	bpf_for(turn, 0, WAIT_TURNS_MAX) {
+		if (rt0_runnable(cpu) || !rt0_due(cpu))
+			break;
+	}
+}
+
 /* The current task enters the kernel on the RT CPU of @record. */
 static void leave(struct artis_cpu *record, struct task_struct *p, enum artis_cause cause,
-		  enum artis_counter counter)
+		  enum artis_counter counter, bool interrupts_on)
 {
 	s32 cpu = bpf_get_smp_processor_id();
 	struct task_ctx *t;
@@ -54,19 +74,21 @@ static void leave(struct artis_cpu *record, struct task_struct *p, enum artis_ca
 	}
 	record->marked_pid = p->pid;
 	record->marked_cause = cause;
+	if (interrupts_on)
+		let_rt0_come(cpu);
 	/* RT0 about to run takes the CPU from the task by itself: keep its way bare */
 	if (!rt0_runnable(cpu))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
-static void entered(enum artis_cause cause, enum artis_counter counter)
+static void entered(enum artis_cause cause, enum artis_counter counter, bool interrupts_on)
 {
 	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
 
 	if (!on)
 		return;
 	if (record->rt)
-		leave(record, bpf_get_current_task_btf(), cause, counter);
+		leave(record, bpf_get_current_task_btf(), cause, counter, interrupts_on);
 	else
 		record->calls++;
 }
@@ -85,7 +107,7 @@ SEC("fentry/perf_tp_event")
 int BPF_PROG(syscall_entry, u16 event_type)
 {
 	if (event_type == sys_enter_id)
-		entered(ARTIS_CAUSE_SYSCALL, ARTIS_entries_syscall);
+		entered(ARTIS_CAUSE_SYSCALL, ARTIS_entries_syscall, true);
 	return 0;
 }
 
@@ -100,7 +122,7 @@ int BPF_PROG(user_exit_entry, int unused)
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 
 	if ((long)regs->orig_ax >= 0)
-		entered(ARTIS_CAUSE_SYSCALL, ARTIS_entries_syscall);
+		entered(ARTIS_CAUSE_SYSCALL, ARTIS_entries_syscall, false);
 	return 0;
 }
 
@@ -108,7 +130,7 @@ int BPF_PROG(user_exit_entry, int unused)
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(fault_entry, unsigned long address, struct pt_regs *regs, unsigned long error_code)
 {
-	entered(ARTIS_CAUSE_FAULT, ARTIS_entries_fault);
+	entered(ARTIS_CAUSE_FAULT, ARTIS_entries_fault, false);
 	return 0;
 }
 
@@ -151,9 +173,9 @@ int BPF_PROG(helper_entry)
 
 	record->helper_cause = ARTIS_CAUSE_NONE;
 	if (cause == ARTIS_CAUSE_SIGNAL)
-		entered(cause, ARTIS_entries_signal);
+		entered(cause, ARTIS_entries_signal, false);
 	else if (cause == ARTIS_CAUSE_TRACER)
-		entered(cause, ARTIS_entries_tracer);
+		entered(cause, ARTIS_entries_tracer, false);
 	return 0;
 }
 
