@@ -31,20 +31,24 @@ static bool is_rt0(const struct task_struct *p)
  * Turns of a loop that asks for the time, of 20 ns or more each: enough for
  * ARTIS_SWITCH_NS, and an end if the timer never comes.
  */
-#define WAIT_TURNS_MAX 4096
+#define WAIT_TURNS_MAX (ARTIS_SWITCH_NS / 20)
 
 /*
  * Waits for RT0's timer when it is due before the current task could be gone:
- * the switch would hold interrupts off, and RT0 up. Interrupts are on here.
+ * the switch would hold interrupts off, and RT0 up. Is RT0 about to run?
+ * Interrupts are on here.
  */
-static void let_rt0_come(s32 cpu)
+static bool let_rt0_come(s32 cpu)
 {
 	u32 turn;
 
 	bpf_for(turn, 0, WAIT_TURNS_MAX) {
-		if (rt0_runnable(cpu) || !rt0_due(cpu))
+		if (rt0_runnable(cpu))
+			return true;
+		if (!rt0_due(cpu))
 			break;
 	}
+	return false;
 }
 
 /* The current task enters the kernel on the RT CPU of @record. */
@@ -71,11 +75,17 @@ static void leave(struct artis_cpu *record, struct task_struct *p, enum artis_ca
 			record->count[ARTIS_leaks_syscall]++;
 	} else {
 		record->marked_ns = scx_bpf_now();
+		if (t && t->cause == ARTIS_CAUSE_SYSCALL)
+			record->count[ARTIS_leaks_syscall]++;
+	}
+	if (interrupts_on && t && let_rt0_come(cpu)) {
+		/* it leaves when RT0 has gone: a mark would take of RT0's time */
+		record->marked_pid = 0;
+		t->cause = cause;
+		return;
 	}
 	record->marked_pid = p->pid;
 	record->marked_cause = cause;
-	if (interrupts_on)
-		let_rt0_come(cpu);
 	/* RT0 about to run takes the CPU from the task by itself: keep its way bare */
 	if (!rt0_runnable(cpu))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
