@@ -232,7 +232,9 @@ fn row(name: &str, share: &str, values: &Distribution) -> String {
 mod tests {
     use super::*;
     use crate::measure::jitter::Rounds;
+    use crate::measure::routine::Routine;
     use crate::result::Setup;
+    use std::time::Duration;
 
     fn values(all: &[i64]) -> Distribution {
         let mut distribution = Distribution::signed();
