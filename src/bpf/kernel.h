@@ -130,10 +130,6 @@ struct hrtimer {
 	u8 is_soft;
 };
 
-struct hrtimer_cpu_base {
-	s64 expires_next;
-};
-
 struct sched_avg {
 	unsigned long util_avg;
 };

@@ -42,7 +42,6 @@ unsafe extern "C" {
     safe static artis_native_pause_ns_max: u64;
     safe static artis_native_pause_rt1_ns_max: u64;
     safe static artis_native_hand_back_ns: u64;
-    safe static artis_native_switch_ns: u64;
     safe static artis_native_rt_wait_ns_max: u64;
     safe static artis_native_rt_queue_max: u64;
     safe static artis_native_rt1_phase_ns: u64;
@@ -75,7 +74,6 @@ unsafe extern "C" {
     safe fn artis_native_turn_reset(turn: &mut Turn, now_ns: u64);
     safe fn artis_native_others_turn(turn: &mut Turn, now_ns: u64) -> bool;
     safe fn artis_native_hand_back(now_ns: u64, displaced_ns: u64) -> bool;
-    safe fn artis_native_too_late_to_switch(now_ns: u64, due_ns: u64) -> bool;
     safe fn artis_native_waited_for_rt(now_ns: u64, since_ns: u64) -> bool;
 }
 
@@ -354,16 +352,6 @@ fn short_bursts_are_waited_out_and_long_ones_are_not() {
         since + artis_native_rt_wait_ns_max + 1,
         since
     ));
-}
-
-#[test]
-fn a_switch_begins_unless_a_timer_would_find_it() {
-    let late = |due_ns| artis_native_too_late_to_switch(50 * MS, due_ns);
-    assert!(late(50 * MS));
-    assert!(late(50 * MS + artis_native_switch_ns - 1));
-    assert!(!late(50 * MS + artis_native_switch_ns));
-    assert!(!late(50 * MS - 1), "it is over, or was another one");
-    assert!(!late(i64::MAX as u64), "the kernel's \"no timer\"");
 }
 
 #[test]

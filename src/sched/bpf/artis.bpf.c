@@ -25,9 +25,7 @@
  *     After a long one detect.h hands it back to ops.enqueue(). A task that had
  *     to leave or to make room at that very moment does so after the burst, too:
  *     ops.stopping() leaves it a rest of its slice, by which ops.running() knows
- *     it. A switch of tasks keeps interrupts off while it lasts, and RT0's timer
- *     out: who makes a system call waits for a timer that would find the switch,
- *     and no idle RT CPU is woken just before one.
+ *     it.
  *
  * (d) Queues. Two for each side, RT1+ by level and Linux tasks by virtual
  *     time, plus those of tasks that may run on one CPU only and of kernel
@@ -37,9 +35,8 @@
  *
  * What this cannot do: bound the time of a system call that began while the
  * task was alone on a CPU it is bound to; keep interrupts and their softirqs
- * off an RT CPU; keep RT0's timer from meeting a switch at the end of a slice or
- * at a page fault, where interrupts are off already; see kernel work of the kinds
- * listed in detect.h; honour the weights and limits of CPU cgroups.
+ * off an RT CPU; see kernel work of the kinds listed in detect.h; honour the
+ * weights and limits of CPU cgroups.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>

@@ -27,33 +27,9 @@ static bool is_rt0(const struct task_struct *p)
 	return p->policy == SCHED_FIFO || p->policy == SCHED_RR || p->policy == SCHED_DEADLINE;
 }
 
-/*
- * Turns of a loop that asks for the time, of 20 ns or more each: enough for
- * ARTIS_SWITCH_NS, and an end if the timer never comes.
- */
-#define WAIT_TURNS_MAX (ARTIS_SWITCH_NS / 20)
-
-/*
- * Waits for RT0's timer when it is due before the current task could be gone:
- * the switch would hold interrupts off, and RT0 up. Is RT0 about to run?
- * Interrupts are on here.
- */
-static bool let_rt0_come(s32 cpu)
-{
-	u32 turn;
-
-	bpf_for(turn, 0, WAIT_TURNS_MAX) {
-		if (rt0_runnable(cpu))
-			return true;
-		if (!rt0_due(cpu))
-			break;
-	}
-	return false;
-}
-
 /* The current task enters the kernel on the RT CPU of @record. */
 static void leave(struct artis_cpu *record, struct task_struct *p, enum artis_cause cause,
-		  enum artis_counter counter, bool interrupts_on)
+		  enum artis_counter counter)
 {
 	s32 cpu = bpf_get_smp_processor_id();
 	struct task_ctx *t;
@@ -75,14 +51,6 @@ static void leave(struct artis_cpu *record, struct task_struct *p, enum artis_ca
 			record->count[ARTIS_leaks_syscall]++;
 	} else {
 		record->marked_ns = scx_bpf_now();
-		if (t && t->cause == ARTIS_CAUSE_SYSCALL)
-			record->count[ARTIS_leaks_syscall]++;
-	}
-	if (interrupts_on && t && let_rt0_come(cpu)) {
-		/* it leaves when RT0 has gone: a mark would take of RT0's time */
-		record->marked_pid = 0;
-		t->cause = cause;
-		return;
 	}
 	record->marked_pid = p->pid;
 	record->marked_cause = cause;
@@ -91,14 +59,14 @@ static void leave(struct artis_cpu *record, struct task_struct *p, enum artis_ca
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
-static void entered(enum artis_cause cause, enum artis_counter counter, bool interrupts_on)
+static void entered(enum artis_cause cause, enum artis_counter counter)
 {
 	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
 
 	if (!on)
 		return;
 	if (record->rt)
-		leave(record, bpf_get_current_task_btf(), cause, counter, interrupts_on);
+		leave(record, bpf_get_current_task_btf(), cause, counter);
 	else
 		record->calls++;
 }
@@ -117,7 +85,7 @@ SEC("fentry/perf_tp_event")
 int BPF_PROG(syscall_entry, u16 event_type)
 {
 	if (event_type == sys_enter_id)
-		entered(ARTIS_CAUSE_SYSCALL, ARTIS_entries_syscall, true);
+		entered(ARTIS_CAUSE_SYSCALL, ARTIS_entries_syscall);
 	return 0;
 }
 
@@ -132,7 +100,7 @@ int BPF_PROG(user_exit_entry, int unused)
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 
 	if ((long)regs->orig_ax >= 0)
-		entered(ARTIS_CAUSE_SYSCALL, ARTIS_entries_syscall, false);
+		entered(ARTIS_CAUSE_SYSCALL, ARTIS_entries_syscall);
 	return 0;
 }
 
@@ -140,7 +108,7 @@ int BPF_PROG(user_exit_entry, int unused)
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(fault_entry, unsigned long address, struct pt_regs *regs, unsigned long error_code)
 {
-	entered(ARTIS_CAUSE_FAULT, ARTIS_entries_fault, false);
+	entered(ARTIS_CAUSE_FAULT, ARTIS_entries_fault);
 	return 0;
 }
 
@@ -183,9 +151,9 @@ int BPF_PROG(helper_entry)
 
 	record->helper_cause = ARTIS_CAUSE_NONE;
 	if (cause == ARTIS_CAUSE_SIGNAL)
-		entered(cause, ARTIS_entries_signal, false);
+		entered(cause, ARTIS_entries_signal);
 	else if (cause == ARTIS_CAUSE_TRACER)
-		entered(cause, ARTIS_entries_tracer, false);
+		entered(cause, ARTIS_entries_tracer);
 	return 0;
 }
 

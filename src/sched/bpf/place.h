@@ -166,9 +166,7 @@ static void kick_rt_side(enum artis_class class)
 		if (record->offline || rt0_runnable(cpu))
 			continue;
 		if (!hosts(cpu)) {
-			/* it looks by itself when RT0 has gone */
-			if (!rt0_due(cpu))
-				scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+			scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 			return;
 		}
 		if (class == ARTIS_CLASS_RT1 && record->current_class == ARTIS_CLASS_LINUX)

@@ -19,7 +19,6 @@ const u64 artis_native_migration_ns = ARTIS_MIGRATION_NS;
 const u64 artis_native_pause_ns_max = ARTIS_PAUSE_NS_MAX;
 const u64 artis_native_pause_rt1_ns_max = ARTIS_PAUSE_RT1_NS_MAX;
 const u64 artis_native_hand_back_ns = ARTIS_HAND_BACK_NS;
-const u64 artis_native_switch_ns = ARTIS_SWITCH_NS;
 const u64 artis_native_rt_wait_ns_max = ARTIS_RT_WAIT_MAX_NS;
 const u64 artis_native_rt_queue_max = ARTIS_RT_QUEUE_MAX;
 const u64 artis_native_rt1_phase_ns = ARTIS_RT1_PHASE_NS;
@@ -100,11 +99,6 @@ bool artis_native_others_turn(struct artis_turn *turn, u64 now_ns)
 bool artis_native_hand_back(u64 now_ns, u64 displaced_ns)
 {
 	return artis_hand_back(now_ns, displaced_ns);
-}
-
-bool artis_native_too_late_to_switch(u64 now_ns, u64 due_ns)
-{
-	return artis_too_late_to_switch(now_ns, due_ns);
 }
 
 bool artis_native_waited_for_rt(u64 now_ns, u64 since_ns)

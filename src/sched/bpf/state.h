@@ -81,7 +81,6 @@ private(masks) struct bpf_cpumask __kptr *nrt_mask;
 
 extern const struct rq runqueues __ksym;
 extern struct pt_regs *__irq_regs __ksym;
-extern const struct hrtimer_cpu_base hrtimer_bases __ksym;
 
 static struct task_ctx *task_ctx(struct task_struct *p)
 {
@@ -133,14 +132,6 @@ static bool rt0_runnable(s32 cpu)
 	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
 
 	return rq && rq->rt.rt_nr_running;
-}
-
-/* Is RT0's timer on @cpu due before a switch of tasks there would be done? */
-static bool rt0_due(s32 cpu)
-{
-	const struct hrtimer_cpu_base *timers = bpf_per_cpu_ptr(&hrtimer_bases, cpu);
-
-	return timers && artis_too_late_to_switch(bpf_ktime_get_ns(), timers->expires_next);
 }
 
 /* Share of @cpu that the classes above ours take, of ARTIS_CAPACITY. */
