@@ -26,6 +26,7 @@ on_kernel!(normal, "newest":
     rt1_tasks_come_before_linux_tasks,
     bound_tasks_are_served_and_set_free,
     wrong_words_and_a_second_instance_are_refused,
+    rt_cpus_may_forget_their_past_first,
     systemd_is_told_when_it_is_ready,
     the_entry_detector_leaks_nothing_either,
     the_last_nrt_cpu_going_offline_ends_it_in_words,
@@ -68,7 +69,7 @@ fn loads_and_unloads_twenty_times(kernel: &str) {
         r#"before=$(settings)
         for i in $(seq 20); do
             start --rt 1
-            [ "$(settings)" = '0 0 0 ' ] || die "settings while on: $(settings)"
+            [ "$(settings)" = '0 0 0 120 0 ' ] || die "settings while on: $(settings)"
             stop
             [ "$(cat /sys/kernel/sched_ext/state)" = disabled ] || die 'still on'
             [ "$(settings)" = "$before" ] || die "settings after: $(settings), not $before"
@@ -348,6 +349,49 @@ fn wrong_words_and_a_second_instance_are_refused(kernel: &str) {
         "{}",
         guest.stderr
     );
+}
+
+fn rt_cpus_may_forget_their_past_first(kernel: &str) {
+    let guest = boot(
+        kernel,
+        &[],
+        r#"gone() { dmesg | grep -c 'CPU 1 is now offline'; }
+        online() { cat /sys/devices/system/cpu/cpu1/online; }
+        taskset 2 sleep 1000 & sleeper=$!
+        usleep 200000
+        expect 1 artis sched run --rt 1 --cycle
+        grep -q "thread $sleeper (sleep) may run on RT CPUs only" /tmp/expect.err ||
+            die "$(cat /tmp/expect.err)"
+        [ "$(gone)" = 0 ] || die 'it went offline all the same'
+        kill $sleeper
+        wait $sleeper
+        before=$(settings)
+        start --rt 1 --cycle
+        [ "$(gone)" = 1 ] || die 'it was not offline'
+        [ "$(online)" = 1 ] || die 'it is offline still'
+        [ "$(settings)" = '0 0 0 120 0 ' ] || die "settings while on: $(settings)"
+        grep -q 'RT CPUs 1 were offline for a moment' /tmp/run.err || die "$(cat /tmp/run.err)"
+        stop
+        [ "$(settings)" = "$before" ] || die "settings after: $(settings), not $before"
+        # Killed at any moment of it, the next call brings the CPU back.
+        for ms in $(seq 20 20 400); do
+            artis sched run --rt 1 --cycle >/dev/null 2>&1 & artis=$!
+            usleep ${ms}000
+            kill -9 $artis
+            wait $artis
+            echo "killed_with_cpu $(online)"
+            artis sched status >/dev/null 2>&1
+            [ "$(online)" = 1 ] || die "offline after a kill at $ms ms"
+            [ "$(settings)" = "$before" ] || die "settings after: $(settings), not $before"
+        done"#,
+    );
+    let online = guest.numbers("killed_with_cpu");
+    let offline = online.iter().filter(|one| **one == 0).count();
+    println!(
+        "killed while the CPU was offline: {offline} times of {}",
+        online.len()
+    );
+    assert_eq!(online.len(), 20);
 }
 
 fn systemd_is_told_when_it_is_ready(kernel: &str) {

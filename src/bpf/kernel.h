@@ -130,12 +130,17 @@ struct hrtimer {
 	u8 is_soft;
 };
 
+struct hrtimer_cpu_base {
+	s64 expires_next;
+};
+
 struct sched_avg {
 	unsigned long util_avg;
 };
 
 struct rt_rq {
 	unsigned int rt_nr_running;
+	bool overloaded;
 };
 
 struct dl_rq {

@@ -17,6 +17,7 @@ pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
         merging(memory),
         balancing(memory),
         compaction(memory),
+        counting(memory),
     ];
     all.into_iter().flatten().collect()
 }
@@ -132,5 +133,27 @@ fn compaction(memory: &Memory) -> Option<Finding> {
             "`sudo sysctl vm.compaction_proactiveness=0 vm.compact_unevictable_allowed=0`".to_owned(),
         ),
         partition_mends: &[],
+    })
+}
+
+/// Seconds between two counts that are often enough for every reader, and seldom enough for most
+/// real-time tasks; tuned's real-time profile has the same.
+const STAT_INTERVAL_MIN_S: u32 = 10;
+
+fn counting(memory: &Memory) -> Option<Finding> {
+    let seconds = memory
+        .stat_interval_s
+        .filter(|seconds| *seconds < STAT_INTERVAL_MIN_S)?;
+    Some(Finding {
+        id: "memory_counts",
+        severity: Severity::Worsens,
+        seen: format!("each CPU's counters of memory are added up every {seconds} s"),
+        evidence: memory::STAT_INTERVAL_FILE.to_owned(),
+        why: "a kernel thread does it on the very CPU whose memory was touched, beside the real-time \
+              task"
+            .to_owned(),
+        source: "Documentation/admin-guide/sysctl/vm.rst (stat_interval); mm/vmstat.c",
+        mend: Some("`sudo sysctl vm.stat_interval=120`".to_owned()),
+        partition_mends: &["stat-interval"],
     })
 }

@@ -46,6 +46,10 @@ struct RunArgs {
     /// How to notice that a task enters the kernel
     #[arg(long, value_enum, default_value_t = DetectorArg::Auto)]
     detector: DetectorArg,
+    /// Take the RT CPUs offline and online before the start: timers and deferred work of others
+    /// that once began there go elsewhere, as if the CPUs had been isolated at boot
+    #[arg(long)]
+    cycle: bool,
     /// At the end, print the last status and why it ended as JSON
     #[arg(long)]
     json: bool,
@@ -107,7 +111,7 @@ struct Report<'a> {
 }
 
 fn schedule(args: &RunArgs) -> anyhow::Result<ExitCode> {
-    let outcome = match service::run(&args.rt, args.detector.resolve(), &mut tell) {
+    let outcome = match service::run(&args.rt, args.detector.resolve(), args.cycle, &mut tell) {
         Err(service::Error::Cpus(message)) => return Err(UsageError(message).into()),
         outcome => outcome?,
     };

@@ -27,7 +27,8 @@ pub fn run(words: &[&str]) -> anyhow::Result<()> {
         ["ports", folder] => Ok(ports::run(Path::new(folder))?),
         ["experiment", task] => experiment(task),
         ["demo", task] => demo(task),
-        ["sched", "run", rt] => schedule(&rt.parse()?),
+        ["sched", "run", rt] => schedule(&rt.parse()?, false),
+        ["sched", "run", rt, "--cycle"] => schedule(&rt.parse()?, true),
         ["sched", "status"] => status(),
         ["sched", "stop"] => stop(),
         _ => bail!("it runs in the lab's guests, where artis starts it; see `artis lab --help`"),
@@ -54,8 +55,8 @@ fn demo(task: &str) -> anyhow::Result<()> {
 }
 
 /// Schedules until [`stop`].
-fn schedule(rt: &CpuList) -> anyhow::Result<()> {
-    let outcome = service::run(rt, Detector::Syscall, &mut tell::tell)?;
+fn schedule(rt: &CpuList, cycle: bool) -> anyhow::Result<()> {
+    let outcome = service::run(rt, Detector::Syscall, cycle, &mut tell::tell)?;
     if !outcome.ending.was_asked_for() {
         bail!("{}", outcome.ending.in_words());
     }

@@ -36,10 +36,12 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Starts it and waits until it says that it is on.
-    pub fn start(rt: &CpuList) -> Result<Self, Error> {
+    /// Starts it and waits until it says that it is on. `options` are further words of
+    /// `sched run`.
+    pub fn start(rt: &CpuList, options: &[&str]) -> Result<Self, Error> {
         let rt = rt.to_string();
-        let child = own_program(&["sched", "run", &rt])?
+        let words = [&["sched", "run", &rt], options].concat();
+        let child = own_program(&words)?
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()

@@ -21,6 +21,8 @@ pub const KSM_FILE: &str = "/sys/kernel/mm/ksm/run";
 pub const NUMA_FILE: &str = "/proc/sys/kernel/numa_balancing";
 /// How much the kernel likes to swap.
 pub const SWAPPINESS_FILE: &str = "/proc/sys/vm/swappiness";
+/// Seconds between two rounds in which each CPU's counters are added up.
+pub const STAT_INTERVAL_FILE: &str = "/proc/sys/vm/stat_interval";
 
 /// Memory of the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,6 +40,7 @@ pub struct Memory {
     pub thp: Option<String>,
     /// 0 (only on demand) to 100.
     pub compaction_proactiveness: Option<u32>,
+    pub stat_interval_s: Option<u32>,
     pub merges_pages: bool,
     pub numa_balancing: bool,
 }
@@ -62,6 +65,7 @@ pub fn read(root: &Root) -> Result<Option<Memory>, Unreadable> {
         swappiness: root.number(SWAPPINESS_FILE)?,
         thp: root.read(THP_FILE)?.as_deref().and_then(in_brackets),
         compaction_proactiveness: root.number(COMPACTION_FILE)?,
+        stat_interval_s: root.number(STAT_INTERVAL_FILE)?,
         // 2 has separated what was merged.
         merges_pages: root.number(KSM_FILE)? == Some(1),
         numa_balancing: on(NUMA_FILE)?,

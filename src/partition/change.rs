@@ -14,6 +14,7 @@ pub enum Move {
     DeadlineServers,
     RtThrottling,
     TimerMigration,
+    StatInterval,
     IrqbalanceBan,
     DefaultIrqAffinity,
     IrqAffinity,
@@ -26,6 +27,7 @@ pub enum Move {
     Governor,
     IdleStates,
     CpusetShield,
+    CpuCycle,
 }
 
 impl Move {
@@ -35,6 +37,7 @@ impl Move {
             Self::DeadlineServers => "deadline-servers",
             Self::RtThrottling => "rt-throttling",
             Self::TimerMigration => "timer-migration",
+            Self::StatInterval => "stat-interval",
             Self::IrqbalanceBan => "irqbalance-ban",
             Self::DefaultIrqAffinity => "default-irq-affinity",
             Self::IrqAffinity => "irq-affinity",
@@ -47,6 +50,7 @@ impl Move {
             Self::Governor => "governor",
             Self::IdleStates => "idle-states",
             Self::CpusetShield => "cpuset-shield",
+            Self::CpuCycle => "cpu-cycle",
         }
     }
 }

@@ -11,6 +11,7 @@
 //! itself takes it back when they close, however the process ends.
 
 pub mod change;
+pub mod cycle;
 pub mod export;
 pub mod host;
 mod irqbalance;

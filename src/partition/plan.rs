@@ -91,18 +91,19 @@ impl Wish {
 
     /// These CPUs without the RT ones; all NRT CPUs where nothing would be left.
     pub fn without_rt(&self, cpus: &CpuList) -> CpuList {
-        let rest = cpus - &self.rt;
-        if rest.is_empty() {
-            self.nrt.clone()
-        } else {
-            rest
-        }
+        without_rt(cpus, &self.rt, &self.nrt)
     }
 
     /// Do these CPUs contain an RT one?
     pub fn touches_rt(&self, cpus: &CpuList) -> bool {
         !(cpus & &self.rt).is_empty()
     }
+}
+
+/// As [`Wish::without_rt`].
+pub(super) fn without_rt(cpus: &CpuList, rt: &CpuList, nrt: &CpuList) -> CpuList {
+    let rest = cpus - rt;
+    if rest.is_empty() { nrt.clone() } else { rest }
 }
 
 /// Something that stays as it is.
@@ -130,13 +131,12 @@ impl Plan {
     /// # Errors
     /// When a setting exists and cannot be read or understood.
     pub fn make(root: &Root, wish: &Wish) -> Result<Self, Unreadable> {
-        let mut plan = Self::for_sharing(root, &wish.rt)?;
+        let mut plan = Self::for_sharing(root, &wish.rt, &wish.nrt)?;
         timers::throttling(root, wish, &mut plan)?;
         irqbalance::plan(root, wish, &mut plan);
         irqs::plan(root, wish, &mut plan)?;
         kthreads::plan(root, wish, &mut plan);
         workqueues::plan(root, wish, &mut plan)?;
-        timers::watchdog(root, wish, &mut plan)?;
         power::plan(root, wish, &mut plan)?;
         if wish.shield {
             shield::plan(root, wish, &mut plan)?;
@@ -145,14 +145,16 @@ impl Plan {
     }
 
     /// The part that the scheduler cannot do without: what would take an RT CPU from RT0, or bring
-    /// other CPUs' timers there.
+    /// the kernel's own work there because of what others do.
     ///
     /// # Errors
     /// As [`Plan::make`].
-    pub fn for_sharing(root: &Root, rt: &CpuList) -> Result<Self, Unreadable> {
+    pub fn for_sharing(root: &Root, rt: &CpuList, nrt: &CpuList) -> Result<Self, Unreadable> {
         let mut plan = Self::default();
         servers::plan(root, rt, &mut plan)?;
         timers::migration(root, &mut plan)?;
+        timers::statistics(root, &mut plan)?;
+        timers::watchdog(root, rt, nrt, &mut plan)?;
         Ok(plan)
     }
 

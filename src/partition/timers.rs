@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Sysctls about time: timer migration, RT throttling, and the lockup detector's CPUs.
+//! Sysctls about time: timer migration, RT throttling, the lockup detector's CPUs, and how often
+//! memory is counted.
 //!
-//! Source: `Documentation/admin-guide/sysctl/kernel.rst`, `Documentation/scheduler/sched-rt-group.rst`,
-//! `Documentation/admin-guide/lockup-watchdogs.rst`.
+//! Source: `Documentation/admin-guide/sysctl/kernel.rst` and `vm.rst`,
+//! `Documentation/scheduler/sched-rt-group.rst`, `Documentation/admin-guide/lockup-watchdogs.rst`.
 
 use super::change::Move;
-use super::plan::{Plan, Wish};
+use super::plan::{Plan, Wish, without_rt};
 use crate::machine::deadline_servers::{DEBUGFS, SERVERS};
+use crate::machine::memory::STAT_INTERVAL_FILE;
 use crate::machine::{CpuList, Root, Unreadable};
 
 /// Moves timers of idle CPUs to busy ones: on an RT CPU, timers of others.
 pub const MIGRATION: &str = "/proc/sys/kernel/timer_migration";
 pub const THROTTLING: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 pub const WATCHDOG: &str = "/proc/sys/kernel/watchdog_cpumask";
+
+/// Seconds between two counts of a CPU's memory. What the machine's totals may be wrong by is
+/// bounded without them: a CPU hands over what exceeds its threshold.
+const STAT_INTERVAL_S: u32 = 120;
 
 pub(super) fn migration(root: &Root, plan: &mut Plan) -> Result<(), Unreadable> {
     let file = (
@@ -62,21 +68,46 @@ pub(super) fn throttling(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<()
     Ok(())
 }
 
-pub(super) fn watchdog(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadable> {
+pub(super) fn watchdog(
+    root: &Root,
+    rt: &CpuList,
+    nrt: &CpuList,
+    plan: &mut Plan,
+) -> Result<(), Unreadable> {
     let file = (
         "CPUs of the lockup detector".to_owned(),
         WATCHDOG.to_owned(),
-        "its timer interrupts RT CPUs every few seconds, and its thread has priority 99",
+        "its timer interrupts RT CPUs every few seconds, and wakes a thread above every priority",
     );
     let there = plan.file(root, Move::WatchdogCpumask, file, |old| {
         let cpus = CpuList::from_kernel(old).ok()?;
-        Some(wish.without_rt(&cpus).to_string())
+        Some(without_rt(&cpus, rt, nrt).to_string())
     })?;
     if !there {
         plan.leave(
             Move::WatchdogCpumask,
             "lockup detector",
             "this kernel has none",
+        );
+    }
+    Ok(())
+}
+
+pub(super) fn statistics(root: &Root, plan: &mut Plan) -> Result<(), Unreadable> {
+    let file = (
+        "seconds between counts of memory".to_owned(),
+        STAT_INTERVAL_FILE.to_owned(),
+        "a kernel thread on each CPU that was used adds up its counters, once a second",
+    );
+    let there = plan.file(root, Move::StatInterval, file, |old| {
+        let seconds: u32 = old.parse().ok()?;
+        Some(seconds.max(STAT_INTERVAL_S).to_string())
+    })?;
+    if !there {
+        plan.leave(
+            Move::StatInterval,
+            "counts of memory",
+            "this kernel does not show how often it makes them (CONFIG_PROC_SYSCTL)",
         );
     }
     Ok(())
@@ -109,10 +140,27 @@ mod tests {
     fn the_lockup_detector_leaves_rt_cpus() {
         let (_folder, root) = canned(&[(WATCHDOG, "0-3\n")]);
         let mut planned = Plan::default();
-        watchdog(&root, &wish(), &mut planned).unwrap();
+        let Wish { rt, nrt, .. } = wish();
+        watchdog(&root, &rt, &nrt, &mut planned).unwrap();
         assert_eq!(planned.changes[0].new, "0-2");
         let (_folder, root) = canned(&[(WATCHDOG, "all\n")]);
-        assert!(watchdog(&root, &wish(), &mut planned).is_err());
+        assert!(watchdog(&root, &rt, &nrt, &mut planned).is_err());
+    }
+
+    #[test]
+    fn memory_is_counted_now_and_then_only() {
+        for (old, new) in [("1\n", "120"), ("600\n", "600")] {
+            let (_folder, root) = canned(&[(STAT_INTERVAL_FILE, old)]);
+            let mut planned = Plan::default();
+            statistics(&root, &mut planned).unwrap();
+            assert_eq!(planned.changes[0].new, new);
+        }
+        let (_folder, root) = canned(&[(STAT_INTERVAL_FILE, "often\n")]);
+        assert!(statistics(&root, &mut Plan::default()).is_err());
+        let (_folder, root) = canned(&[]);
+        let mut planned = Plan::default();
+        statistics(&root, &mut planned).unwrap();
+        assert_eq!(planned.left.len(), 1);
     }
 
     #[test]

@@ -74,6 +74,7 @@ unsafe extern "C" {
     safe fn artis_native_turn_reset(turn: &mut Turn, now_ns: u64);
     safe fn artis_native_others_turn(turn: &mut Turn, now_ns: u64) -> bool;
     safe fn artis_native_hand_back(now_ns: u64, displaced_ns: u64) -> bool;
+    safe fn artis_native_finds(due_ns: u64, now_ns: u64, takes_ns: u64) -> bool;
     safe fn artis_native_waited_for_rt(now_ns: u64, since_ns: u64) -> bool;
 }
 
@@ -352,6 +353,16 @@ fn short_bursts_are_waited_out_and_long_ones_are_not() {
         since + artis_native_rt_wait_ns_max + 1,
         since
     ));
+}
+
+#[test]
+fn a_timer_finds_what_is_not_done_when_it_is_due() {
+    let finds = |due_ns| artis_native_finds(due_ns, 50 * MS, MS);
+    assert!(finds(50 * MS));
+    assert!(finds(51 * MS - 1));
+    assert!(!finds(51 * MS));
+    assert!(!finds(50 * MS - 1), "it is over, or was another one");
+    assert!(!finds(i64::MAX as u64), "the kernel's \"no timer\"");
 }
 
 #[test]

@@ -15,6 +15,7 @@ use crate::machine::kernel::Kernel;
 use crate::machine::privilege::Privilege;
 use crate::machine::{CpuList, Root, Unreadable, deadline_servers};
 use crate::partition::change::Change;
+use crate::partition::cycle;
 use crate::partition::host::Host;
 use crate::partition::journal::{self, Owner};
 use crate::partition::plan::Plan;
@@ -39,6 +40,8 @@ pub enum Event {
     Restored(Vec<Change>),
     /// debugfs is not there: deadline servers stay as they are.
     ServersUnseen,
+    /// These RT CPUs have been offline and are back.
+    Cycled(CpuList),
     /// Settings changed for as long as the scheduler is on.
     Changed(Vec<Change>),
     Ready {
@@ -75,6 +78,8 @@ pub enum Error {
     #[error(transparent)]
     Changes(#[from] transaction::Error),
     #[error(transparent)]
+    Cycle(#[from] cycle::Error),
+    #[error(transparent)]
     Control(#[from] control::Error),
     #[error("could not wait for signals and requests")]
     Wait(#[source] io::Error),
@@ -88,7 +93,8 @@ pub struct Outcome {
     pub ending: Ending,
 }
 
-/// Schedules until SIGINT, SIGTERM, `artis sched stop`, or the kernel ends it.
+/// Schedules until SIGINT, SIGTERM, `artis sched stop`, or the kernel ends it. With `cycle`, RT
+/// CPUs go offline first and come back, without the timers and works of others.
 ///
 /// # Errors
 /// When the machine lacks something, another artis runs, or a setting could not be changed.
@@ -96,6 +102,7 @@ pub struct Outcome {
 pub fn run(
     rt: &CpuList,
     detector: Detector,
+    cycle: bool,
     report: &mut dyn FnMut(Event),
 ) -> Result<Outcome, Error> {
     let root = Root::default();
@@ -126,7 +133,11 @@ pub fn run(
     if !deadline_servers::visible(&root) {
         report(Event::ServersUnseen);
     }
-    let changes = be_quiet(&root, rt)?;
+    if cycle {
+        forget_the_past(&root, rt)?;
+        report(Event::Cycled(rt.clone()));
+    }
+    let changes = be_quiet(&root, rt, &nrt)?;
     if !changes.is_empty() {
         report(Event::Changed(changes));
     }
@@ -264,11 +275,21 @@ fn hold(runtime: &Runtime, privilege: &Privilege) -> Result<Hold, Error> {
     }
 }
 
-/// Makes quiet what would take RT CPUs from RT0. Returns what was changed.
-fn be_quiet(root: &Root, rt: &CpuList) -> Result<Vec<Change>, Error> {
+/// Takes RT CPUs offline and brings them back. Killed in between, artis brings them back when it
+/// next runs, as it does with all that it changed.
+fn forget_the_past(root: &Root, rt: &CpuList) -> Result<(), Error> {
     let host = Host::at(root.clone());
     let transaction = Transaction::begin(&host)?;
-    let wanted = Plan::for_sharing(root, rt)?.changes;
+    transaction.apply(Owner::Sched, rt, cycle::plan(root, rt)?)?;
+    transaction.undo(Owner::Sched)?.whole()?;
+    Ok(())
+}
+
+/// Makes quiet what would take RT CPUs from RT0. Returns what was changed.
+fn be_quiet(root: &Root, rt: &CpuList, nrt: &CpuList) -> Result<Vec<Change>, Error> {
+    let host = Host::at(root.clone());
+    let transaction = Transaction::begin(&host)?;
+    let wanted = Plan::for_sharing(root, rt, nrt)?.changes;
     let (changes, _) = settled(&host, Owner::Sched, wanted)?;
     Ok(transaction.apply(Owner::Sched, rt, changes)?.made)
 }

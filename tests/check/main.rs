@@ -224,7 +224,7 @@ fn a_container() {
 }
 
 /// What `artis partition` calls its changes.
-const CHANGES: [&str; 15] = [
+const CHANGES: [&str; 16] = [
     "irq-affinity",
     "default-irq-affinity",
     "irqbalance-ban",
@@ -232,6 +232,7 @@ const CHANGES: [&str; 15] = [
     "workqueue-mask",
     "rcu-callbacks",
     "timer-migration",
+    "stat-interval",
     "writeback",
     "deadline-servers",
     "rt-throttling",

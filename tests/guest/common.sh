@@ -33,7 +33,8 @@ status() {
 
 # The settings that artis changes for RT CPU 1, in one line.
 settings() {
-    cat /sys/kernel/debug/sched/*_server/cpu1/runtime /proc/sys/kernel/timer_migration | tr '\n' ' '
+    cat /sys/kernel/debug/sched/*_server/cpu1/runtime /proc/sys/kernel/timer_migration \
+        /proc/sys/vm/stat_interval /proc/sys/kernel/watchdog_cpumask | tr '\n' ' '
 }
 
 # Runs a command and fails unless it ends with this status.

@@ -13,8 +13,9 @@ const FOLDERS: [&str; 4] = [
     "/sys/kernel/debug/sched/fair_server",
     "/sys/kernel/debug/sched/ext_server",
 ];
-const FILES: [&str; 6] = [
+const FILES: [&str; 7] = [
     "/proc/sys/kernel/timer_migration",
+    "/proc/sys/vm/stat_interval",
     "/proc/sys/kernel/watchdog_cpumask",
     "/proc/sys/kernel/sched_rt_runtime_us",
     "/sys/fs/cgroup/cgroup.controllers",

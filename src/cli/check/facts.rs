@@ -256,8 +256,8 @@ fn memory(memory: &Memory) -> String {
     let mib = |kib: u64| kib >> 10;
     let swap = or_nothing(memory.swaps.clone());
     format!(
-        "{} MiB, {} available, {} promised; swap {swap}; huge pages {}; compaction {}; merging {}; \
-         NUMA balancing {}",
+        "{} MiB, {} available, {} promised; swap {swap}; huge pages {}; compaction {}; counted {}; \
+         merging {}; NUMA balancing {}",
         mib(memory.total_kib),
         mib(memory.available_kib),
         mib(memory.committed_kib),
@@ -265,6 +265,10 @@ fn memory(memory: &Memory) -> String {
         memory
             .compaction_proactiveness
             .map_or_else(|| "none".to_owned(), |number| number.to_string()),
+        memory.stat_interval_s.map_or_else(
+            || "unseen".to_owned(),
+            |seconds| format!("every {seconds} s")
+        ),
         if memory.merges_pages { "on" } else { "off" },
         if memory.numa_balancing { "on" } else { "off" },
     )

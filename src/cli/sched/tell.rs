@@ -14,6 +14,9 @@ pub fn tell(event: Event) {
              may take RT CPUs from RT0 for some 5 % of the time; \
              `mount -t debugfs debugfs /sys/kernel/debug`"
         ),
+        Event::Cycled(rt) => eprintln!(
+            "artis: RT CPUs {rt} were offline for a moment: what others had begun there is elsewhere"
+        ),
         Event::Changed(changes) => {
             for change in changes {
                 eprintln!(

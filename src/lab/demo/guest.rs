@@ -168,7 +168,7 @@ impl Plan {
         tell: &mut dyn FnMut(&str),
     ) -> Result<Measured, Error> {
         let mut scheduler = match configuration {
-            Configuration::Artis => Some(Scheduler::start(&self.rt)?),
+            Configuration::Artis => Some(Scheduler::start(&self.rt, &[])?),
             Configuration::Stock | Configuration::Shield => None,
         };
         // What the shield holds back includes this very process, and all it starts.

@@ -297,13 +297,15 @@ fn the_last_owner_puts_back_what_two_wanted() {
         let host = Host::at(root.clone());
         let begin = || Transaction::begin(&host).unwrap();
         apply(&host).unwrap();
-        let sharing = Plan::for_sharing(&root, &rt()).unwrap().changes;
+        let sharing = Plan::for_sharing(&root, &rt(), &"0-2".parse().unwrap())
+            .unwrap()
+            .changes;
         let (changes, left) = settled(&host, Owner::Sched, sharing).unwrap();
-        assert_eq!((changes.len(), left.len()), (2, 0));
+        assert_eq!((changes.len(), left.len()), (3, 0));
         begin().apply(Owner::Sched, &rt(), changes).unwrap();
         let last = OWNERS.into_iter().find(|owner| *owner != first).unwrap();
         let undone = begin().undo(first).unwrap();
-        assert_eq!(undone.shared.len(), 2);
+        assert_eq!(undone.shared.len(), 3);
         let migration = root.read("/proc/sys/kernel/timer_migration").unwrap();
         assert_eq!(migration.as_deref(), Some("0"));
         begin().undo(last).unwrap();

@@ -25,7 +25,10 @@
  *     After a long one detect.h hands it back to ops.enqueue(). A task that had
  *     to leave or to make room at that very moment does so after the burst, too:
  *     ops.stopping() leaves it a rest of its slice, by which ops.running() knows
- *     it.
+ *     it. A switch of tasks keeps interrupts off while it lasts, and RT0's timer
+ *     out: so none begins just before that timer. Who makes a system call waits
+ *     for it; who is to make room for a kernel thread goes after RT0; no idle RT
+ *     CPU is woken.
  *
  * (d) Queues. Two for each side, RT1+ by level and Linux tasks by virtual
  *     time, plus those of tasks that may run on one CPU only and of kernel
@@ -35,8 +38,9 @@
  *
  * What this cannot do: bound the time of a system call that began while the
  * task was alone on a CPU it is bound to; keep interrupts and their softirqs
- * off an RT CPU; see kernel work of the kinds listed in detect.h; honour the
- * weights and limits of CPU cgroups.
+ * off an RT CPU; keep RT0's timer from meeting a switch at the end of a slice or
+ * at a page fault, where interrupts are off already; see kernel work of the kinds listed in detect.h;
+ * honour the weights and limits of CPU cgroups.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -62,15 +66,17 @@ static bool tick_in_user_mode(void)
 	return regs && *regs && (BPF_CORE_READ(*regs, cs) & 3) == 3;
 }
 
-static void tick_rt(struct task_struct *p, struct task_ctx *t)
+static void tick_rt(struct task_struct *p, struct task_ctx *t, s32 cpu)
 {
-	if (is_bound_to_rt(t) || is_migration_disabled(p))
-		return;
 	/* was here before us, or came around us: nobody knows where it is */
-	if (!t->rt_ok) {
+	if (!t->rt_ok && !is_bound_to_rt(t) && !is_migration_disabled(p)) {
 		t->cause = ARTIS_CAUSE_UNKNOWN;
 		scx_bpf_task_set_slice(p, 0);
+		return;
 	}
+	/* to go after an RT0 that did not come, or that another CPU took before it ran */
+	if (t->cause != ARTIS_CAUSE_NONE || kthread_waits(cpu))
+		scx_bpf_task_set_slice(p, 0);
 }
 
 static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu)
@@ -110,7 +116,7 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 		return;
 	if (record->rt) {
 		if (nr_nrt_online)
-			tick_rt(p, t);
+			tick_rt(p, t, cpu);
 		return;
 	}
 	note_calls(record, t, scx_bpf_now());
@@ -158,7 +164,7 @@ void BPF_PROG(artis_running, struct task_struct *p)
 		return;
 	record->ahead_of_rt0 = rt0_runnable(cpu);
 	/* RT0 came as it was to go: it goes now, before it does anything here */
-	if (p->scx.slice == ARTIS_SLICE_PUT_OFF_NS ||
+	if (p->scx.slice == ARTIS_SLICE_PUT_OFF_NS || kthread_waits(cpu) ||
 	    (on && nr_nrt_online && must_leave(p, t)))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }

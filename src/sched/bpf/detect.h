@@ -27,9 +27,48 @@ static bool is_rt0(const struct task_struct *p)
 	return p->policy == SCHED_FIFO || p->policy == SCHED_RR || p->policy == SCHED_DEADLINE;
 }
 
+/*
+ * Did a system call of @p begin on the RT CPU of @record, where @p still is? Asked
+ * when another one begins or @p returns to user mode: then it was made here.
+ */
+static bool is_in_call(const struct artis_cpu *record, const struct task_struct *p,
+		       const struct task_ctx *t)
+{
+	if (record->marked_pid == (u32)p->pid)
+		return record->marked_cause == ARTIS_CAUSE_SYSCALL;
+	return t && t->cause == ARTIS_CAUSE_SYSCALL;
+}
+
+/* Turns of a loop of 5 ns or more each: enough for ARTIS_SWITCH_NS, and an end. */
+#define WAIT_TURNS_MAX (ARTIS_SWITCH_NS / 5)
+
+/*
+ * Waits here for an RT0 whose timer is due before the current task could be gone:
+ * the switch would hold interrupts off, and RT0 up. Interrupts are on, preemption
+ * may be off: what is done per turn, and after this, is on RT0's way. Does it come?
+ */
+static bool let_rt0_come(s32 cpu)
+{
+	const struct hrtimer_cpu_base *timers = bpf_per_cpu_ptr(&hrtimer_bases, cpu);
+	u32 turn;
+	s64 due;
+
+	if (!timers || !rt0_due(cpu, ARTIS_SWITCH_NS))
+		return false;
+	due = timers->expires_next;
+	bpf_for(turn, 0, WAIT_TURNS_MAX) {
+		if (rt0_runnable(cpu))
+			return true;
+		/* it was another timer */
+		if (timers->expires_next != due)
+			break;
+	}
+	return false;
+}
+
 /* The current task enters the kernel on the RT CPU of @record. */
 static void leave(struct artis_cpu *record, struct task_struct *p, enum artis_cause cause,
-		  enum artis_counter counter)
+		  enum artis_counter counter, bool interrupts_on)
 {
 	s32 cpu = bpf_get_smp_processor_id();
 	struct task_ctx *t;
@@ -46,27 +85,42 @@ static void leave(struct artis_cpu *record, struct task_struct *p, enum artis_ca
 	if (t)
 		t->entered_bound = false;
 	record->count[counter]++;
-	if (record->marked_pid == (u32)p->pid) {
-		if (record->marked_cause == ARTIS_CAUSE_SYSCALL)
-			record->count[ARTIS_leaks_syscall]++;
-	} else {
+	if (is_in_call(record, p, t))
+		record->count[ARTIS_leaks_syscall]++;
+	if (record->marked_pid != (u32)p->pid)
 		record->marked_ns = scx_bpf_now();
+	/* who runs ahead of a runnable RT0 is not displaced by it */
+	if (t && !record->ahead_of_rt0) {
+		/*
+		 * If RT0 takes the CPU first, the task leaves when RT0 has gone, see
+		 * ops.running(): a mark would take of RT0's time.
+		 */
+		record->marked_pid = 0;
+		t->cause = cause;
+		if (rt0_runnable(cpu) || (interrupts_on && let_rt0_come(cpu))) {
+			/*
+			 * Who has a rest of a slice simply goes on if another CPU takes
+			 * RT0 away in time, and who has none has the kernel ask for the
+			 * next task, on RT0's way.
+			 */
+			if (rt0_may_be_taken(cpu))
+				scx_bpf_task_set_slice(p, 0);
+			return;
+		}
 	}
 	record->marked_pid = p->pid;
 	record->marked_cause = cause;
-	/* RT0 about to run takes the CPU from the task by itself: keep its way bare */
-	if (!rt0_runnable(cpu))
-		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
-static void entered(enum artis_cause cause, enum artis_counter counter)
+static void entered(enum artis_cause cause, enum artis_counter counter, bool interrupts_on)
 {
 	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
 
 	if (!on)
 		return;
 	if (record->rt)
-		leave(record, bpf_get_current_task_btf(), cause, counter);
+		leave(record, bpf_get_current_task_btf(), cause, counter, interrupts_on);
 	else
 		record->calls++;
 }
@@ -85,7 +139,7 @@ SEC("fentry/perf_tp_event")
 int BPF_PROG(syscall_entry, u16 event_type)
 {
 	if (event_type == sys_enter_id)
-		entered(ARTIS_CAUSE_SYSCALL, ARTIS_entries_syscall);
+		entered(ARTIS_CAUSE_SYSCALL, ARTIS_entries_syscall, true);
 	return 0;
 }
 
@@ -100,7 +154,7 @@ int BPF_PROG(user_exit_entry, int unused)
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 
 	if ((long)regs->orig_ax >= 0)
-		entered(ARTIS_CAUSE_SYSCALL, ARTIS_entries_syscall);
+		entered(ARTIS_CAUSE_SYSCALL, ARTIS_entries_syscall, false);
 	return 0;
 }
 
@@ -108,7 +162,7 @@ int BPF_PROG(user_exit_entry, int unused)
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(fault_entry, unsigned long address, struct pt_regs *regs, unsigned long error_code)
 {
-	entered(ARTIS_CAUSE_FAULT, ARTIS_entries_fault);
+	entered(ARTIS_CAUSE_FAULT, ARTIS_entries_fault, false);
 	return 0;
 }
 
@@ -151,9 +205,9 @@ int BPF_PROG(helper_entry)
 
 	record->helper_cause = ARTIS_CAUSE_NONE;
 	if (cause == ARTIS_CAUSE_SIGNAL)
-		entered(cause, ARTIS_entries_signal);
+		entered(cause, ARTIS_entries_signal, false);
 	else if (cause == ARTIS_CAUSE_TRACER)
-		entered(cause, ARTIS_entries_tracer);
+		entered(cause, ARTIS_entries_tracer, false);
 	return 0;
 }
 
@@ -185,11 +239,18 @@ SEC("tp_btf/user_enter")
 int BPF_PROG(user_enter_body, int unused)
 {
 	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
+	struct task_struct *p;
+	struct task_ctx *t;
 
-	if (!on || record->marked_cause != ARTIS_CAUSE_SYSCALL ||
-	    record->marked_pid != (u32)bpf_get_current_task_btf()->pid)
+	if (!on || !record->rt)
+		return 0;
+	p = bpf_get_current_task_btf();
+	t = task_ctx(p);
+	if (!is_in_call(record, p, t))
 		return 0;
 	record->marked_pid = 0;
+	if (t)
+		t->cause = ARTIS_CAUSE_NONE;
 	record->count[ARTIS_leaks_syscall]++;
 	return 0;
 }

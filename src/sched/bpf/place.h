@@ -142,10 +142,11 @@ static void enqueue_pinned(struct task_struct *p, struct task_ctx *t, enum artis
 
 	if (cpu == (s32)bpf_get_smp_processor_id() && side == SIDE_RT && rt0_runnable(cpu))
 		return;
-	if (first && cpu_record(cpu)->current_class == ARTIS_CLASS_LINUX)
-		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
-	else
+	if (!first || cpu_record(cpu)->current_class != ARTIS_CLASS_LINUX)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+	/* else when RT0 has gone, see ops.running(), or at the next tick */
+	else if (side != SIDE_RT || !rt0_due(cpu, ARTIS_KTHREAD_TURN_NS))
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
 /*
@@ -166,7 +167,9 @@ static void kick_rt_side(enum artis_class class)
 		if (record->offline || rt0_runnable(cpu))
 			continue;
 		if (!hosts(cpu)) {
-			scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+			/* it looks by itself when RT0 has gone */
+			if (!rt0_due(cpu, ARTIS_SWITCH_NS))
+				scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 			return;
 		}
 		if (class == ARTIS_CLASS_RT1 && record->current_class == ARTIS_CLASS_LINUX)

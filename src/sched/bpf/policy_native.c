@@ -101,6 +101,11 @@ bool artis_native_hand_back(u64 now_ns, u64 displaced_ns)
 	return artis_hand_back(now_ns, displaced_ns);
 }
 
+bool artis_native_finds(u64 due_ns, u64 now_ns, u64 takes_ns)
+{
+	return artis_finds(due_ns, now_ns, takes_ns);
+}
+
 bool artis_native_waited_for_rt(u64 now_ns, u64 since_ns)
 {
 	return artis_waited_for_rt(now_ns, since_ns);

@@ -81,6 +81,7 @@ private(masks) struct bpf_cpumask __kptr *nrt_mask;
 
 extern const struct rq runqueues __ksym;
 extern struct pt_regs *__irq_regs __ksym;
+extern const struct hrtimer_cpu_base hrtimer_bases __ksym;
 
 static struct task_ctx *task_ctx(struct task_struct *p)
 {
@@ -132,6 +133,29 @@ static bool rt0_runnable(s32 cpu)
 	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
 
 	return rq && rq->rt.rt_nr_running;
+}
+
+/* Would RT0's timer on @cpu find there what begins now and takes @takes_ns? */
+static bool rt0_due(s32 cpu, u64 takes_ns)
+{
+	const struct hrtimer_cpu_base *timers = bpf_per_cpu_ptr(&hrtimer_bases, cpu);
+
+	return timers && artis_finds(timers->expires_next, bpf_ktime_get_ns(), takes_ns);
+}
+
+/* Does a kernel thread that woke up wait for @cpu, where a Linux task runs? */
+static bool kthread_waits(s32 cpu)
+{
+	return cpu_record(cpu)->current_class == ARTIS_CLASS_LINUX &&
+	       scx_bpf_dsq_nr_queued(DSQ_KTHREAD + cpu) > 0;
+}
+
+/* May another CPU take a SCHED_FIFO or SCHED_RR task from @cpu before it ran there? */
+static bool rt0_may_be_taken(s32 cpu)
+{
+	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
+
+	return rq && rq->rt.overloaded;
 }
 
 /* Share of @cpu that the classes above ours take, of ARTIS_CAPACITY. */
