@@ -64,6 +64,7 @@ fn a_small_virtual_machine() {
         "irq_affinity",
         "watchdogs",
         "writeback_mask",
+        "memory_counts",
         "steal_time",
     ] {
         assert!(worse.contains(id), "{id}: {worse:?}");
