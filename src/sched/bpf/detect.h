@@ -57,13 +57,14 @@ static bool let_rt0_come(s32 cpu)
 		return false;
 	due = timers->expires_next;
 	bpf_for(turn, 0, WAIT_TURNS_MAX) {
+		/* by its timer, or because somebody else woke it */
 		if (rt0_runnable(cpu))
 			return true;
-		/* it was another timer */
 		if (timers->expires_next != due)
 			break;
 	}
-	return false;
+	/* the timer's interrupt was here just now, RT0's or another one's */
+	return rt0_runnable(cpu);
 }
 
 /* The current task enters the kernel on the RT CPU of @record. */
