@@ -126,7 +126,10 @@ mod tests {
             ("proc/irq/24/smp_affinity", "8\n"),
         ];
         let words = planned(&irq).unwrap_err().to_string();
-        assert!(words.contains("interrupt 24 (PCI-MSI 1-edge can0)"), "{words}");
+        assert!(
+            words.contains("interrupt 24 (PCI-MSI 1-edge can0)"),
+            "{words}"
+        );
     }
 
     #[test]
