@@ -106,7 +106,27 @@ fn an_experiment_gives_the_same_file_twice() {
     );
 }
 
-/// The first sample is kept, the second one begun; nothing half-done is left.
+/// Starts an experiment and ends it when it says `when`: everything it said.
+fn interrupted(mut command: Command, when: &str) -> Vec<String> {
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = Vec::new();
+    for line in BufReader::new(child.stderr.take().unwrap()).lines() {
+        let line = line.unwrap();
+        if line.contains(when) {
+            kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
+        }
+        said.push(line);
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(128 + 15), "{said:?}");
+    said
+}
+
+/// The first sample is kept, the second one begun; nothing half-done is left. Who starts over
+/// finds nothing of before, also when that was interrupted.
 #[test]
 fn an_interrupted_experiment_keeps_what_it_has() {
     let folder = tempfile::tempdir().unwrap();
@@ -122,26 +142,14 @@ fn an_interrupted_experiment_keeps_what_it_has() {
         command.arg(&file).arg("--json").arg(&json);
         command
     };
-    let mut child = start()
-        .arg("--fresh")
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-    let second = said.find(|line| {
-        line.as_ref()
-            .is_ok_and(|line| line.contains("1 of 2 samples"))
-    });
-    assert!(second.is_some());
-    kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
-    let rest: Vec<String> = said.map_while(Result::ok).collect();
-    assert_eq!(child.wait().unwrap().code(), Some(128 + 15), "{rest:?}");
-    assert!(
-        rest.iter()
-            .any(|line| line.contains("1 of 2 samples are kept")),
-        "{rest:?}"
-    );
+    let over = || {
+        let mut command = start();
+        command.arg("--fresh");
+        command
+    };
+    let says = |said: &[String], what: &str| said.iter().any(|line| line.contains(what));
+    let said = interrupted(over(), "1 of 2 samples …");
+    assert!(says(&said, "1 of 2 samples are kept"), "{said:?}");
     assert!(!json.exists());
 
     let output = start().output().unwrap();
@@ -151,6 +159,10 @@ fn an_interrupted_experiment_keeps_what_it_has() {
     assert!(json.exists());
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().flatten().collect();
     assert_eq!(left.len(), 2, "{left:?}");
+
+    interrupted(over(), "0 of 2 samples …");
+    let said = interrupted(start(), "0 of 2 samples …");
+    assert!(!says(&said, "in the cache"), "{said:?}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub struct Args {
     /// Write the rows as JSON (artis.experiment/1) to FILE; - is standard output, without the table
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
-    /// Measure again what is in the cache
+    /// Forget this experiment's samples in the cache and start over
     #[arg(long)]
     fresh: bool,
     /// Guests side by side [default: one for each CPU]

@@ -58,7 +58,7 @@ pub struct Measured {
 pub struct Options {
     /// Guests side by side.
     pub jobs: usize,
-    /// Measure again what is there.
+    /// Forget what is there, and measure all of it again.
     pub fresh: bool,
     /// A signal number put here ends all guests.
     pub stop: Arc<AtomicUsize>,
@@ -97,15 +97,18 @@ pub fn run(
         };
         guests.push(Guest::new(run, configuration, machine, host)?);
     }
-    if !options.fresh {
-        let mut kept = 0;
-        for guest in &guests {
-            kept += usize::from(store.find(&guest.fingerprint)?.is_some());
+    let mut kept = 0;
+    for guest in &guests {
+        if options.fresh {
+            // All of them now, not each when its turn comes: what goes on after an interruption
+            // must not find half of the samples that were to be replaced.
+            store.forget(&guest.fingerprint)?;
         }
-        if kept > 0 {
-            let all = guests.len();
-            progress.note(&format!("{kept} of {all} samples are in the cache"));
-        }
+        kept += usize::from(store.find(&guest.fingerprint)?.is_some());
+    }
+    if kept > 0 {
+        let all = guests.len();
+        progress.note(&format!("{kept} of {all} samples are in the cache"));
     }
     let missing = AtomicUsize::new(0);
     let board = Board::new(options.jobs);
@@ -278,7 +281,7 @@ fn work(
             worker,
             name: &guest.name,
         };
-        let result = sample(guest, store, options.fresh, &mut progress);
+        let result = sample(guest, store, &mut progress);
         if result.is_err() {
             board.failed.store(true, Ordering::Relaxed);
         }
@@ -287,13 +290,8 @@ fn work(
     board.end(worker);
 }
 
-fn sample(
-    guest: &Guest,
-    store: &Store,
-    fresh: bool,
-    progress: &mut dyn Progress,
-) -> Result<Kept, Error> {
-    if let Some(kept) = store.find(&guest.fingerprint)?.filter(|_| !fresh) {
+fn sample(guest: &Guest, store: &Store, progress: &mut dyn Progress) -> Result<Kept, Error> {
+    if let Some(kept) = store.find(&guest.fingerprint)? {
         return Ok(kept);
     }
     let kept = guest.measure(progress)?;
