@@ -132,6 +132,9 @@ struct hrtimer {
 
 struct hrtimer_cpu_base {
 	s64 expires_next;
+	/* where the next event is set up after the switch; older kernels have neither */
+	bool deferred_rearm;
+	s64 deferred_expires_next;
 };
 
 struct sched_avg {

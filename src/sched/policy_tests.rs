@@ -75,6 +75,7 @@ unsafe extern "C" {
     safe fn artis_native_others_turn(turn: &mut Turn, now_ns: u64) -> bool;
     safe fn artis_native_hand_back(now_ns: u64, displaced_ns: u64) -> bool;
     safe fn artis_native_finds(due_ns: u64, now_ns: u64, takes_ns: u64) -> bool;
+    safe fn artis_native_switch_note(switch_ns: &mut u64, took_ns: u64);
     safe fn artis_native_waited_for_rt(now_ns: u64, since_ns: u64) -> bool;
 }
 
@@ -363,6 +364,21 @@ fn a_timer_finds_what_is_not_done_when_it_is_due() {
     assert!(!finds(51 * MS));
     assert!(!finds(50 * MS - 1), "it is over, or was another one");
     assert!(!finds(i64::MAX as u64), "the kernel's \"no timer\"");
+}
+
+#[test]
+fn a_switch_is_expected_to_take_as_long_as_the_longest_of_late() {
+    let mut switch_ns = 0;
+    artis_native_switch_note(&mut switch_ns, 80_000);
+    assert_eq!(switch_ns, 100_000);
+    artis_native_switch_note(&mut switch_ns, 1000);
+    assert!((99_800..100_000).contains(&switch_ns), "{switch_ns}");
+    for _ in 0..350 {
+        artis_native_switch_note(&mut switch_ns, 1000);
+    }
+    assert!((49_000..52_000).contains(&switch_ns), "{switch_ns}");
+    artis_native_switch_note(&mut switch_ns, 10 * MS);
+    assert_eq!(switch_ns, 250_000, "a virtual machine that was stopped");
 }
 
 #[test]

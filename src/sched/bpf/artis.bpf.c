@@ -26,9 +26,9 @@
  *     to leave or to make room at that very moment does so after the burst, too:
  *     ops.stopping() leaves it a rest of its slice, by which ops.running() knows
  *     it. A switch of tasks keeps interrupts off while it lasts, and RT0's timer
- *     out: so none begins just before that timer. Who makes a system call waits
- *     for it; who is to make room for a kernel thread goes after RT0; no idle RT
- *     CPU is woken.
+ *     out: so none begins just before that timer. Who enters the kernel waits for
+ *     it; who is to make room for a kernel thread, or whose slice is over, goes
+ *     after RT0; no idle RT CPU is woken.
  *
  * (d) Queues. Two for each side, RT1+ by level and Linux tasks by virtual
  *     time, plus those of tasks that may run on one CPU only and of kernel
@@ -38,9 +38,9 @@
  *
  * What this cannot do: bound the time of a system call that began while the
  * task was alone on a CPU it is bound to; keep interrupts and their softirqs
- * off an RT CPU; keep RT0's timer from meeting a switch at the end of a slice or
- * at a page fault, where interrupts are off already; see kernel work of the kinds listed in detect.h;
- * honour the weights and limits of CPU cgroups.
+ * off an RT CPU, among them its tick and the wakeup of RCU's grace-period thread;
+ * see kernel work of the kinds listed in detect.h; honour the weights and limits
+ * of CPU cgroups.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -163,6 +163,12 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	if (!record->rt)
 		return;
 	record->ahead_of_rt0 = rt0_runnable(cpu);
+	/* it was put off if it comes back with this: not once more */
+	record->put_off = p->scx.slice == ARTIS_SLICE_PUT_OFF_NS;
+	if (record->switch_began_ns)
+		artis_switch_note(&record->switch_ns,
+				  bpf_ktime_get_ns() - record->switch_began_ns);
+	record->switch_began_ns = 0;
 	/* RT0 came as it was to go: it goes now, before it does anything here */
 	if (p->scx.slice == ARTIS_SLICE_PUT_OFF_NS || kthread_waits(cpu) ||
 	    (on && nr_nrt_online && must_leave(p, t)))
@@ -178,6 +184,7 @@ static void displace(struct artis_cpu *record, struct task_struct *p, const stru
 	if (!p->scx.slice)
 		scx_bpf_task_set_slice(p, ARTIS_SLICE_PUT_OFF_NS);
 	record->current_class = ARTIS_CLASSES;
+	record->switch_began_ns = 0;
 	record->unsettled_pid = p->pid;
 	/* what scx_bpf_now() returns here, without the call */
 	record->displaced_ns = rq->clock;

@@ -39,8 +39,8 @@ static bool is_in_call(const struct artis_cpu *record, const struct task_struct 
 	return t && t->cause == ARTIS_CAUSE_SYSCALL;
 }
 
-/* Turns of a loop of 5 ns or more each: enough for ARTIS_SWITCH_NS, and an end. */
-#define WAIT_TURNS_MAX (ARTIS_SWITCH_NS / 5)
+/* Turns of a loop of 5 ns or more each: enough for ARTIS_SWITCH_NS_MAX, and an end. */
+#define WAIT_TURNS_MAX (ARTIS_SWITCH_NS_MAX / 5)
 
 /*
  * Waits here for an RT0 whose timer is due before the current task could be gone:
@@ -53,7 +53,7 @@ static bool let_rt0_come(s32 cpu)
 	u32 turn;
 	s64 due;
 
-	if (!timers || !rt0_due(cpu, ARTIS_SWITCH_NS))
+	if (!timers || !switch_meets_rt0(cpu))
 		return false;
 	due = timers->expires_next;
 	bpf_for(turn, 0, WAIT_TURNS_MAX) {
@@ -65,6 +65,25 @@ static bool let_rt0_come(s32 cpu)
 	}
 	/* the timer's interrupt was here just now, RT0's or another one's */
 	return rt0_runnable(cpu);
+}
+
+/*
+ * The same where interrupts are off already: until the timer is due, and no longer
+ * than the switch would have kept them off. Its interrupt comes as soon as they are
+ * on, and finds the kernel before the switch and not in it.
+ */
+static bool let_timer_come(s32 cpu)
+{
+	u64 due = next_timer(cpu);
+	u32 turn;
+
+	if (!switch_meets_rt0(cpu))
+		return false;
+	bpf_for(turn, 0, WAIT_TURNS_MAX) {
+		if ((s64)(due - bpf_ktime_get_ns()) <= 0)
+			break;
+	}
+	return true;
 }
 
 /* The current task enters the kernel on the RT CPU of @record. */
@@ -108,9 +127,15 @@ static void leave(struct artis_cpu *record, struct task_struct *p, enum artis_ca
 				scx_bpf_task_set_slice(p, 0);
 			return;
 		}
+		/* it may be another's timer, so the task is to leave at once all the same */
+		if (!interrupts_on && let_timer_come(cpu)) {
+			scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+			return;
+		}
 	}
 	record->marked_pid = p->pid;
 	record->marked_cause = cause;
+	record->switch_began_ns = bpf_ktime_get_ns();
 	scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
@@ -206,9 +231,9 @@ int BPF_PROG(helper_entry)
 
 	record->helper_cause = ARTIS_CAUSE_NONE;
 	if (cause == ARTIS_CAUSE_SIGNAL)
-		entered(cause, ARTIS_entries_signal, false);
+		entered(cause, ARTIS_entries_signal, true);
 	else if (cause == ARTIS_CAUSE_TRACER)
-		entered(cause, ARTIS_entries_tracer, false);
+		entered(cause, ARTIS_entries_tracer, true);
 	return 0;
 }
 

@@ -63,6 +63,8 @@ struct artis_cpu {
 	u64 leave_ns_max;	/* longest time from a kernel entry to leaving this RT CPU */
 	u64 displaced_ns;	/* since when RT0 keeps a task from this CPU; 0: it does not */
 	u64 marked_ns;		/* since when a task must leave */
+	u64 switch_began_ns;	/* of the switch that goes on, monotonic clock; 0: none does */
+	u64 switch_ns;		/* what a switch may take here: artis_switch_note() */
 	struct artis_turn turn;
 	u32 current_class;	/* of the running task: enum artis_class, or ARTIS_CLASSES */
 	u32 hosted_class;	/* the same, and kept while RT0 displaces the task */
@@ -74,6 +76,7 @@ struct artis_cpu {
 	u8 rt;			/* configuration: is it an RT CPU? */
 	u8 rt_immed;		/* configuration: no tick here, never let a task wait behind RT0 */
 	u8 ahead_of_rt0;	/* our task runs although RT0 would: by a deadline server or throttling */
+	u8 put_off;		/* the end of a slice, once, for RT0's timer */
 	u8 offline;		/* by the hotplug path */
 	u8 unwatched;		/* an RT CPU that came back: nobody sees its system calls yet */
 } __attribute__((aligned(64)));

@@ -105,6 +105,12 @@ s32 BPF_PROG(artis_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_fla
 
 	if (!t || is_bound_to_rt(t) || is_migration_disabled(p))
 		return prev_cpu;
+	/*
+	 * From an RT CPU's interrupts and softirqs: the shorter the better, RT0's timer
+	 * waits. ops.enqueue() wakes an idle CPU without looking for the best.
+	 */
+	if (is_rt(bpf_get_smp_processor_id()))
+		return some_nrt_cpu(p, prev_cpu);
 	cpu = idle_nrt_cpu(p, prev_cpu, wake_flags);
 	if (cpu < 0)
 		return some_nrt_cpu(p, prev_cpu);
@@ -167,8 +173,11 @@ static void kick_rt_side(enum artis_class class)
 		if (record->offline || rt0_runnable(cpu))
 			continue;
 		if (!hosts(cpu)) {
-			/* it looks by itself when RT0 has gone */
-			if (!rt0_due(cpu, ARTIS_SWITCH_NS))
+			/*
+			 * It looks by itself when RT0 has gone. To leave its idle loop
+			 * takes about as long as the switch.
+			 */
+			if (!rt0_due(cpu, 2 * record->switch_ns))
 				scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 			return;
 		}

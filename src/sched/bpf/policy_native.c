@@ -106,6 +106,11 @@ bool artis_native_finds(u64 due_ns, u64 now_ns, u64 takes_ns)
 	return artis_finds(due_ns, now_ns, takes_ns);
 }
 
+void artis_native_switch_note(u64 *switch_ns, u64 took_ns)
+{
+	artis_switch_note(switch_ns, took_ns);
+}
+
 bool artis_native_waited_for_rt(u64 now_ns, u64 since_ns)
 {
 	return artis_waited_for_rt(now_ns, since_ns);

@@ -83,6 +83,19 @@ static __always_inline bool take_rt1(struct artis_cpu *record, struct task_struc
 	return runs;
 }
 
+/*
+ * Does @prev go on although its slice is over, because RT0's timer would meet the
+ * switch? Until RT0 has gone, see ops.running(), or to the next tick, and once.
+ */
+static bool put_off(s32 cpu, struct artis_cpu *record, struct task_struct *prev)
+{
+	if (record->put_off || record->offline || !may_go_on(record, prev) || !switch_meets_rt0(cpu))
+		return false;
+	record->put_off = true;
+	scx_bpf_task_set_slice(prev, ARTIS_SLICE_PUT_OFF_NS);
+	return true;
+}
+
 static void dispatch_rt(s32 cpu, struct artis_cpu *record, struct task_struct *prev)
 {
 	/*
@@ -93,6 +106,10 @@ static void dispatch_rt(s32 cpu, struct artis_cpu *record, struct task_struct *p
 	u64 now = scx_bpf_now();
 	bool others;
 
+	if (put_off(cpu, record, prev))
+		return;
+	if (!prev || record->marked_pid != (u32)prev->pid)
+		record->switch_began_ns = bpf_ktime_get_ns();
 	if (scx_bpf_dsq_move_to_local(DSQ_KTHREAD + cpu, 0))
 		return;
 	if (record->offline) {

@@ -135,12 +135,31 @@ static bool rt0_runnable(s32 cpu)
 	return rq && rq->rt.rt_nr_running;
 }
 
-/* Would RT0's timer on @cpu find there what begins now and takes @takes_ns? */
-static bool rt0_due(s32 cpu, u64 takes_ns)
+/*
+ * When the next timer of @cpu is due, by the monotonic clock. After the interrupt
+ * of one, newer kernels set up the hardware for the next when they have switched.
+ */
+static u64 next_timer(s32 cpu)
 {
 	const struct hrtimer_cpu_base *timers = bpf_per_cpu_ptr(&hrtimer_bases, cpu);
 
-	return timers && artis_finds(timers->expires_next, bpf_ktime_get_ns(), takes_ns);
+	if (!timers)
+		return ~0ULL;
+	if (bpf_core_field_exists(timers->deferred_rearm) && timers->deferred_rearm)
+		return timers->deferred_expires_next;
+	return timers->expires_next;
+}
+
+/* Would RT0's timer on @cpu find there what begins now and takes @takes_ns? */
+static bool rt0_due(s32 cpu, u64 takes_ns)
+{
+	return artis_finds(next_timer(cpu), bpf_ktime_get_ns(), takes_ns);
+}
+
+/* Would it find a switch of tasks? */
+static bool switch_meets_rt0(s32 cpu)
+{
+	return rt0_due(cpu, cpu_record(cpu)->switch_ns);
 }
 
 /* Does a kernel thread that woke up wait for @cpu, where a Linux task runs? */
