@@ -159,6 +159,8 @@ fn a_killed_artis_leaves_nothing_behind(kernel: &str) {
         for i in $(seq 10); do
             start --rt 1
             sleep 0.5
+            read -r state </sys/kernel/sched_ext/state
+            [ "$state" = enabled ] || die "$state before kill -9: $(cat /tmp/run.err)"
             read_uptime_ms
             killed_ms=$uptime_ms
             kill -9 $artis
