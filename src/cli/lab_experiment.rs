@@ -19,8 +19,8 @@ use std::process::ExitCode;
 /// Run an experiment in the deterministic engine, and print its table
 #[derive(clap::Args)]
 #[command(
-    after_help = "Each sample is one guest, booted for it alone, and kept in the cache: the same command goes on\n\
-             where it was interrupted, and gives the same figures again.\n\n\
+    after_help = "Each sample is one guest, booted for it alone, and kept in the cache: the same command \
+             goes on where it was interrupted, and gives the same figures again.\n\n\
              Example:\n  artis lab experiment lab/table1.toml --json table1.json"
 )]
 pub struct Args {
