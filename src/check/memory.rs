@@ -153,7 +153,10 @@ fn counting(memory: &Memory) -> Option<Finding> {
               task"
             .to_owned(),
         source: "Documentation/admin-guide/sysctl/vm.rst (stat_interval); mm/vmstat.c",
-        mend: Some("`sudo sysctl vm.stat_interval=120`".to_owned()),
+        mend: Some(format!(
+            "`sudo sysctl vm.stat_interval={}`",
+            memory::STAT_INTERVAL_CALM_S
+        )),
         partition_mends: &["stat-interval"],
     })
 }

@@ -23,6 +23,9 @@ pub const NUMA_FILE: &str = "/proc/sys/kernel/numa_balancing";
 pub const SWAPPINESS_FILE: &str = "/proc/sys/vm/swappiness";
 /// Seconds between two rounds in which each CPU's counters are added up.
 pub const STAT_INTERVAL_FILE: &str = "/proc/sys/vm/stat_interval";
+/// Seconds between two counts that no real-time task minds. What the machine's totals may be wrong
+/// by is bounded without them: a CPU hands over what exceeds its threshold.
+pub const STAT_INTERVAL_CALM_S: u32 = 120;
 
 /// Memory of the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

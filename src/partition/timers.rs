@@ -8,22 +8,16 @@
 use super::change::Move;
 use super::plan::{Plan, Wish, without_rt};
 use crate::machine::deadline_servers::{DEBUGFS, SERVERS};
-use crate::machine::memory::STAT_INTERVAL_FILE;
-use crate::machine::{CpuList, Root, Unreadable};
+use crate::machine::facts::TIMER_MIGRATION;
+use crate::machine::memory::{STAT_INTERVAL_CALM_S, STAT_INTERVAL_FILE};
+use crate::machine::{CpuList, Root, Unreadable, watchdogs};
 
-/// Moves timers of idle CPUs to busy ones: on an RT CPU, timers of others.
-pub const MIGRATION: &str = "/proc/sys/kernel/timer_migration";
 pub const THROTTLING: &str = "/proc/sys/kernel/sched_rt_runtime_us";
-pub const WATCHDOG: &str = "/proc/sys/kernel/watchdog_cpumask";
-
-/// Seconds between two counts of a CPU's memory. What the machine's totals may be wrong by is
-/// bounded without them: a CPU hands over what exceeds its threshold.
-const STAT_INTERVAL_S: u32 = 120;
 
 pub(super) fn migration(root: &Root, plan: &mut Plan) -> Result<(), Unreadable> {
     let file = (
         "timer migration".to_owned(),
-        MIGRATION.to_owned(),
+        TIMER_MIGRATION.to_owned(),
         "busy RT CPUs would run the timers of idle CPUs",
     );
     let there = plan.file(root, Move::TimerMigration, file, |_| Some("0".to_owned()))?;
@@ -76,7 +70,7 @@ pub(super) fn watchdog(
 ) -> Result<(), Unreadable> {
     let file = (
         "CPUs of the lockup detector".to_owned(),
-        WATCHDOG.to_owned(),
+        watchdogs::CPUS_FILE.to_owned(),
         "its timer interrupts RT CPUs every few seconds, and wakes a thread above every priority",
     );
     let there = plan.file(root, Move::WatchdogCpumask, file, |old| {
@@ -101,7 +95,7 @@ pub(super) fn statistics(root: &Root, plan: &mut Plan) -> Result<(), Unreadable>
     );
     let there = plan.file(root, Move::StatInterval, file, |old| {
         let seconds: u32 = old.parse().ok()?;
-        Some(seconds.max(STAT_INTERVAL_S).to_string())
+        Some(seconds.max(STAT_INTERVAL_CALM_S).to_string())
     })?;
     if !there {
         plan.leave(
@@ -138,12 +132,12 @@ mod tests {
 
     #[test]
     fn the_lockup_detector_leaves_rt_cpus() {
-        let (_folder, root) = canned(&[(WATCHDOG, "0-3\n")]);
+        let (_folder, root) = canned(&[(watchdogs::CPUS_FILE, "0-3\n")]);
         let mut planned = Plan::default();
         let Wish { rt, nrt, .. } = wish();
         watchdog(&root, &rt, &nrt, &mut planned).unwrap();
         assert_eq!(planned.changes[0].new, "0-2");
-        let (_folder, root) = canned(&[(WATCHDOG, "all\n")]);
+        let (_folder, root) = canned(&[(watchdogs::CPUS_FILE, "all\n")]);
         assert!(watchdog(&root, &rt, &nrt, &mut planned).is_err());
     }
 
@@ -165,7 +159,7 @@ mod tests {
 
     #[test]
     fn timers_stay_where_they_are() {
-        let (_folder, root) = canned(&[(MIGRATION, "1\n")]);
+        let (_folder, root) = canned(&[(TIMER_MIGRATION, "1\n")]);
         let mut planned = Plan::default();
         migration(&root, &mut planned).unwrap();
         assert_eq!(planned.changes[0].old, "1");

@@ -165,10 +165,7 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	record->ahead_of_rt0 = rt0_runnable(cpu);
 	/* it was put off if it comes back with this: not once more */
 	record->put_off = p->scx.slice == ARTIS_SLICE_PUT_OFF_NS;
-	if (record->switch_began_ns)
-		artis_switch_note(&record->switch_ns,
-				  bpf_ktime_get_ns() - record->switch_began_ns);
-	record->switch_began_ns = 0;
+	end_switch(record);
 	/* RT0 came as it was to go: it goes now, before it does anything here */
 	if (p->scx.slice == ARTIS_SLICE_PUT_OFF_NS || kthread_waits(cpu) ||
 	    (on && nr_nrt_online && must_leave(p, t)))
@@ -184,7 +181,6 @@ static void displace(struct artis_cpu *record, struct task_struct *p, const stru
 	if (!p->scx.slice)
 		scx_bpf_task_set_slice(p, ARTIS_SLICE_PUT_OFF_NS);
 	record->current_class = ARTIS_CLASSES;
-	record->switch_began_ns = 0;
 	record->unsettled_pid = p->pid;
 	/* what scx_bpf_now() returns here, without the call */
 	record->displaced_ns = rq->clock;
@@ -206,6 +202,8 @@ void BPF_PROG(artis_stopping, struct task_struct *p, bool runnable)
 		const struct rq *rq = bpf_this_cpu_ptr(&runqueues);
 
 		rt0 = rq->rt.rt_nr_running;
+		if (rt0)
+			drop_switch(record);
 		/* a mark is not left for later: whoever loses it works in the kernel here */
 		if (rt0 && !marked) {
 			displace(record, p, rq);

@@ -77,7 +77,7 @@ static bool let_timer_come(s32 cpu)
 	u64 due = next_timer(cpu);
 	u32 turn;
 
-	if (!switch_meets_rt0(cpu))
+	if (!artis_finds(due, bpf_ktime_get_ns(), cpu_record(cpu)->switch_ns))
 		return false;
 	bpf_for(turn, 0, WAIT_TURNS_MAX) {
 		if ((s64)(due - bpf_ktime_get_ns()) <= 0)
@@ -135,7 +135,7 @@ static void leave(struct artis_cpu *record, struct task_struct *p, enum artis_ca
 	}
 	record->marked_pid = p->pid;
 	record->marked_cause = cause;
-	record->switch_began_ns = bpf_ktime_get_ns();
+	begin_switch(record);
 	scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
@@ -196,7 +196,8 @@ int BPF_PROG(fault_entry, unsigned long address, struct pt_regs *regs, unsigned 
  * A kprobe runs with preemption off and its switch comes after it, as it must;
  * but it may not call sched_ext. So it leaves the cause in the CPU's record and
  * calls a helper that nobody needs; a second program, on that helper's entry,
- * does the work.
+ * does the work. Both functions are called with interrupts on, and their entries
+ * are ftrace's, which leaves them so; were they off, a wait would end by its limit.
  */
 static void enter_by_helper(enum artis_cause cause)
 {
@@ -308,8 +309,11 @@ int BPF_PROG(tick_hand_back)
 	s32 cpu = bpf_get_smp_processor_id();
 	struct artis_cpu *record = cpu_record(cpu);
 
-	/* ops.enqueue() clears displaced_ns when it gets the task: until then, ask again */
-	if (on && artis_hand_back(scx_bpf_now(), record->displaced_ns))
+	/*
+	 * Of all ticks the few that interrupt RT0 need the time. ops.enqueue() clears
+	 * displaced_ns when it gets the task: until then, ask again.
+	 */
+	if (on && record->displaced_ns && artis_hand_back(scx_bpf_now(), record->displaced_ns))
 		scx_bpf_dsq_reenq(SCX_DSQ_LOCAL_ON | cpu, 0);
 	return 0;
 }

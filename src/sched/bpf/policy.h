@@ -43,8 +43,9 @@
 #define ARTIS_SWITCH_NS_MAX (250 * ARTIS_NSEC_PER_USEC)
 
 /*
- * The same for a kernel thread's turn, which begins with a switch and ends with
- * one: at 100 million instructions a second the kernel's own works take 160.
+ * A kernel thread's turn on an RT CPU, which begins with a switch and ends with
+ * one: none begins when a timer is due before it would be done. At 100 million
+ * instructions a second the kernel's own works take 160 us.
  */
 #define ARTIS_KTHREAD_TURN_NS (300 * ARTIS_NSEC_PER_USEC)
 

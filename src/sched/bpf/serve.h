@@ -56,6 +56,13 @@ static bool may_go_on(const struct artis_cpu *record, struct task_struct *prev)
 	return !t->promote;
 }
 
+/* @prev is the next one, too: there is no switch. */
+static void go_on(struct artis_cpu *record, struct task_struct *prev, u64 slice_ns)
+{
+	drop_switch(record);
+	scx_bpf_task_set_slice(prev, slice_ns);
+}
+
 /*
  * RT1+ tasks come first, except that the others, if any wait, get a slice now
  * and then. Takes an RT1+ task from @rt1_dsq or lets @prev go on, which is in no
@@ -79,7 +86,7 @@ static __always_inline bool take_rt1(struct artis_cpu *record, struct task_struc
 	if (waits && scx_bpf_dsq_move_to_local(rt1_dsq, enq_flags))
 		return true;
 	if (runs)
-		scx_bpf_task_set_slice(prev, slice_ns);
+		go_on(record, prev, slice_ns);
 	return runs;
 }
 
@@ -92,7 +99,7 @@ static bool put_off(s32 cpu, struct artis_cpu *record, struct task_struct *prev)
 	if (record->put_off || record->offline || !may_go_on(record, prev) || !switch_meets_rt0(cpu))
 		return false;
 	record->put_off = true;
-	scx_bpf_task_set_slice(prev, ARTIS_SLICE_PUT_OFF_NS);
+	go_on(record, prev, ARTIS_SLICE_PUT_OFF_NS);
 	return true;
 }
 
@@ -109,7 +116,7 @@ static void dispatch_rt(s32 cpu, struct artis_cpu *record, struct task_struct *p
 	if (put_off(cpu, record, prev))
 		return;
 	if (!prev || record->marked_pid != (u32)prev->pid)
-		record->switch_began_ns = bpf_ktime_get_ns();
+		begin_switch(record);
 	if (scx_bpf_dsq_move_to_local(DSQ_KTHREAD + cpu, 0))
 		return;
 	if (record->offline) {
@@ -124,7 +131,7 @@ static void dispatch_rt(s32 cpu, struct artis_cpu *record, struct task_struct *p
 	    scx_bpf_dsq_move_to_local(DSQ_RT_RT1, enq_flags))
 		return;
 	if (may_go_on(record, prev))
-		scx_bpf_task_set_slice(prev, ARTIS_SLICE_RT_NS);
+		go_on(record, prev, ARTIS_SLICE_RT_NS);
 }
 
 /* Takes a Linux task that has waited too long for an RT CPU. */
@@ -162,7 +169,7 @@ static void dispatch_nrt(s32 cpu, struct artis_cpu *record, struct task_struct *
 	    scx_bpf_dsq_move_to_local(DSQ_NRT_RT1, 0))
 		return;
 	if (may_go_on(record, prev)) {
-		scx_bpf_task_set_slice(prev, ARTIS_SLICE_NRT_NS);
+		go_on(record, prev, ARTIS_SLICE_NRT_NS);
 		return;
 	}
 	/* nothing else to do: whoever waits for an RT CPU may come, Linux tasks first */

@@ -162,6 +162,28 @@ static bool switch_meets_rt0(s32 cpu)
 	return rt0_due(cpu, cpu_record(cpu)->switch_ns);
 }
 
+/*
+ * A switch of tasks begins on the CPU of @record, or did and another way was
+ * taken: RT0 took the CPU, or the task goes on. ops.running() ends it.
+ */
+static void begin_switch(struct artis_cpu *record)
+{
+	record->switch_began_ns = bpf_ktime_get_ns();
+}
+
+static void drop_switch(struct artis_cpu *record)
+{
+	record->switch_began_ns = 0;
+}
+
+static void end_switch(struct artis_cpu *record)
+{
+	if (record->switch_began_ns)
+		artis_switch_note(&record->switch_ns,
+				  bpf_ktime_get_ns() - record->switch_began_ns);
+	record->switch_began_ns = 0;
+}
+
 /* Does a kernel thread that woke up wait for @cpu, where a Linux task runs? */
 static bool kthread_waits(s32 cpu)
 {
