@@ -3,7 +3,7 @@
 
 use super::finding::{Finding, Severity};
 use super::subject::Subject;
-use crate::machine::facts::Facts;
+use crate::machine::facts::{Facts, PRESSURE_FILE};
 use crate::machine::kernel::{DEBUGFS, Kernel, Preemption};
 
 pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
@@ -15,7 +15,7 @@ pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
             btf(kernel),
         ]
     });
-    let others = [debugging(facts), timers(facts)];
+    let others = [debugging(facts), timers(facts), pressure(facts)];
     let all = of_kernel.into_iter().flatten().chain(others);
     all.flatten().collect()
 }
@@ -151,6 +151,30 @@ fn timers(facts: &Facts) -> Option<Finding> {
         why: format!("whoever sleeps wakes up late by up to {tick_ms}"),
         source: "Documentation/timers/highres.rst",
         mend: Some("boot without highres=off, a kernel with CONFIG_HIGH_RES_TIMERS=y".to_owned()),
+        partition_mends: &[],
+    })
+}
+
+fn pressure(facts: &Facts) -> Option<Finding> {
+    if !*facts.pressure.get()? {
+        return None;
+    }
+    Some(Finding {
+        id: "pressure_accounts",
+        severity: Severity::Worsens,
+        seen: "the kernel accounts how long tasks wait for CPU, memory and devices (PSI)".to_owned(),
+        evidence: PRESSURE_FILE.to_owned(),
+        why: "each wakeup and each switch of tasks adds to the accounts of the task's control group \
+              and of every group above it, with the CPU's run queue locked: a fifth of a real-time \
+              task's wakeup in artis's lab, one group deep"
+            .to_owned(),
+        source: "Documentation/accounting/psi.rst; kernel/sched/psi.c; artis, docs/results",
+        mend: Some(
+            "boot with psi=0, unless a service goes by these accounts (systemd-oomd does); or start \
+             real-time tasks in few groups, `echo 0 | sudo tee /sys/fs/cgroup/GROUP/cgroup.pressure` \
+             for each"
+                .to_owned(),
+        ),
         partition_mends: &[],
     })
 }

@@ -127,6 +127,8 @@ pub struct Facts {
     pub threads: Fact<Vec<Thread>>,
     pub workqueues: Fact<Workqueues>,
     pub timer_migration: Fact<u32>,
+    /// Whether the kernel accounts how long tasks wait for CPU, memory and devices (PSI).
+    pub pressure: Fact<bool>,
     pub memory: Fact<Memory>,
     pub watchdogs: Fact<Watchdogs>,
     pub mitigations: Fact<BTreeMap<String, String>>,
@@ -145,6 +147,8 @@ pub struct Facts {
 const CPU_FOLDER: &str = "/sys/devices/system/cpu";
 /// Whether an idle CPU's timers go to one that is awake.
 pub const TIMER_MIGRATION: &str = "/proc/sys/kernel/timer_migration";
+/// Is there while the kernel accounts pressure.
+pub const PRESSURE_FILE: &str = "/proc/pressure/cpu";
 
 /// Options that make a kernel slow by design.
 const DEBUGGING: [&str; 8] = [
@@ -239,6 +243,7 @@ impl Facts {
             ),
             workqueues: Fact::new(workqueues::file(None), workqueues::read(root)),
             timer_migration: Fact::new(TIMER_MIGRATION, root.number(TIMER_MIGRATION)),
+            pressure: Fact::known(PRESSURE_FILE, Some(root.exists(PRESSURE_FILE))),
             memory: Fact::new(
                 format!(
                     "{}, /proc/swaps, /proc/sys/vm, /sys/kernel/mm",

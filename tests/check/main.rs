@@ -119,6 +119,7 @@ fn a_hybrid_laptop() {
     seen(&document, "swap", "/swap.img");
     seen(&document, "real_time_tasks", "data-loop.0 (FIFO 88)");
     seen(&document, "memory_lock_limit", "user 1000");
+    seen(&document, "pressure_accounts", "PSI");
     let notices = ids(&document, "notice");
     assert!(!notices.contains("no_sched_ext") && !notices.contains("cgroup_v1"));
     assert!(notices.contains("no_cpu_apart"));
@@ -195,6 +196,7 @@ fn an_arm_board() {
         "workqueue_mask",
         "writeback_mask",
         "rcu_callbacks",
+        "pressure_accounts",
     ] {
         assert!(!worse.contains(absent), "{absent}");
     }

@@ -111,14 +111,16 @@ pub(super) fn in_words(facts: &Facts) -> Vec<(&'static str, String, &str)> {
         by_cpus(&all)
     });
     lines.add("timer migration", &facts.timer_migration, |number| {
-        if *number == 0 { "off" } else { "on" }.to_owned()
+        on_or_off(*number != 0).to_owned()
+    });
+    lines.add("pressure accounts", &facts.pressure, |on| {
+        on_or_off(*on).to_owned()
     });
     lines.add("watchdogs", &facts.watchdogs, |watchdogs| {
-        let on = |on| if on { "on" } else { "off" };
         format!(
             "soft {}, NMI {}, {}",
-            on(watchdogs.soft),
-            on(watchdogs.nmi),
+            on_or_off(watchdogs.soft),
+            on_or_off(watchdogs.nmi),
             watchdogs.cpus.in_words()
         )
     });
@@ -252,6 +254,10 @@ fn interrupts_in_words(interrupts: &[Interrupt]) -> String {
     }
 }
 
+fn on_or_off(on: bool) -> &'static str {
+    if on { "on" } else { "off" }
+}
+
 fn memory(memory: &Memory) -> String {
     let mib = |kib: u64| kib >> 10;
     let swap = or_nothing(memory.swaps.clone());
@@ -269,8 +275,8 @@ fn memory(memory: &Memory) -> String {
             || "unseen".to_owned(),
             |seconds| format!("every {seconds} s")
         ),
-        if memory.merges_pages { "on" } else { "off" },
-        if memory.numa_balancing { "on" } else { "off" },
+        on_or_off(memory.merges_pages),
+        on_or_off(memory.numa_balancing),
     )
 }
 
