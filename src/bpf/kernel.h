@@ -51,6 +51,11 @@ enum {
 };
 
 enum {
+	BPF_F_TIMER_ABS = 1ULL << 0,
+	BPF_F_TIMER_CPU_PIN = 1ULL << 1,
+};
+
+enum {
 	BPF_LOCAL_STORAGE_GET_F_CREATE = 1ULL << 0,
 };
 
@@ -80,6 +85,11 @@ enum {
 /* state of bpf_for(); opaque to the program */
 struct bpf_iter_num {
 	u64 state;
+} __attribute__((aligned(8)));
+
+/* in the value of a map; opaque to the program */
+struct bpf_timer {
+	u64 state[2];
 } __attribute__((aligned(8)));
 
 struct vm_area_struct;
@@ -120,14 +130,38 @@ struct task_struct {
 	struct sched_ext_entity scx;
 };
 
+struct rb_node_linked {
+	struct rb_node_linked *next;
+};
+
+struct rb_root_linked {
+	struct rb_node_linked *rb_leftmost;
+};
+
+struct timerqueue_linked_head {
+	struct rb_root_linked rb_root;
+};
+
+/* its first member is the struct rb_node_linked; newer kernels have it */
+struct timerqueue_linked_node {
+	s64 expires;
+};
+
 struct hrtimer_clock_base {
 	s32 clockid;
+	struct timerqueue_linked_head active;
 };
 
 struct hrtimer {
+	struct timerqueue_linked_node node;
 	s64 _softexpires;
 	const struct hrtimer_clock_base *base;
 	u8 is_soft;
+};
+
+struct tick_sched {
+	struct hrtimer sched_timer;
+	unsigned long idle_sleeps;
 };
 
 struct hrtimer_cpu_base {
@@ -135,6 +169,7 @@ struct hrtimer_cpu_base {
 	/* where the next event is set up after the switch; older kernels have neither */
 	bool deferred_rearm;
 	s64 deferred_expires_next;
+	struct hrtimer_clock_base clock_base[8];	/* the first is CLOCK_MONOTONIC */
 };
 
 struct sched_avg {

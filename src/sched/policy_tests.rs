@@ -28,6 +28,13 @@ struct Turn {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
+struct Quiet {
+    skip: u32,
+    pause: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Trial {
     until_ns: u64,
     pause_ns: u64,
@@ -76,6 +83,9 @@ unsafe extern "C" {
     safe fn artis_native_hand_back(now_ns: u64, displaced_ns: u64) -> bool;
     safe fn artis_native_finds(due_ns: u64, now_ns: u64, takes_ns: u64) -> bool;
     safe fn artis_native_switch_note(switch_ns: &mut u64, took_ns: u64);
+    safe fn artis_native_quiet_from_ns(tick_ns: u64, switch_ns: u64) -> u64;
+    safe fn artis_native_quiet_try(quiet: &mut Quiet) -> bool;
+    safe fn artis_native_quiet_note(quiet: &mut Quiet, stopped: bool);
     safe fn artis_native_waited_for_rt(now_ns: u64, since_ns: u64) -> bool;
 }
 
@@ -379,6 +389,24 @@ fn a_switch_is_expected_to_take_as_long_as_the_longest_of_late() {
     assert!((49_000..52_000).contains(&switch_ns), "{switch_ns}");
     artis_native_switch_note(&mut switch_ns, 10 * MS);
     assert_eq!(switch_ns, 250_000, "a virtual machine that was stopped");
+}
+
+#[test]
+fn what_was_idle_in_vain_is_tried_ever_more_seldom() {
+    let mut quiet = Quiet::default();
+    assert_eq!(artis_native_quiet_from_ns(8 * MS, 100_000), 7_800_000);
+    assert!(artis_native_quiet_try(&mut quiet));
+    let mut chances = Vec::new();
+    for _ in 0..12 {
+        artis_native_quiet_note(&mut quiet, false);
+        chances.push((0..).find(|_| artis_native_quiet_try(&mut quiet)).unwrap());
+    }
+    assert_eq!(
+        chances,
+        [1, 3, 7, 15, 31, 63, 127, 255, 511, 1023, 1023, 1023]
+    );
+    artis_native_quiet_note(&mut quiet, true);
+    assert!(artis_native_quiet_try(&mut quiet));
 }
 
 #[test]

@@ -28,7 +28,7 @@
  *     it. A switch of tasks keeps interrupts off while it lasts, and RT0's timer
  *     out: so none begins just before that timer. Who enters the kernel waits for
  *     it; who is to make room for a kernel thread, or whose slice is over, goes
- *     after RT0; no idle RT CPU is woken.
+ *     after RT0; no idle RT CPU is woken. Nor does RT0 meet the tick, see quiet.h.
  *
  * (d) Queues. Two for each side, RT1+ by level and Linux tasks by virtual
  *     time, plus those of tasks that may run on one CPU only and of kernel
@@ -53,6 +53,7 @@
 #include "account.h"
 #include "detect.h"
 #include "place.h"
+#include "quiet.h"
 #include "serve.h"
 #include "hotplug.h"
 
@@ -117,6 +118,7 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 	if (record->rt) {
 		if (nr_nrt_online)
 			tick_rt(p, t, cpu);
+		plan_quiet(cpu, record, true);
 		return;
 	}
 	note_calls(record, t, scx_bpf_now());
@@ -166,6 +168,8 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	/* it was put off if it comes back with this: not once more */
 	record->put_off = p->scx.slice == ARTIS_SLICE_PUT_OFF_NS;
 	end_switch(record);
+	end_quiet(cpu, record);
+	plan_quiet(cpu, record, false);
 	/* RT0 came as it was to go: it goes now, before it does anything here */
 	if (p->scx.slice == ARTIS_SLICE_PUT_OFF_NS || kthread_waits(cpu) ||
 	    (on && nr_nrt_online && must_leave(p, t)))
@@ -332,6 +336,7 @@ s32 BPF_PROG(artis_init)
 		else
 			nr_nrt_online++;
 	}
+	create_quiet_timers();
 	return err;
 }
 

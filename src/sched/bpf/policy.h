@@ -49,6 +49,12 @@
  */
 #define ARTIS_KTHREAD_TURN_NS (300 * ARTIS_NSEC_PER_USEC)
 
+/*
+ * An RT CPU that was idle in vain, see artis_quiet_note(), lets this many chances
+ * pass at most: with RT0 at 1 kHz it tries again after some seconds.
+ */
+#define ARTIS_QUIET_PAUSE_MAX 1023
+
 /* How a task asks to be RT1+: SCHED_EXT of include/uapi/linux/sched.h. */
 #define ARTIS_POLICY_RT1 7
 
@@ -169,6 +175,12 @@ struct artis_trial {
 struct artis_turn {
 	u64 rt1_since_ns;	/* RT1+ tasks have come first since then */
 	u64 others_until_ns;	/* the others come first until then */
+};
+
+/* Whether an RT CPU gets out of its tick's way by being idle. */
+struct artis_quiet {
+	u32 skip;		/* chances to let pass */
+	u32 pause;		/* how many it were the last time; 0: it worked */
 };
 
 /* How busy one side (RT or NRT) is. */
@@ -441,6 +453,33 @@ static inline void artis_switch_note(u64 *switch_ns, u64 took_ns)
 		whole_ns = ARTIS_SWITCH_NS_MAX;
 	if (whole_ns > *switch_ns)
 		*switch_ns = whole_ns;
+}
+
+/*
+ * When an RT CPU stops taking tasks, so that it is idle by the tick of @tick_ns:
+ * a timer's interrupt and a switch before.
+ */
+static inline u64 artis_quiet_from_ns(u64 tick_ns, u64 switch_ns)
+{
+	return tick_ns - 2 * switch_ns;
+}
+
+/* Is the chance to be used? */
+static inline bool artis_quiet_try(struct artis_quiet *quiet)
+{
+	if (!quiet->skip)
+		return true;
+	quiet->skip--;
+	return false;
+}
+
+/* The CPU was idle; @stopped: and its tick stopped. */
+static inline void artis_quiet_note(struct artis_quiet *quiet, bool stopped)
+{
+	quiet->pause = stopped ? 0 : 2 * quiet->pause + 1;
+	if (quiet->pause > ARTIS_QUIET_PAUSE_MAX)
+		quiet->pause = ARTIS_QUIET_PAUSE_MAX;
+	quiet->skip = quiet->pause;
 }
 
 /* Has a task waited for an RT CPU for so long that an NRT CPU takes it? */

@@ -111,6 +111,21 @@ void artis_native_switch_note(u64 *switch_ns, u64 took_ns)
 	artis_switch_note(switch_ns, took_ns);
 }
 
+u64 artis_native_quiet_from_ns(u64 tick_ns, u64 switch_ns)
+{
+	return artis_quiet_from_ns(tick_ns, switch_ns);
+}
+
+bool artis_native_quiet_try(struct artis_quiet *quiet)
+{
+	return artis_quiet_try(quiet);
+}
+
+void artis_native_quiet_note(struct artis_quiet *quiet, bool stopped)
+{
+	artis_quiet_note(quiet, stopped);
+}
+
 bool artis_native_waited_for_rt(u64 now_ns, u64 since_ns)
 {
 	return artis_waited_for_rt(now_ns, since_ns);

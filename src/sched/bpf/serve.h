@@ -113,7 +113,7 @@ static void dispatch_rt(s32 cpu, struct artis_cpu *record, struct task_struct *p
 	u64 now = scx_bpf_now();
 	bool others;
 
-	if (put_off(cpu, record, prev))
+	if (is_quiet(record) || put_off(cpu, record, prev))
 		return;
 	if (!prev || record->marked_pid != (u32)prev->pid)
 		begin_switch(record);

@@ -10,6 +10,7 @@
 const volatile u32 nr_cpus = 1;		/* possible CPUs, the last one's number plus one */
 const volatile u32 nr_rt;		/* entries of rt_list */
 const volatile u32 rt_list[ARTIS_CPUS_MAX];
+const volatile u64 tick_ns;		/* between two ticks; 0: see to no tick, see quiet.h */
 const volatile u32 sys_enter_id;	/* of the tracepoint, as perf knows it; 0: not used */
 
 /* Set by the loader once every task is ours, cleared before it detaches. */

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Out of the tick's way: an RT CPU is idle when RT0 would meet its tick.
+ *
+ * A tick holds interrupts off, its softirqs follow it, and a timer of RT0 that is
+ * due just then waits for both. The tick comes where it comes, and as periods
+ * are multiples of each other it would be met again and again. An idle CPU stops
+ * its tick: so where the kernel's list of timers shows RT0's right behind the
+ * tick, the RT CPU takes no task from shortly before the tick until RT0 has gone.
+ *
+ * (a) Planned when one of our tasks begins to run, and at each tick, because then
+ *     the list is known to be RT0's last word for a while. A timer of our own
+ *     begins it.
+ * (b) Over when a task of ours runs again. That is after RT0; should RT0 not come,
+ *     the same timer ends it.
+ * (c) Where idle CPUs keep their tick (a governor that expects to be woken soon,
+ *     idle=poll) it would be for nothing: then it is tried ever more seldom.
+ */
+#ifndef ARTIS_QUIET_H
+#define ARTIS_QUIET_H
+
+extern const struct tick_sched tick_cpu_sched __ksym;
+
+struct quiet_timer {
+	struct bpf_timer timer;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ARTIS_CPUS_MAX);
+	__type(key, u32);
+	__type(value, struct quiet_timer);
+} quiet_timers SEC(".maps");
+
+/* How often an idle CPU stopped its tick, of this CPU. */
+static u64 tick_stops(void)
+{
+	const struct tick_sched *tick = bpf_this_cpu_ptr(&tick_cpu_sched);
+
+	return tick->idle_sleeps;
+}
+
+/* From shortly before the tick to RT0's timer: this CPU takes no task. */
+static bool is_quiet(const struct artis_cpu *record)
+{
+	return record->quiet && (s64)(bpf_ktime_get_ns() - record->quiet_until_ns) < 0;
+}
+
+static int quiet_timer_fired(void *map, u32 *key, struct quiet_timer *timer)
+{
+	s32 cpu = *key;
+	struct artis_cpu *record = cpu_record(cpu);
+
+	/* the timers of a CPU that goes offline go to another one */
+	if (cpu != (s32)bpf_get_smp_processor_id() || !on || record->offline)
+		return 0;
+	if (record->quiet) {
+		record->quiet = false;
+		kick_idle(cpu);
+		return 0;
+	}
+	if (rt0_runnable(cpu))
+		return 0;
+	record->quiet = true;
+	record->quiet_tick_stops = tick_stops();
+	bpf_timer_start(&timer->timer, record->quiet_until_ns + ARTIS_HAND_BACK_NS,
+			BPF_F_TIMER_ABS | BPF_F_TIMER_CPU_PIN);
+	scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	return 0;
+}
+
+/* A task of ours runs again on the CPU of @record. */
+static void end_quiet(s32 cpu, struct artis_cpu *record)
+{
+	struct quiet_timer *timer;
+	u32 key = cpu;
+	bool stopped;
+
+	if (!tick_ns || !record->quiet)
+		return;
+	record->quiet = false;
+	stopped = tick_stops() != record->quiet_tick_stops;
+	artis_quiet_note(&record->quiet_pause, stopped);
+	if (stopped)
+		record->count[ARTIS_ticks_avoided]++;
+	timer = bpf_map_lookup_elem(&quiet_timers, &key);
+	if (timer)
+		bpf_timer_cancel(&timer->timer);
+}
+
+/*
+ * Will RT0 meet the next tick of this CPU? Then sees to it that there is none.
+ * @in_tick: called by the tick, which is not in the list of timers meanwhile.
+ */
+static void plan_quiet(s32 cpu, struct artis_cpu *record, bool in_tick)
+{
+	const struct hrtimer_cpu_base *timers;
+	const struct timerqueue_linked_node *first;
+	const struct rb_node_linked *node;
+	const struct tick_sched *tick;
+	struct quiet_timer *timer;
+	u64 tick_due, due, from;
+	u32 key = cpu;
+
+	/* older kernels keep their timers in a tree only */
+	if (!tick_ns || record->rt_immed || record->offline ||
+	    !bpf_core_type_exists(struct timerqueue_linked_node))
+		return;
+	timers = bpf_this_cpu_ptr(&hrtimer_bases);
+	tick = bpf_this_cpu_ptr(&tick_cpu_sched);
+	tick_due = tick->sched_timer.node.expires;
+	node = timers->clock_base[0].active.rb_root.rb_leftmost;
+	if (!node)
+		return;
+	if (in_tick) {
+		tick_due += tick_ns;
+	} else {
+		first = bpf_core_cast(node, struct timerqueue_linked_node);
+		/* RT0 comes before the tick: there will be another look */
+		if ((u64)first->expires != tick_due)
+			return;
+		node = node->next;
+		if (!node)
+			return;
+	}
+	first = bpf_core_cast(node, struct timerqueue_linked_node);
+	due = first->expires;
+	from = artis_quiet_from_ns(tick_due, record->switch_ns);
+	if (!artis_finds(due, tick_due, record->switch_ns) ||
+	    (s64)(from - bpf_ktime_get_ns()) <= 0 || !artis_quiet_try(&record->quiet_pause))
+		return;
+	timer = bpf_map_lookup_elem(&quiet_timers, &key);
+	if (!timer)
+		return;
+	record->quiet_until_ns = due;
+	bpf_timer_start(&timer->timer, from, BPF_F_TIMER_ABS | BPF_F_TIMER_CPU_PIN);
+}
+
+static void create_quiet_timers(void)
+{
+	u32 i;
+
+	if (!tick_ns)
+		return;
+	bpf_for(i, 0, nr_rt) {
+		u32 key = rt_cpu(i);
+		struct quiet_timer *timer = bpf_map_lookup_elem(&quiet_timers, &key);
+
+		if (!timer)
+			continue;
+		bpf_timer_init(&timer->timer, &quiet_timers, CLOCK_MONOTONIC);
+		bpf_timer_set_callback(&timer->timer, quiet_timer_fired);
+	}
+}
+
+#endif /* ARTIS_QUIET_H */
