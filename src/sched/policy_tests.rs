@@ -83,7 +83,8 @@ unsafe extern "C" {
     safe fn artis_native_hand_back(now_ns: u64, displaced_ns: u64) -> bool;
     safe fn artis_native_finds(due_ns: u64, now_ns: u64, takes_ns: u64) -> bool;
     safe fn artis_native_switch_note(switch_ns: &mut u64, took_ns: u64);
-    safe fn artis_native_quiet_from_ns(tick_ns: u64, switch_ns: u64) -> u64;
+    safe fn artis_native_meets_tick(tick_ns: u64, due_ns: u64, switch_ns: u64) -> bool;
+    safe fn artis_native_quiet_from_ns(tick_ns: u64, due_ns: u64, switch_ns: u64) -> u64;
     safe fn artis_native_quiet_try(quiet: &mut Quiet) -> bool;
     safe fn artis_native_quiet_note(quiet: &mut Quiet, stopped: bool);
     safe fn artis_native_waited_for_rt(now_ns: u64, since_ns: u64) -> bool;
@@ -392,9 +393,19 @@ fn a_switch_is_expected_to_take_as_long_as_the_longest_of_late() {
 }
 
 #[test]
+fn the_tick_is_met_shortly_before_and_after_it() {
+    let meets = |due_ns| artis_native_meets_tick(8 * MS, due_ns, 100_000);
+    assert!(!meets(8 * MS - 100_001) && meets(8 * MS - 100_000));
+    assert!(meets(8 * MS + 99_999) && !meets(8 * MS + 100_000));
+    assert!(!meets(i64::MAX as u64), "the kernel's \"no timer\"");
+    let from = |due_ns| artis_native_quiet_from_ns(8 * MS, due_ns, 100_000);
+    assert_eq!(from(8 * MS + 50_000), 7_800_000);
+    assert_eq!(from(8 * MS - 50_000), 7_750_000);
+}
+
+#[test]
 fn what_was_idle_in_vain_is_tried_ever_more_seldom() {
     let mut quiet = Quiet::default();
-    assert_eq!(artis_native_quiet_from_ns(8 * MS, 100_000), 7_800_000);
     assert!(artis_native_quiet_try(&mut quiet));
     let mut chances = Vec::new();
     for _ in 0..12 {

@@ -116,9 +116,10 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 	if (!t || !on)
 		return;
 	if (record->rt) {
-		if (nr_nrt_online)
+		if (nr_nrt_online) {
 			tick_rt(p, t, cpu);
-		plan_quiet(cpu, record, true);
+			plan_quiet(cpu, record, true);
+		}
 		return;
 	}
 	note_calls(record, t, scx_bpf_now());

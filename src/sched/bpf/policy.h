@@ -456,12 +456,21 @@ static inline void artis_switch_note(u64 *switch_ns, u64 took_ns)
 }
 
 /*
- * When an RT CPU stops taking tasks, so that it is idle by the tick of @tick_ns:
- * a timer's interrupt and a switch before.
+ * Would RT0's timer of @due_ns, and its wakeup, meet the tick of @tick_ns and the
+ * softirqs behind it? Either takes about as long as a switch.
  */
-static inline u64 artis_quiet_from_ns(u64 tick_ns, u64 switch_ns)
+static inline bool artis_meets_tick(u64 tick_ns, u64 due_ns, u64 switch_ns)
 {
-	return tick_ns - 2 * switch_ns;
+	return artis_finds(due_ns, tick_ns - switch_ns, 2 * switch_ns);
+}
+
+/*
+ * When an RT CPU stops taking tasks, so that it is idle by the tick and RT0's
+ * timer: the interrupt of a timer and a switch before the first of them.
+ */
+static inline u64 artis_quiet_from_ns(u64 tick_ns, u64 due_ns, u64 switch_ns)
+{
+	return ((s64)(due_ns - tick_ns) < 0 ? due_ns : tick_ns) - 2 * switch_ns;
 }
 
 /* Is the chance to be used? */

@@ -3,10 +3,10 @@
  * Out of the tick's way: an RT CPU is idle when RT0 would meet its tick.
  *
  * A tick holds interrupts off, its softirqs follow it, and a timer of RT0 that is
- * due just then waits for both. The tick comes where it comes, and as periods
- * are multiples of each other it would be met again and again. An idle CPU stops
- * its tick: so where the kernel's list of timers shows RT0's right behind the
- * tick, the RT CPU takes no task from shortly before the tick until RT0 has gone.
+ * due just then waits for both, or its wakeup does. The tick comes where it comes,
+ * and as periods are multiples of each other it would be met again and again. An
+ * idle CPU stops its tick: so where the kernel's list of timers shows RT0's beside
+ * the tick, the RT CPU takes no task from shortly before until RT0 has gone.
  *
  * (a) Planned when one of our tasks begins to run, and at each tick, because then
  *     the list is known to be RT0's last word for a while. A timer of our own
@@ -38,12 +38,6 @@ static u64 tick_stops(void)
 	const struct tick_sched *tick = bpf_this_cpu_ptr(&tick_cpu_sched);
 
 	return tick->idle_sleeps;
-}
-
-/* From shortly before the tick to RT0's timer: this CPU takes no task. */
-static bool is_quiet(const struct artis_cpu *record)
-{
-	return record->quiet && (s64)(bpf_ktime_get_ns() - record->quiet_until_ns) < 0;
 }
 
 static int quiet_timer_fired(void *map, u32 *key, struct quiet_timer *timer)
@@ -95,7 +89,7 @@ static void end_quiet(s32 cpu, struct artis_cpu *record)
 static void plan_quiet(s32 cpu, struct artis_cpu *record, bool in_tick)
 {
 	const struct hrtimer_cpu_base *timers;
-	const struct timerqueue_linked_node *first;
+	const struct timerqueue_linked_node *timer_node;
 	const struct rb_node_linked *node;
 	const struct tick_sched *tick;
 	struct quiet_timer *timer;
@@ -112,21 +106,18 @@ static void plan_quiet(s32 cpu, struct artis_cpu *record, bool in_tick)
 	node = timers->clock_base[0].active.rb_root.rb_leftmost;
 	if (!node)
 		return;
+	timer_node = bpf_core_cast(node, struct timerqueue_linked_node);
 	if (in_tick) {
 		tick_due += tick_ns;
-	} else {
-		first = bpf_core_cast(node, struct timerqueue_linked_node);
-		/* RT0 comes before the tick: there will be another look */
-		if ((u64)first->expires != tick_due)
-			return;
+	} else if ((u64)timer_node->expires == tick_due) {
 		node = node->next;
 		if (!node)
 			return;
+		timer_node = bpf_core_cast(node, struct timerqueue_linked_node);
 	}
-	first = bpf_core_cast(node, struct timerqueue_linked_node);
-	due = first->expires;
-	from = artis_quiet_from_ns(tick_due, record->switch_ns);
-	if (!artis_finds(due, tick_due, record->switch_ns) ||
+	due = timer_node->expires;
+	from = artis_quiet_from_ns(tick_due, due, record->switch_ns);
+	if (!artis_meets_tick(tick_due, due, record->switch_ns) ||
 	    (s64)(from - bpf_ktime_get_ns()) <= 0 || !artis_quiet_try(&record->quiet_pause))
 		return;
 	timer = bpf_map_lookup_elem(&quiet_timers, &key);

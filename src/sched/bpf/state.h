@@ -192,6 +192,12 @@ static bool kthread_waits(s32 cpu)
 	       scx_bpf_dsq_nr_queued(DSQ_KTHREAD + cpu) > 0;
 }
 
+/* Does the CPU of @record take no task, from shortly before its tick to RT0's timer? */
+static bool is_quiet(const struct artis_cpu *record)
+{
+	return record->quiet && (s64)(bpf_ktime_get_ns() - record->quiet_until_ns) < 0;
+}
+
 /* May another CPU take a SCHED_FIFO or SCHED_RR task from @cpu before it ran there? */
 static bool rt0_may_be_taken(s32 cpu)
 {
