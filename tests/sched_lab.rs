@@ -150,7 +150,7 @@ fn an_rt_cpu_is_idle_when_rt0_would_meet_its_tick(kernel: &str) {
         &[],
         r#"start --rt 1
         for task in 1 2 3; do while :; do :; done & tasks="${tasks:-} $!"; done
-        probe phases 20
+        probe phases 20 || die 'RT0 ended early'
         status after
         kill $tasks
         stop"#,
