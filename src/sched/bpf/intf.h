@@ -34,7 +34,8 @@
 	COUNTER(drained, "tasks taken from the RT queue by an NRT CPU")                            \
 	COUNTER(others_turns, "slices given to other tasks although RT1+ tasks waited")            \
 	COUNTER(rt_only_tasks, "times a task was queued whose affinity holds RT CPUs only")        \
-	COUNTER(ticks_avoided, "ticks that an RT CPU was idle for, so that RT0 did not meet them") \
+	COUNTER(ticks_tried, "times an RT CPU was idle so that RT0 does not meet its tick")        \
+	COUNTER(ticks_avoided, "times the tick stopped for that")                                  \
 	COUNTER(cpu_offline, "times an RT CPU went offline")                                       \
 	COUNTER(cpu_online, "times an RT CPU came online")
 
@@ -66,7 +67,7 @@ struct artis_cpu {
 	u64 marked_ns;		/* since when a task must leave */
 	u64 switch_began_ns;	/* of the switch that goes on, monotonic clock; 0: none does */
 	u64 switch_ns;		/* what a switch may take here: artis_switch_note() */
-	u64 quiet_until_ns;	/* RT0's timer behind the tick, monotonic clock: see quiet.h */
+	u64 quiet_until_ns;	/* RT0's timer beside the tick, monotonic clock: see quiet.h */
 	u64 quiet_tick_stops;	/* how often the idle CPU had stopped its tick before */
 	struct artis_quiet quiet_pause;
 	struct artis_turn turn;

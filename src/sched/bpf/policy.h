@@ -456,12 +456,14 @@ static inline void artis_switch_note(u64 *switch_ns, u64 took_ns)
 }
 
 /*
- * Would RT0's timer of @due_ns, and its wakeup, meet the tick of @tick_ns and the
- * softirqs behind it? Either takes about as long as a switch.
+ * Would RT0's timer of @due_ns meet the tick of @tick_ns, and could an idle CPU
+ * keep it out? A tick and the softirqs behind it take about as long as a switch. A
+ * CPU that wakes up has its tick again, so it must have passed by then: that is
+ * about a quarter of a switch after the timer.
  */
 static inline bool artis_meets_tick(u64 tick_ns, u64 due_ns, u64 switch_ns)
 {
-	return artis_finds(due_ns, tick_ns - switch_ns, 2 * switch_ns);
+	return artis_finds(due_ns, tick_ns - switch_ns / 4, switch_ns + switch_ns / 4);
 }
 
 /*

@@ -21,6 +21,9 @@
 
 extern const struct tick_sched tick_cpu_sched __ksym;
 
+/* When a timer comes that is not to come: to cancel it would take its function away. */
+#define QUIET_NEVER_NS (1ULL << 60)
+
 struct quiet_timer {
 	struct bpf_timer timer;
 };
@@ -53,9 +56,11 @@ static int quiet_timer_fired(void *map, u32 *key, struct quiet_timer *timer)
 		kick_idle(cpu);
 		return 0;
 	}
-	if (rt0_runnable(cpu))
+	/* RT0 is here already, or was */
+	if (rt0_runnable(cpu) || (s64)(record->quiet_until_ns - bpf_ktime_get_ns()) <= 0)
 		return 0;
 	record->quiet = true;
+	record->count[ARTIS_ticks_tried]++;
 	record->quiet_tick_stops = tick_stops();
 	bpf_timer_start(&timer->timer, record->quiet_until_ns + ARTIS_HAND_BACK_NS,
 			BPF_F_TIMER_ABS | BPF_F_TIMER_CPU_PIN);
@@ -79,7 +84,7 @@ static void end_quiet(s32 cpu, struct artis_cpu *record)
 		record->count[ARTIS_ticks_avoided]++;
 	timer = bpf_map_lookup_elem(&quiet_timers, &key);
 	if (timer)
-		bpf_timer_cancel(&timer->timer);
+		bpf_timer_start(&timer->timer, QUIET_NEVER_NS, BPF_F_TIMER_ABS);
 }
 
 /*
