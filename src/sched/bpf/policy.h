@@ -50,9 +50,13 @@
 #define ARTIS_KTHREAD_TURN_NS (300 * ARTIS_NSEC_PER_USEC)
 
 /*
- * An RT CPU that was idle in vain, see artis_quiet_note(), lets this many chances
- * pass at most: with RT0 at 1 kHz it tries again after some seconds.
+ * To be idle for a tick's sake, see artis_quiet_note(): by how many switches a CPU
+ * begins earlier at most, how often it works in a row before it begins one later
+ * again, and how many chances pass at most where it is in vain; with RT0 at 1 kHz
+ * it is tried again after some seconds.
  */
+#define ARTIS_QUIET_EARLY_MAX 4
+#define ARTIS_QUIET_WORKED 256
 #define ARTIS_QUIET_PAUSE_MAX 1023
 
 /* How a task asks to be RT1+: SCHED_EXT of include/uapi/linux/sched.h. */
@@ -179,6 +183,8 @@ struct artis_turn {
 
 /* Whether an RT CPU gets out of its tick's way by being idle. */
 struct artis_quiet {
+	u32 early;		/* switches to begin earlier by */
+	u32 worked;		/* times in a row */
 	u32 skip;		/* chances to let pass */
 	u32 pause;		/* how many it were the last time; 0: it worked */
 };
@@ -468,11 +474,15 @@ static inline bool artis_meets_tick(u64 tick_ns, u64 due_ns, u64 switch_ns)
 
 /*
  * When an RT CPU stops taking tasks, so that it is idle by the tick and RT0's
- * timer: the interrupt of a timer and a switch before the first of them.
+ * timer: before the first of them the interrupt of a timer and a switch, or more
+ * where that was too late.
  */
-static inline u64 artis_quiet_from_ns(u64 tick_ns, u64 due_ns, u64 switch_ns)
+static inline u64 artis_quiet_from_ns(const struct artis_quiet *quiet, u64 tick_ns, u64 due_ns,
+				      u64 switch_ns)
 {
-	return ((s64)(due_ns - tick_ns) < 0 ? due_ns : tick_ns) - 2 * switch_ns;
+	u64 first_ns = (s64)(due_ns - tick_ns) < 0 ? due_ns : tick_ns;
+
+	return first_ns - (2 + quiet->early) * switch_ns;
 }
 
 /* Is the chance to be used? */
@@ -484,10 +494,27 @@ static inline bool artis_quiet_try(struct artis_quiet *quiet)
 	return false;
 }
 
-/* The CPU was idle; @stopped: and its tick stopped. */
+/*
+ * The CPU was idle; @stopped: and its tick stopped. If not, it is to be idle
+ * earlier, and if that does not help either, less often.
+ */
 static inline void artis_quiet_note(struct artis_quiet *quiet, bool stopped)
 {
-	quiet->pause = stopped ? 0 : 2 * quiet->pause + 1;
+	if (stopped) {
+		quiet->pause = 0;
+		quiet->worked++;
+		if (quiet->early && quiet->worked >= ARTIS_QUIET_WORKED) {
+			quiet->early--;
+			quiet->worked = 0;
+		}
+		return;
+	}
+	quiet->worked = 0;
+	if (quiet->early < ARTIS_QUIET_EARLY_MAX) {
+		quiet->early++;
+		return;
+	}
+	quiet->pause = 2 * quiet->pause + 1;
 	if (quiet->pause > ARTIS_QUIET_PAUSE_MAX)
 		quiet->pause = ARTIS_QUIET_PAUSE_MAX;
 	quiet->skip = quiet->pause;

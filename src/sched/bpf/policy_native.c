@@ -116,9 +116,10 @@ bool artis_native_meets_tick(u64 tick_ns, u64 due_ns, u64 switch_ns)
 	return artis_meets_tick(tick_ns, due_ns, switch_ns);
 }
 
-u64 artis_native_quiet_from_ns(u64 tick_ns, u64 due_ns, u64 switch_ns)
+u64 artis_native_quiet_from_ns(const struct artis_quiet *quiet, u64 tick_ns, u64 due_ns,
+			       u64 switch_ns)
 {
-	return artis_quiet_from_ns(tick_ns, due_ns, switch_ns);
+	return artis_quiet_from_ns(quiet, tick_ns, due_ns, switch_ns);
 }
 
 bool artis_native_quiet_try(struct artis_quiet *quiet)

@@ -14,7 +14,8 @@
  * (b) Over when a task of ours runs again. That is after RT0; should RT0 not come,
  *     the same timer ends it.
  * (c) Where idle CPUs keep their tick (a governor that expects to be woken soon,
- *     idle=poll) it would be for nothing: then it is tried ever more seldom.
+ *     idle=poll) it would be for nothing: then it is tried earlier, and ever more
+ *     seldom.
  */
 #ifndef ARTIS_QUIET_H
 #define ARTIS_QUIET_H
@@ -121,7 +122,7 @@ static void plan_quiet(s32 cpu, struct artis_cpu *record, bool in_tick)
 		timer_node = bpf_core_cast(node, struct timerqueue_linked_node);
 	}
 	due = timer_node->expires;
-	from = artis_quiet_from_ns(tick_due, due, record->switch_ns);
+	from = artis_quiet_from_ns(&record->quiet_pause, tick_due, due, record->switch_ns);
 	if (!artis_meets_tick(tick_due, due, record->switch_ns) ||
 	    (s64)(from - bpf_ktime_get_ns()) <= 0 || !artis_quiet_try(&record->quiet_pause))
 		return;
