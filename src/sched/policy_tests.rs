@@ -85,7 +85,6 @@ unsafe extern "C" {
     safe fn artis_native_hand_back(now_ns: u64, displaced_ns: u64) -> bool;
     safe fn artis_native_finds(due_ns: u64, now_ns: u64, takes_ns: u64) -> bool;
     safe fn artis_native_switch_note(switch_ns: &mut u64, took_ns: u64);
-    safe fn artis_native_awake_ns(due_ns: u64, switch_ns: u64) -> u64;
     safe fn artis_native_meets_tick(tick_ns: u64, due_ns: u64, switch_ns: u64) -> bool;
     safe fn artis_native_quiet_from_ns(
         quiet: &Quiet,
@@ -409,7 +408,6 @@ fn the_tick_is_met_shortly_before_and_after_it() {
     let quiet = Quiet::default();
     let from = |due_ns| artis_native_quiet_from_ns(&quiet, 8 * MS, due_ns, 100_000);
     assert_eq!(from(8 * MS + 50_000), 7_800_000);
-    assert_eq!(artis_native_awake_ns(8 * MS, 100_000), 8_050_000);
     assert_eq!(from(8 * MS - 20_000), 7_780_000);
 }
 

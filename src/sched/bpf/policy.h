@@ -461,12 +461,6 @@ static inline void artis_switch_note(u64 *switch_ns, u64 took_ns)
 		*switch_ns = whole_ns;
 }
 
-/* RT0's timer is due at @due_ns. When has it woken up? That is half a switch's work. */
-static inline u64 artis_awake_ns(u64 due_ns, u64 switch_ns)
-{
-	return due_ns + switch_ns / 2;
-}
-
 /*
  * Would RT0's timer of @due_ns meet the tick of @tick_ns, and could an idle CPU
  * keep it out? A tick and the softirqs behind it take about as long as a switch. A

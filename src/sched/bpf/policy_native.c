@@ -111,11 +111,6 @@ void artis_native_switch_note(u64 *switch_ns, u64 took_ns)
 	artis_switch_note(switch_ns, took_ns);
 }
 
-u64 artis_native_awake_ns(u64 due_ns, u64 switch_ns)
-{
-	return artis_awake_ns(due_ns, switch_ns);
-}
-
 bool artis_native_meets_tick(u64 tick_ns, u64 due_ns, u64 switch_ns)
 {
 	return artis_meets_tick(tick_ns, due_ns, switch_ns);

@@ -8,32 +8,7 @@
 #ifndef ARTIS_SERVE_H
 #define ARTIS_SERVE_H
 
-/*
- * To take a task locks the run queue of the CPU where it was. Is that an RT CPU
- * whose RT0 is about to wake up, or does? Then an NRT CPU waits for it, interrupts
- * off, a switch and a half at most; for want of a way to take another task.
- */
-static void let_rt0_wake_up(const struct task_struct *p)
-{
-	s32 cpu = scx_bpf_task_cpu(p);
-	const struct artis_cpu *record = cpu_record(cpu);
-	u64 now, due, until;
-	u32 turn;
-
-	if (!record->rt || is_rt(bpf_get_smp_processor_id()))
-		return;
-	now = bpf_ktime_get_ns();
-	due = rt0_runnable(cpu) ? now : next_timer(cpu);
-	if (!artis_finds(due, now, record->switch_ns))
-		return;
-	until = artis_awake_ns(due, record->switch_ns);
-	bpf_for(turn, 0, WAIT_TURNS_MAX) {
-		if ((s64)(until - bpf_ktime_get_ns()) <= 0)
-			break;
-	}
-}
-
-/* Virtual time of the first task of @dsq_id, soon to be taken, in @vtime; false: it is empty. */
+/* Virtual time of the first task of @dsq_id in @vtime; false: it is empty. */
 static bool head(u64 dsq_id, u64 *vtime, u64 *runnable_at_ns)
 {
 	struct task_struct *p = scx_bpf_dsq_peek(dsq_id);
@@ -41,22 +16,10 @@ static bool head(u64 dsq_id, u64 *vtime, u64 *runnable_at_ns)
 
 	if (!p)
 		return false;
-	let_rt0_wake_up(p);
 	t = task_ctx(p);
 	*vtime = t ? t->vtime : 0;
 	*runnable_at_ns = t ? t->runnable_at_ns : 0;
 	return true;
-}
-
-/* Takes the first task of @dsq_id. */
-static bool take(u64 dsq_id, u64 enq_flags)
-{
-	struct task_struct *p = scx_bpf_dsq_peek(dsq_id);
-
-	if (!p)
-		return false;
-	let_rt0_wake_up(p);
-	return scx_bpf_dsq_move_to_local(dsq_id, enq_flags);
 }
 
 /* Takes from this CPU's own queue or from @shared, whoever is first in virtual time. */
@@ -120,7 +83,7 @@ static __always_inline bool take_rt1(struct artis_cpu *record, struct task_struc
 		count(ARTIS_others_turns);
 		return false;
 	}
-	if (waits && take(rt1_dsq, enq_flags))
+	if (waits && scx_bpf_dsq_move_to_local(rt1_dsq, enq_flags))
 		return true;
 	if (runs)
 		go_on(record, prev, slice_ns);
@@ -203,14 +166,15 @@ static void dispatch_nrt(s32 cpu, struct artis_cpu *record, struct task_struct *
 		return;
 	}
 	if (drain(now) || take_pinned_or(DSQ_NRT_LINUX, cpu, 0) ||
-	    take(DSQ_NRT_RT1, 0))
+	    scx_bpf_dsq_move_to_local(DSQ_NRT_RT1, 0))
 		return;
 	if (may_go_on(record, prev)) {
 		go_on(record, prev, ARTIS_SLICE_NRT_NS);
 		return;
 	}
 	/* nothing else to do: whoever waits for an RT CPU may come, Linux tasks first */
-	if (take(DSQ_RT_LINUX, 0) || take(DSQ_RT_RT1, 0))
+	if (scx_bpf_dsq_move_to_local(DSQ_RT_LINUX, 0) ||
+	    scx_bpf_dsq_move_to_local(DSQ_RT_RT1, 0))
 		count(ARTIS_drained);
 }
 
