@@ -40,6 +40,11 @@ enum scx_exit_kind {
 	SCX_EXIT_NONE,
 };
 
+/* state of a walk through a queue; opaque to the program */
+struct bpf_iter_scx_dsq {
+	u64 state[6];
+} __attribute__((aligned(8)));
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct scx_exit_info {
@@ -95,6 +100,13 @@ bool __scx_bpf_dsq_insert_vtime(struct task_struct *p,
 bool scx_bpf_dsq_move_to_local___v2___artis(u64 dsq_id, u64 enq_flags) __ksym;
 #define scx_bpf_dsq_move_to_local scx_bpf_dsq_move_to_local___v2___artis
 struct task_struct *scx_bpf_dsq_peek(u64 dsq_id) __ksym;
+int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags) __ksym;
+struct task_struct *bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *it) __ksym;
+void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *it) __ksym;
+/* the state of the bpf_for_each() around it */
+#define BPF_FOR_EACH_ITER (&___it)
+bool scx_bpf_dsq_move(struct bpf_iter_scx_dsq *it__iter, struct task_struct *p, u64 dsq_id,
+		      u64 enq_flags) __ksym;
 void scx_bpf_dsq_reenq(u64 dsq_id, u64 reenq_flags) __ksym;
 s32 scx_bpf_dsq_nr_queued(u64 dsq_id) __ksym;
 bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym;

@@ -16,10 +16,14 @@ const NEWER_KERNEL: &str = "boot Linux 7.1 or newer with CONFIG_SCHED_CLASS_EXT=
 
 /// Kernel functions that the BPF program calls; the newest of them came with Linux 7.1.
 const FUNCTIONS: &[&str] = &[
+    "bpf_iter_scx_dsq_destroy",
+    "bpf_iter_scx_dsq_new",
+    "bpf_iter_scx_dsq_next",
     "__scx_bpf_dsq_insert_vtime",
     "__scx_bpf_select_cpu_and",
     "scx_bpf_create_dsq",
     "scx_bpf_dsq_insert",
+    "scx_bpf_dsq_move",
     "scx_bpf_dsq_move_to_local___v2",
     "scx_bpf_dsq_nr_queued",
     "scx_bpf_dsq_peek",

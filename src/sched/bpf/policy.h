@@ -462,6 +462,12 @@ static inline void artis_switch_note(u64 *switch_ns, u64 took_ns)
 }
 
 /*
+ * How many tasks of a queue are passed over, at most, because the run queue of the
+ * RT CPU where they were is better left alone.
+ */
+#define ARTIS_PASSED_OVER_MAX 4
+
+/*
  * Would RT0's timer of @due_ns meet the tick of @tick_ns, and could an idle CPU
  * keep it out? A tick and the softirqs behind it take about as long as a switch. A
  * CPU that wakes up has its tick again, so it must have passed by then: that is

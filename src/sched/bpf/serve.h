@@ -22,6 +22,41 @@ static bool head(u64 dsq_id, u64 *vtime, u64 *runnable_at_ns)
 	return true;
 }
 
+/*
+ * To take a task locks the run queue of the CPU where it was. Is that another CPU,
+ * an RT CPU whose RT0 is about to wake up, or does?
+ */
+static bool meets_rt0(const struct task_struct *p)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+
+	if (!is_rt(cpu) || cpu == (s32)bpf_get_smp_processor_id())
+		return false;
+	return rt0_runnable(cpu) || switch_meets_rt0(cpu);
+}
+
+/*
+ * Takes the first task of @dsq_id, or one close behind it if that would meet RT0
+ * elsewhere; if they all would, the first.
+ */
+static bool take(u64 dsq_id, u64 enq_flags)
+{
+	struct task_struct *p = scx_bpf_dsq_peek(dsq_id);
+	u32 passed = 0;
+
+	if (!p)
+		return false;
+	if (!meets_rt0(p))
+		return scx_bpf_dsq_move_to_local(dsq_id, enq_flags);
+	bpf_for_each(scx_dsq, p, dsq_id, 0) {
+		if (!meets_rt0(p) && scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, enq_flags))
+			return true;
+		if (++passed > ARTIS_PASSED_OVER_MAX)
+			break;
+	}
+	return scx_bpf_dsq_move_to_local(dsq_id, enq_flags);
+}
+
 /* Takes from this CPU's own queue or from @shared, whoever is first in virtual time. */
 static bool take_pinned_or(u64 shared, s32 cpu, u64 enq_flags)
 {
@@ -32,7 +67,7 @@ static bool take_pinned_or(u64 shared, s32 cpu, u64 enq_flags)
 	if (pinned && (!other || !artis_vtime_before(shared_vtime, pinned_vtime)) &&
 	    scx_bpf_dsq_move_to_local(DSQ_PINNED + cpu, 0))
 		return true;
-	if (other && scx_bpf_dsq_move_to_local(shared, enq_flags))
+	if (other && take(shared, enq_flags))
 		return true;
 	/* the first of the shared queue may not be allowed here */
 	return pinned && scx_bpf_dsq_move_to_local(DSQ_PINNED + cpu, 0);
@@ -83,7 +118,7 @@ static __always_inline bool take_rt1(struct artis_cpu *record, struct task_struc
 		count(ARTIS_others_turns);
 		return false;
 	}
-	if (waits && scx_bpf_dsq_move_to_local(rt1_dsq, enq_flags))
+	if (waits && take(rt1_dsq, enq_flags))
 		return true;
 	if (runs)
 		go_on(record, prev, slice_ns);
@@ -166,15 +201,14 @@ static void dispatch_nrt(s32 cpu, struct artis_cpu *record, struct task_struct *
 		return;
 	}
 	if (drain(now) || take_pinned_or(DSQ_NRT_LINUX, cpu, 0) ||
-	    scx_bpf_dsq_move_to_local(DSQ_NRT_RT1, 0))
+	    take(DSQ_NRT_RT1, 0))
 		return;
 	if (may_go_on(record, prev)) {
 		go_on(record, prev, ARTIS_SLICE_NRT_NS);
 		return;
 	}
 	/* nothing else to do: whoever waits for an RT CPU may come, Linux tasks first */
-	if (scx_bpf_dsq_move_to_local(DSQ_RT_LINUX, 0) ||
-	    scx_bpf_dsq_move_to_local(DSQ_RT_RT1, 0))
+	if (take(DSQ_RT_LINUX, 0) || take(DSQ_RT_RT1, 0))
 		count(ARTIS_drained);
 }
 
