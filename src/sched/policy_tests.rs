@@ -85,6 +85,7 @@ unsafe extern "C" {
     safe fn artis_native_hand_back(now_ns: u64, displaced_ns: u64) -> bool;
     safe fn artis_native_finds(due_ns: u64, now_ns: u64, takes_ns: u64) -> bool;
     safe fn artis_native_switch_note(switch_ns: &mut u64, took_ns: u64);
+    safe fn artis_native_may_pass_over(now_ns: u64, runnable_at_ns: u64) -> bool;
     safe fn artis_native_meets_tick(tick_ns: u64, due_ns: u64, switch_ns: u64) -> bool;
     safe fn artis_native_quiet_from_ns(
         quiet: &Quiet,
@@ -435,6 +436,16 @@ fn who_was_idle_in_vain_begins_earlier_and_then_tries_ever_more_seldom() {
         assert!(artis_native_quiet_try(&mut quiet));
     }
     assert_eq!(from(&quiet), 7_500_000, "it need not be so early for ever");
+}
+
+#[test]
+fn nobody_is_passed_over_for_long() {
+    assert!(artis_native_may_pass_over(51 * MS - 1, 50 * MS));
+    assert!(!artis_native_may_pass_over(51 * MS, 50 * MS));
+    assert!(
+        !artis_native_may_pass_over(51 * MS, 0),
+        "since when is not known"
+    );
 }
 
 #[test]

@@ -463,9 +463,17 @@ static inline void artis_switch_note(u64 *switch_ns, u64 took_ns)
 
 /*
  * How many tasks of a queue are passed over, at most, because the run queue of the
- * RT CPU where they were is better left alone.
+ * RT CPU where they were is better left alone, and for how long: RT0's wakeup is
+ * over long before, and behind a long burst of it nobody is to wait.
  */
 #define ARTIS_PASSED_OVER_MAX 4
+#define ARTIS_PASSED_OVER_NS (1 * ARTIS_NSEC_PER_MSEC)
+
+/* May a task be passed over that is runnable since @runnable_at_ns? */
+static inline bool artis_may_pass_over(u64 now_ns, u64 runnable_at_ns)
+{
+	return (s64)(now_ns - runnable_at_ns) < (s64)ARTIS_PASSED_OVER_NS;
+}
 
 /*
  * Would RT0's timer of @due_ns meet the tick of @tick_ns, and could an idle CPU

@@ -111,6 +111,11 @@ void artis_native_switch_note(u64 *switch_ns, u64 took_ns)
 	artis_switch_note(switch_ns, took_ns);
 }
 
+bool artis_native_may_pass_over(u64 now_ns, u64 runnable_at_ns)
+{
+	return artis_may_pass_over(now_ns, runnable_at_ns);
+}
+
 bool artis_native_meets_tick(u64 tick_ns, u64 due_ns, u64 switch_ns)
 {
 	return artis_meets_tick(tick_ns, due_ns, switch_ns);

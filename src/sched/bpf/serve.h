@@ -24,13 +24,17 @@ static bool head(u64 dsq_id, u64 *vtime, u64 *runnable_at_ns)
 
 /*
  * To take a task locks the run queue of the CPU where it was. Is that another CPU,
- * an RT CPU whose RT0 is about to wake up, or does?
+ * an RT CPU whose RT0 is about to wake up, or does? Then it can wait a moment.
  */
-static bool meets_rt0(const struct task_struct *p)
+static bool meets_rt0(struct task_struct *p)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
+	struct task_ctx *t;
 
 	if (!is_rt(cpu) || cpu == (s32)bpf_get_smp_processor_id())
+		return false;
+	t = task_ctx(p);
+	if (!t || !artis_may_pass_over(scx_bpf_now(), t->runnable_at_ns))
 		return false;
 	return rt0_runnable(cpu) || switch_meets_rt0(cpu);
 }
