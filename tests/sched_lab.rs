@@ -160,7 +160,7 @@ fn an_rt_cpu_is_idle_when_rt0_would_meet_its_tick(kernel: &str) {
         ["ticks_tried", "ticks_avoided", "displacements"].map(|name| counter(&status, name));
     // Not judged: this emulator is often too slow to be idle in time, and its tick comes.
     println!("{avoided} ticks avoided");
-    // Once in each round of the phases; after a try in vain one chance passes, then three, and so on.
+    // A few times in each round of the phases; in vain four times, it lets ever more chances pass.
     assert!(tried > 3, "{status:#}");
     // Mostly RT0 comes between two ticks.
     assert!(tried < displacements / 4, "{status:#}");

@@ -3,7 +3,8 @@
 //!
 //! `probe hog SECONDS`, `probe phases SECONDS`, `probe traced SECONDS`, `probe notify COMMAND…`,
 //! `probe split TIMES`, `probe settings`, `probe since FILE` and
-//! `probe partition dies|fails CPUS [shield]`; each prints what it saw, and the test outside judges. An example of the package only so that cargo builds it beside the tests.
+//! `probe partition dies|fails CPUS [shield]`; each prints what it saw, and the test outside judges.
+//! An example of the package only so that cargo builds it beside the tests.
 
 mod partition;
 mod settings;
