@@ -8,6 +8,8 @@ use super::ending::Ending;
 use super::watch::{self, Watch};
 use crate::machine::Root;
 use crate::machine::cpulist::CpuList;
+use libbpf_rs::btf::types::{Int, Var};
+use libbpf_rs::btf::{Btf, HasSize};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, OpenObject, ProgramInput, ProgramType};
 use std::collections::BTreeMap;
@@ -111,6 +113,7 @@ impl<'storage> Program<'storage> {
             Detector::Entry => None,
         };
         settings.sys_enter_id = tracepoint.unwrap_or(0);
+        settings.preempt_count_bytes = preempt_count_bytes()?;
         settings.nr_cpus = config.nr_cpus;
         settings.tick_ns = config.tick_ns;
         settings.nr_rt = config.rt.len() as u32;
@@ -280,6 +283,20 @@ fn text(bytes: &[i8]) -> String {
         .take_while(|&byte| byte != 0)
         .collect();
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Width of the kernel's `__preempt_count`: 4 bytes, and 8 where interrupts are counted apart.
+fn preempt_count_bytes() -> Result<u32, Error> {
+    let btf = Btf::from_vmlinux()?;
+    let count: Option<Int<'_>> = btf
+        .type_by_name::<Var<'_>>("__preempt_count")
+        .and_then(|variable| variable.next_type())
+        .and_then(|count| count.skip_mods_and_typedefs().try_into().ok());
+    let count = count.ok_or_else(|| {
+        let error = std::io::Error::other("the kernel's BTF has no integer __preempt_count");
+        Error::Refused(error.into())
+    })?;
+    Ok(count.size() as u32)
 }
 
 fn missing_section(name: &str) -> Error {

@@ -49,6 +49,15 @@ const HOOKS: &[&str] = &[
     "sched_tick",
 ];
 
+/// Per-CPU variables of the kernel that the BPF program reads.
+const VARIABLES: &[&str] = &[
+    "__irq_regs",
+    "__preempt_count",
+    "hrtimer_bases",
+    "runqueues",
+    "tick_cpu_sched",
+];
+
 /// What is missing, each with what to do. Empty: the scheduler can be loaded.
 pub fn missing(
     root: &Root,
@@ -134,30 +143,31 @@ fn symbols(release: &str) -> Vec<String> {
         Ok(btf) => btf,
         Err(error) => return vec![format!("could not read the kernel's BTF: {error:#}")],
     };
-    let absent = |names: &[&'static str]| -> Vec<&'static str> {
-        names
-            .iter()
-            .copied()
-            .filter(|name| btf.type_by_name::<types::Func<'_>>(name).is_none())
-            .collect()
-    };
+    let has_function = |name: &str| btf.type_by_name::<types::Func<'_>>(name).is_some();
+    let has_variable = |name: &str| btf.type_by_name::<types::Var<'_>>(name).is_some();
     let mut missing = Vec::new();
-    let functions = absent(FUNCTIONS);
+    let functions = absent(FUNCTIONS, has_function);
     if !functions.is_empty() {
         missing.push(format!(
             "this kernel ({release}) lacks {}; {NEWER_KERNEL}",
             functions.join(", ")
         ));
     }
-    let hooks = absent(HOOKS);
-    if !hooks.is_empty() {
+    let mut unknown = absent(HOOKS, has_function);
+    unknown.extend(absent(VARIABLES, has_variable));
+    if !unknown.is_empty() {
         missing.push(format!(
-            "this kernel ({release}) cannot be hooked at {}: not a version or an architecture \
+            "this kernel ({release}) cannot be watched at {}: not a version or an architecture \
              that artis knows; please report it",
-            hooks.join(", ")
+            unknown.join(", ")
         ));
     }
     missing
+}
+
+/// Those of the names that the kernel does not have.
+fn absent(names: &[&'static str], has: impl Fn(&str) -> bool) -> Vec<&'static str> {
+    names.iter().copied().filter(|name| !has(name)).collect()
 }
 
 #[cfg(test)]

@@ -58,13 +58,17 @@ static bool let_rt0_come(s32 cpu)
 	due = timers->expires_next;
 	bpf_for(turn, 0, WAIT_TURNS_MAX) {
 		/* by its timer, or because somebody else woke it */
-		if (rt0_runnable(cpu))
+		if (rt0_comes())
 			return true;
-		if (timers->expires_next != due)
+		if (timers->expires_next == due)
+			continue;
+		/* it was another's, the tick's say: RT0's may be the next */
+		if (!switch_meets_rt0(cpu))
 			break;
+		due = timers->expires_next;
 	}
 	/* the timer's interrupt was here just now, RT0's or another one's */
-	return rt0_runnable(cpu);
+	return rt0_comes();
 }
 
 /*
@@ -117,7 +121,7 @@ static void leave(struct artis_cpu *record, struct task_struct *p, enum artis_ca
 		 */
 		record->marked_pid = 0;
 		t->cause = cause;
-		if (rt0_runnable(cpu) || (interrupts_on && let_rt0_come(cpu))) {
+		if (rt0_comes() || (interrupts_on && let_rt0_come(cpu))) {
 			/*
 			 * Who has a rest of a slice simply goes on if another CPU takes
 			 * RT0 away in time, and who has none has the kernel ask for the

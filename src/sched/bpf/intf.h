@@ -69,7 +69,7 @@ struct artis_cpu {
 	u64 switch_ns;		/* what a switch may take here: artis_switch_note() */
 	u64 quiet_until_ns;	/* RT0's timer beside the tick, monotonic clock: see quiet.h */
 	u64 quiet_tick_stops;	/* how often the idle CPU had stopped its tick before */
-	struct artis_quiet quiet_pause;
+	struct artis_quiet quiet_trial;
 	struct artis_turn turn;
 	u32 current_class;	/* of the running task: enum artis_class, or ARTIS_CLASSES */
 	u32 hosted_class;	/* the same, and kept while RT0 displaces the task */

@@ -80,7 +80,7 @@ static void end_quiet(s32 cpu, struct artis_cpu *record)
 		return;
 	record->quiet = false;
 	stopped = tick_stops() != record->quiet_tick_stops;
-	artis_quiet_note(&record->quiet_pause, stopped);
+	artis_quiet_note(&record->quiet_trial, stopped);
 	if (stopped)
 		record->count[ARTIS_ticks_avoided]++;
 	timer = bpf_map_lookup_elem(&quiet_timers, &key);
@@ -122,9 +122,9 @@ static void plan_quiet(s32 cpu, struct artis_cpu *record, bool in_tick)
 		timer_node = bpf_core_cast(node, struct timerqueue_linked_node);
 	}
 	due = timer_node->expires;
-	from = artis_quiet_from_ns(&record->quiet_pause, tick_due, due, record->switch_ns);
+	from = artis_quiet_from_ns(&record->quiet_trial, tick_due, due, record->switch_ns);
 	if (!artis_meets_tick(tick_due, due, record->switch_ns) ||
-	    (s64)(from - bpf_ktime_get_ns()) <= 0 || !artis_quiet_try(&record->quiet_pause))
+	    (s64)(from - bpf_ktime_get_ns()) <= 0 || !artis_quiet_try(&record->quiet_trial))
 		return;
 	timer = bpf_map_lookup_elem(&quiet_timers, &key);
 	if (!timer)

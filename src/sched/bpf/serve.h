@@ -8,18 +8,11 @@
 #ifndef ARTIS_SERVE_H
 #define ARTIS_SERVE_H
 
-/* Virtual time of the first task of @dsq_id in @vtime; false: it is empty. */
-static bool head(u64 dsq_id, u64 *vtime, u64 *runnable_at_ns)
+static u64 vtime_of(struct task_struct *p)
 {
-	struct task_struct *p = scx_bpf_dsq_peek(dsq_id);
-	struct task_ctx *t;
+	const struct task_ctx *t = task_ctx(p);
 
-	if (!p)
-		return false;
-	t = task_ctx(p);
-	*vtime = t ? t->vtime : 0;
-	*runnable_at_ns = t ? t->runnable_at_ns : 0;
-	return true;
+	return t ? t->vtime : 0;
 }
 
 /*
@@ -40,17 +33,17 @@ static bool meets_rt0(struct task_struct *p)
 }
 
 /*
- * Takes the first task of @dsq_id, or one close behind it if that would meet RT0
- * elsewhere; if they all would, the first.
+ * Takes @first, the first task of @dsq_id or NULL, or one close behind it if that
+ * would meet RT0 elsewhere; if they all would, the first.
  */
-static bool take(u64 dsq_id, u64 enq_flags)
+static bool take(u64 dsq_id, struct task_struct *first, u64 enq_flags)
 {
-	struct task_struct *p = scx_bpf_dsq_peek(dsq_id);
+	struct task_struct *p;
 	u32 passed = 0;
 
-	if (!p)
+	if (!first)
 		return false;
-	if (!meets_rt0(p))
+	if (!meets_rt0(first))
 		return scx_bpf_dsq_move_to_local(dsq_id, enq_flags);
 	bpf_for_each(scx_dsq, p, dsq_id, 0) {
 		if (!meets_rt0(p) && scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, enq_flags))
@@ -64,14 +57,13 @@ static bool take(u64 dsq_id, u64 enq_flags)
 /* Takes from this CPU's own queue or from @shared, whoever is first in virtual time. */
 static bool take_pinned_or(u64 shared, s32 cpu, u64 enq_flags)
 {
-	u64 pinned_vtime, shared_vtime, unused;
-	bool pinned = head(DSQ_PINNED + cpu, &pinned_vtime, &unused);
-	bool other = head(shared, &shared_vtime, &unused);
+	struct task_struct *pinned = scx_bpf_dsq_peek(DSQ_PINNED + cpu);
+	struct task_struct *other = scx_bpf_dsq_peek(shared);
 
-	if (pinned && (!other || !artis_vtime_before(shared_vtime, pinned_vtime)) &&
+	if (pinned && (!other || !artis_vtime_before(vtime_of(other), vtime_of(pinned))) &&
 	    scx_bpf_dsq_move_to_local(DSQ_PINNED + cpu, 0))
 		return true;
-	if (other && take(shared, enq_flags))
+	if (take(shared, other, enq_flags))
 		return true;
 	/* the first of the shared queue may not be allowed here */
 	return pinned && scx_bpf_dsq_move_to_local(DSQ_PINNED + cpu, 0);
@@ -111,7 +103,7 @@ static __always_inline bool take_rt1(struct artis_cpu *record, struct task_struc
 				     u64 rt1_dsq, u64 slice_ns, u64 enq_flags, bool others,
 				     u64 now)
 {
-	bool waits = scx_bpf_dsq_nr_queued(rt1_dsq);
+	struct task_struct *waits = scx_bpf_dsq_peek(rt1_dsq);
 	bool runs = may_go_on(record, prev) && class_of(prev) == ARTIS_CLASS_RT1;
 
 	if (!waits && !runs) {
@@ -122,7 +114,7 @@ static __always_inline bool take_rt1(struct artis_cpu *record, struct task_struc
 		count(ARTIS_others_turns);
 		return false;
 	}
-	if (waits && take(rt1_dsq, enq_flags))
+	if (take(rt1_dsq, waits, enq_flags))
 		return true;
 	if (runs)
 		go_on(record, prev, slice_ns);
@@ -176,10 +168,11 @@ static void dispatch_rt(s32 cpu, struct artis_cpu *record, struct task_struct *p
 /* Takes a Linux task that has waited too long for an RT CPU. */
 static bool drain(u64 now)
 {
-	u64 vtime, runnable_at_ns;
+	struct task_struct *p = scx_bpf_dsq_peek(DSQ_RT_LINUX);
+	const struct task_ctx *t = p ? task_ctx(p) : NULL;
 
-	if (!head(DSQ_RT_LINUX, &vtime, &runnable_at_ns) ||
-	    !artis_waited_for_rt(now, runnable_at_ns))
+	/* one without a record is in no RT queue */
+	if (!t || !artis_waited_for_rt(now, t->runnable_at_ns))
 		return false;
 	if (!scx_bpf_dsq_move_to_local(DSQ_RT_LINUX, 0))
 		return false;
@@ -205,14 +198,15 @@ static void dispatch_nrt(s32 cpu, struct artis_cpu *record, struct task_struct *
 		return;
 	}
 	if (drain(now) || take_pinned_or(DSQ_NRT_LINUX, cpu, 0) ||
-	    take(DSQ_NRT_RT1, 0))
+	    take(DSQ_NRT_RT1, scx_bpf_dsq_peek(DSQ_NRT_RT1), 0))
 		return;
 	if (may_go_on(record, prev)) {
 		go_on(record, prev, ARTIS_SLICE_NRT_NS);
 		return;
 	}
 	/* nothing else to do: whoever waits for an RT CPU may come, Linux tasks first */
-	if (take(DSQ_RT_LINUX, 0) || take(DSQ_RT_RT1, 0))
+	if (take(DSQ_RT_LINUX, scx_bpf_dsq_peek(DSQ_RT_LINUX), 0) ||
+	    take(DSQ_RT_RT1, scx_bpf_dsq_peek(DSQ_RT_RT1), 0))
 		count(ARTIS_drained);
 }
 

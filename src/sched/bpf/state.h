@@ -12,6 +12,7 @@ const volatile u32 nr_rt;		/* entries of rt_list */
 const volatile u32 rt_list[ARTIS_CPUS_MAX];
 const volatile u64 tick_ns;		/* between two ticks; 0: see to no tick, see quiet.h */
 const volatile u32 sys_enter_id;	/* of the tracepoint, as perf knows it; 0: not used */
+const volatile u32 preempt_count_bytes = 4;	/* width of __preempt_count */
 
 /* Set by the loader once every task is ours, cleared before it detaches. */
 volatile bool on;
@@ -83,6 +84,7 @@ private(masks) struct bpf_cpumask __kptr *nrt_mask;
 extern const struct rq runqueues __ksym;
 extern struct pt_regs *__irq_regs __ksym;
 extern const struct hrtimer_cpu_base hrtimer_bases __ksym;
+extern const unsigned long __preempt_count __ksym;
 
 static struct task_ctx *task_ctx(struct task_struct *p)
 {
@@ -134,6 +136,26 @@ static bool rt0_runnable(s32 cpu)
 	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
 
 	return rq && rq->rt.rt_nr_running;
+}
+
+/*
+ * Will this CPU look for its next task as soon as preemption is on? The kernel
+ * keeps that in the highest bit of its count, inverted.
+ */
+static bool will_reschedule(void)
+{
+	const u8 *count = bpf_this_cpu_ptr(&__preempt_count);
+
+	return !(count[preempt_count_bytes - 1] & 0x80);
+}
+
+/*
+ * Does RT0 take this CPU next? To be runnable is not enough: a CPU that wakes it up
+ * from elsewhere asks for that a moment later, enough for a short system call.
+ */
+static bool rt0_comes(void)
+{
+	return rt0_runnable(bpf_get_smp_processor_id()) && will_reschedule();
 }
 
 /*
