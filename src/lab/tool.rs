@@ -2,9 +2,9 @@
 //! Host programs the lab calls: finding them, and running them to their end.
 
 use super::Error;
-use nix::sys::prctl::set_pdeathsig;
+use crate::task::starter::ends_with;
 use nix::sys::signal::Signal;
-use nix::unistd::{getpid, getppid};
+use nix::unistd::getpid;
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -41,18 +41,9 @@ pub fn output(command: &mut Command) -> Result<Vec<u8>, Error> {
 /// Makes the program end when this process ends, also when it is killed with SIGKILL and can
 /// do nothing itself. The thread that spawns the program must live as long as it runs.
 pub fn ends_with_us(command: &mut Command) {
-    let parent = getpid();
-    let prepare = move || {
-        set_pdeathsig(Signal::SIGKILL)?;
-        // We may have ended before the line above.
-        if getppid() != parent {
-            return Err(std::io::ErrorKind::NotConnected.into());
-        }
-        Ok(())
-    };
-    // SAFETY: between fork and exec only prctl and getppid are called, which are
-    // async-signal-safe, and nothing is allocated.
-    unsafe { command.pre_exec(prepare) };
+    let starter = getpid();
+    // SAFETY: between fork and exec only system calls are made.
+    unsafe { command.pre_exec(move || ends_with(starter, Signal::SIGKILL)) };
 }
 
 /// "apt-get update": the program and the words that are not options, for messages.

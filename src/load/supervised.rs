@@ -13,7 +13,7 @@
 
 use super::Error;
 use crate::machine::{CpuList, Root, processes};
-use crate::task::{self, syscall};
+use crate::task::{self, starter, syscall};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl;
@@ -302,7 +302,7 @@ impl<'a> Inside<'a> {
     pub fn spawn(&self, command: &mut Command) -> Result<i32, Error> {
         let this = getpid();
         // SAFETY: between fork and exec only system calls are made.
-        unsafe { command.pre_exec(move || dies_with(this)) };
+        unsafe { command.pre_exec(move || starter::ends_with(this, Signal::SIGKILL)) };
         match command.spawn() {
             Ok(child) => Ok(child.id().cast_signed()),
             Err(error) => Err(Error::ProgramFailed {
@@ -322,8 +322,10 @@ impl<'a> Inside<'a> {
         match unsafe { fork() }.map_err(Error::system("fork"))? {
             ForkResult::Parent { child } => Ok(child.as_raw()),
             ForkResult::Child => {
-                let outcome =
-                    catch_unwind(AssertUnwindSafe(|| dies_with(this).and_then(|()| body())));
+                let outcome = catch_unwind(AssertUnwindSafe(|| {
+                    starter::ends_with(this, Signal::SIGKILL)?;
+                    body()
+                }));
                 // SAFETY: ends this process without the destructors of its parent.
                 unsafe { libc::_exit(i32::from(!matches!(outcome, Ok(Ok(()))))) }
             }
@@ -374,16 +376,6 @@ impl std::ops::AddAssign for Usage {
         self.voluntary_switches += other.voluntary_switches;
         self.involuntary_switches += other.involuntary_switches;
     }
-}
-
-/// In a new process: end when `parent` ends.
-fn dies_with(parent: Pid) -> std::io::Result<()> {
-    prctl::set_pdeathsig(Signal::SIGKILL)?;
-    if nix::unistd::getppid() != parent {
-        // It has gone before we asked.
-        return Err(std::io::ErrorKind::NotConnected.into());
-    }
-    Ok(())
 }
 
 fn folder() -> Result<TempDir, Error> {

@@ -9,6 +9,7 @@ pub mod class;
 pub mod diagnose;
 pub mod kind;
 pub mod scheduler;
+pub mod starter;
 pub mod syscall;
 pub mod threads;
 

@@ -136,17 +136,33 @@ impl Place {
 
     /// Nothing is left, soon: nobody is there to wait for it.
     pub fn becomes_empty(&self) {
-        self.wait_for(|| (self.processes().is_empty() && self.files().is_empty()).then_some(()));
+        let left = || (self.processes(), self.files());
+        self.wait_for_or_say(
+            || (left() == (vec![], vec![])).then_some(()),
+            || format!("left: {:?}", left()),
+        );
+    }
+
+    fn wait_for<T>(&self, done: impl FnMut() -> Option<T>) -> T {
+        self.wait_for_or_say(done, || self.said())
     }
 
     /// The time is a limit for a hung machine, no bound on speed.
-    fn wait_for<T>(&self, mut done: impl FnMut() -> Option<T>) -> T {
+    fn wait_for_or_say<T>(
+        &self,
+        mut done: impl FnMut() -> Option<T>,
+        why: impl Fn() -> String,
+    ) -> T {
         let limit = Instant::now() + Duration::from_secs(60);
         loop {
             if let Some(done) = done() {
                 return done;
             }
-            assert!(Instant::now() < limit, "nothing happened for a minute");
+            assert!(
+                Instant::now() < limit,
+                "nothing happened for a minute; {}",
+                why()
+            );
             std::thread::sleep(Duration::from_millis(10));
         }
     }

@@ -3,10 +3,11 @@
 //! to stop, and gives its exit status.
 
 use crate::cli::run::not_started;
+use crate::task::starter::ends_with;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, getpid};
 use std::ffi::OsString;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -36,10 +37,9 @@ pub fn run(
     };
     let mut command = Command::new(program);
     command.args(arguments);
-    // SAFETY: between fork and exec only a system call is made.
-    unsafe {
-        command.pre_exec(|| Ok(nix::sys::prctl::set_pdeathsig(Signal::SIGTERM)?));
-    }
+    let starter = getpid();
+    // SAFETY: between fork and exec only system calls are made.
+    unsafe { command.pre_exec(move || ends_with(starter, Signal::SIGTERM)) };
     let mut child = match command.spawn() {
         Ok(child) => child,
         Err(error) => {

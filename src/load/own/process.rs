@@ -10,11 +10,12 @@
 use super::Error;
 use super::counters::{Counters, SharedCounters};
 use crate::machine::CpuList;
+use crate::task::starter::ends_with;
 use crate::task::syscall;
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::{ForkResult, Pid, fork, getpid, getppid, setpgid};
+use nix::unistd::{ForkResult, Pid, fork, getpid, setpgid};
 use std::convert::Infallible;
 use std::ffi::CString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -145,13 +146,7 @@ impl Drop for Process {
 fn settle(name: &str, starter: Pid, place: Place) -> Result<(), Error> {
     let own = Pid::from_raw(0);
     setpgid(own, own).map_err(Error::system("make a process group"))?;
-    nix::sys::prctl::set_pdeathsig(Signal::SIGKILL)
-        .map_err(Error::system("ask to end with the starter"))?;
-    if getppid() != starter {
-        // The starter has gone before we asked.
-        // SAFETY: as in `start`.
-        unsafe { libc::_exit(1) }
-    }
+    ends_with(starter, Signal::SIGKILL).map_err(Error::io("ask to end with the starter"))?;
     let title = CString::new(format!("load-{name}")).expect("a load's name has no zero byte");
     nix::sys::prctl::set_name(&title).map_err(Error::system("set the process name"))?;
     if let Some(group) = place.group {

@@ -54,6 +54,11 @@ static bool take(u64 dsq_id, struct task_struct *first, u64 enq_flags)
 	return scx_bpf_dsq_move_to_local(dsq_id, enq_flags);
 }
 
+static bool take_first(u64 dsq_id)
+{
+	return take(dsq_id, scx_bpf_dsq_peek(dsq_id), 0);
+}
+
 /* Takes from this CPU's own queue or from @shared, whoever is first in virtual time. */
 static bool take_pinned_or(u64 shared, s32 cpu, u64 enq_flags)
 {
@@ -197,16 +202,14 @@ static void dispatch_nrt(s32 cpu, struct artis_cpu *record, struct task_struct *
 			count(ARTIS_drained);
 		return;
 	}
-	if (drain(now) || take_pinned_or(DSQ_NRT_LINUX, cpu, 0) ||
-	    take(DSQ_NRT_RT1, scx_bpf_dsq_peek(DSQ_NRT_RT1), 0))
+	if (drain(now) || take_pinned_or(DSQ_NRT_LINUX, cpu, 0) || take_first(DSQ_NRT_RT1))
 		return;
 	if (may_go_on(record, prev)) {
 		go_on(record, prev, ARTIS_SLICE_NRT_NS);
 		return;
 	}
 	/* nothing else to do: whoever waits for an RT CPU may come, Linux tasks first */
-	if (take(DSQ_RT_LINUX, scx_bpf_dsq_peek(DSQ_RT_LINUX), 0) ||
-	    take(DSQ_RT_RT1, scx_bpf_dsq_peek(DSQ_RT_RT1), 0))
+	if (take_first(DSQ_RT_LINUX) || take_first(DSQ_RT_RT1))
 		count(ARTIS_drained);
 }
 
