@@ -24,16 +24,17 @@ use crate::measure::thread::{self, Policy};
 use nix::errno::Errno;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use nix::unistd::{getpid, gettid};
-use sampler::{Limits, Live, Sampler, Samples, Task};
+use sampler::{End, Limits, Live, Sampler, Samples, Task};
 use source::{Request, Unavailable};
 use split::{SlotReader, Split};
 use std::fs::File;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// How often the threads are looked at while they measure.
 const LOOK: Duration = Duration::from_millis(50);
-/// How often a thread that is to end is reminded.
+/// How long a thread that is to end may wait on before a signal reminds it, and how often then.
+/// The signal makes a wakeup late that it meets, so those of short periods end without one.
 const REMINDER: Duration = Duration::from_millis(10);
 /// From the first thread's beginning to the start: all of them have begun by then.
 const LEAD_NS: u64 = 5_000_000;
@@ -107,23 +108,23 @@ pub fn measure(
 ) -> Result<Outcome, Error> {
     catch_reminders()?;
     let live: Vec<Live> = plan.threads.iter().map(|_| Live::default()).collect();
-    let ending = AtomicBool::new(false);
+    let end = End::default();
     let start_ns = AtomicU64::new(0);
     let mut ended_ns = 0;
     let threads = crew::run(
         plan.threads.len(),
-        |index| prepare(plan, index, &live[index], &ending),
+        |index| prepare(plan, index, &live[index], &end),
         |_, (mut sampler, mut samples): (Sampler, Samples)| {
             let failed = sampler.run(&mut samples, common_start_ns(&start_ns)).err();
             Measured { samples, failed }
         },
         |finished| {
-            wait_for_the_end(plan, stop, &ending, finished, &mut || look(&live));
+            wait_for_the_end(plan, stop, &end, finished, &mut || look(&live));
             ended_ns = now_ns();
-            ending.store(true, Ordering::Relaxed);
+            end.set(ended_ns);
             while !finished() {
-                live.iter().for_each(remind);
                 std::thread::sleep(REMINDER);
+                live.iter().for_each(remind);
             }
         },
     )?;
@@ -148,7 +149,7 @@ fn prepare<'a>(
     plan: &'a Plan,
     index: usize,
     live: &'a Live,
-    ending: &'a AtomicBool,
+    end: &'a End,
 ) -> Result<(Sampler<'a>, Samples), Error> {
     let thread = &plan.threads[index];
     thread::settle(thread.request.cpu, thread.policy)?;
@@ -157,7 +158,7 @@ fn prepare<'a>(
         source: source::open(&thread.request)?,
         limits: plan.limits,
         live,
-        stop: ending,
+        end,
         freeze_trace: plan.freeze_trace.as_ref(),
         slot: claim(plan.split, index)?,
         task: thread.task,
@@ -180,7 +181,7 @@ fn claim(split: Option<&Split>, index: usize) -> Result<Option<SlotReader>, Erro
 fn wait_for_the_end(
     plan: &Plan,
     stop: &AtomicUsize,
-    ending: &AtomicBool,
+    end: &End,
     finished: &dyn Fn() -> bool,
     look: &mut dyn FnMut(),
 ) {
@@ -192,7 +193,7 @@ fn wait_for_the_end(
         let left = end_ns.map(|end_ns| Duration::from_nanos(end_ns.saturating_sub(now_ns())));
         if left == Some(Duration::ZERO)
             || stop.load(Ordering::Relaxed) != 0
-            || ending.load(Ordering::Relaxed)
+            || end.at_ns().is_some()
             || finished()
         {
             return;

@@ -13,7 +13,7 @@ use nix::errno::Errno;
 use nix::unistd::Pid;
 use std::fs::File;
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU64, Ordering};
 
 /// What the others may see of a measuring thread while it runs. Only the thread writes.
 #[derive(Debug)]
@@ -61,6 +61,28 @@ impl Live {
     pub fn max_ns(&self) -> Option<i64> {
         let max_ns = self.max_ns.load(Ordering::Relaxed);
         (max_ns != i64::MIN).then_some(max_ns)
+    }
+}
+
+/// When the measurement ended, for all its threads.
+#[derive(Debug, Default)]
+pub struct End {
+    /// Since boot; 0 while the measurement goes on.
+    at_ns: AtomicU64,
+}
+
+impl End {
+    /// It ends at this time, ns since boot, unless it ended before.
+    pub fn set(&self, at_ns: u64) {
+        let (order, first) = (Ordering::Relaxed, 0);
+        // Who was first decides.
+        let _ = self.at_ns.compare_exchange(first, at_ns, order, order);
+    }
+
+    /// The time, ns since boot; none while it goes on.
+    pub fn at_ns(&self) -> Option<u64> {
+        let at_ns = self.at_ns.load(Ordering::Relaxed);
+        (at_ns != 0).then_some(at_ns)
     }
 }
 
@@ -124,7 +146,7 @@ pub struct Sampler<'a> {
     pub limits: Limits,
     pub live: &'a Live,
     /// Set by whoever wants all threads to end, this one included.
-    pub stop: &'a AtomicBool,
+    pub end: &'a End,
     /// `tracing_on` of the kernel's tracer, to freeze it on the spot.
     pub freeze_trace: Option<&'a File>,
     /// Where the kernel's side of each wakeup can be read.
@@ -157,10 +179,15 @@ impl Sampler<'_> {
     /// When the source failed; `samples` holds all until then.
     pub fn run(&mut self, samples: &mut Samples, start_ns: u64) -> Result<(), Errno> {
         self.source.start(start_ns)?;
-        while !self.stop.load(Ordering::Relaxed) {
+        while self.end.at_ns().is_none() {
             match self.source.wait() {
                 Ok(event) => {
-                    if !self.take(samples, event, start_ns) {
+                    // Due later than the end, it belongs to no sample, and the signal of who
+                    // stops us may have made it late.
+                    let is_after = |end_ns| event.due_ns > end_ns;
+                    if self.end.at_ns().is_some_and(is_after)
+                        || !self.take(samples, event, start_ns)
+                    {
                         return Ok(());
                     }
                 }
@@ -184,7 +211,7 @@ impl Sampler<'_> {
             if let Some(mut tracing_on) = self.freeze_trace {
                 let _ = tracing_on.write(b"0");
             }
-            self.stop.store(true, Ordering::Relaxed);
+            self.end.set(event.observed_ns);
         }
         let at_s = || difference_ns(event.observed_ns, start_ns) as f64 / SECOND_NS as f64;
         if samples.latency.record(latency_ns) {
@@ -247,14 +274,24 @@ mod tests {
         }
     }
 
-    fn run(latencies: &[i64], limits: Limits) -> (Samples, Result<(), Errno>, bool) {
+    fn run(latencies: &[i64], limits: Limits) -> (Samples, Result<(), Errno>, Option<u64>) {
+        let end = End::default();
+        let source = Canned(latencies.iter().rev().copied().collect());
+        let (samples, ended) = run_source(Box::new(source), limits, &end);
+        (samples, ended, end.at_ns())
+    }
+
+    fn run_source(
+        source: Box<dyn Source>,
+        limits: Limits,
+        end: &End,
+    ) -> (Samples, Result<(), Errno>) {
         let live = Live::default();
-        let stop = AtomicBool::new(false);
         let mut sampler = Sampler {
-            source: Box::new(Canned(latencies.iter().rev().copied().collect())),
+            source,
             limits,
             live: &live,
-            stop: &stop,
+            end,
             freeze_trace: None,
             slot: None,
             task: None,
@@ -263,7 +300,7 @@ mod tests {
         let mut samples = sampler.prepare();
         let ended = sampler.run(&mut samples, SECOND_NS);
         assert_eq!(live.samples(), samples.latency.count());
-        (samples, ended, stop.into_inner())
+        (samples, ended)
     }
 
     #[test]
@@ -281,10 +318,7 @@ mod tests {
             threshold_ns: None,
         };
         let (samples, ended, stopped) = run(&[3, 9, 4], limits);
-        assert_eq!(
-            (ended, samples.latency.count(), stopped),
-            (Ok(()), 2, false)
-        );
+        assert_eq!((ended, samples.latency.count(), stopped), (Ok(()), 2, None));
     }
 
     #[test]
@@ -294,7 +328,49 @@ mod tests {
             threshold_ns: Some(8),
         };
         let (samples, ended, stopped) = run(&[3, 9, 4], limits);
-        assert_eq!((ended, samples.latency.count(), stopped), (Ok(()), 2, true));
+        assert_eq!((ended, samples.latency.count()), (Ok(()), 2));
+        assert_eq!(stopped, Some(2 * SECOND_NS));
         assert_eq!(samples.exceeded.unwrap().latency_ns, 9);
+    }
+
+    /// The measurement ends at 100 ns while an event is waited for that was due at this time.
+    struct EndsMeanwhile<'a>(&'a End, u64);
+
+    impl Source for EndsMeanwhile<'_> {
+        fn start(&mut self, _start_ns: u64) -> Result<(), Errno> {
+            Ok(())
+        }
+
+        fn wait(&mut self) -> Result<Event, Errno> {
+            self.0.set(100);
+            Ok(Event {
+                due_ns: self.1,
+                observed_ns: 500,
+                missed: 0,
+            })
+        }
+    }
+
+    #[test]
+    fn of_the_wakeups_after_the_end_those_count_that_are_late() {
+        for (due_ns, count) in [(99, 1), (100, 1), (101, 0)] {
+            let end: &'static End = Box::leak(Box::default());
+            let source = Box::new(EndsMeanwhile(end, due_ns));
+            let (samples, ended) = run_source(source, Limits::default(), end);
+            assert_eq!(
+                (ended, samples.latency.count()),
+                (Ok(()), count),
+                "{due_ns}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_first_end_stays() {
+        let end = End::default();
+        assert_eq!(end.at_ns(), None);
+        end.set(7);
+        end.set(5);
+        assert_eq!(end.at_ns(), Some(7));
     }
 }
