@@ -178,11 +178,29 @@ void BPF_PROG(artis_running, struct task_struct *p)
 }
 
 /*
+ * Takes RT0 the CPU of @record from @p, which is runnable? A rest of the slice
+ * says that a class above ours does; without one the kernel is asked.
+ */
+static bool is_displaced(const struct artis_cpu *record, const struct task_struct *p)
+{
+	const struct rq *rq;
+
+	if (!record->rt || record->ahead_of_rt0)
+		return false;
+	if (p->scx.slice)
+		return true;
+	rq = bpf_this_cpu_ptr(&runqueues);
+	return rq->rt.rt_nr_running;
+}
+
+/*
  * RT0 wakes up where @p runs, and waits for us to be done: what needs the task's
  * record is left for later (settle()). A slice that is over gets a rest, see (c).
  */
-static void displace(struct artis_cpu *record, struct task_struct *p, const struct rq *rq)
+static void displace(struct artis_cpu *record, struct task_struct *p)
 {
+	const struct rq *rq = bpf_this_cpu_ptr(&runqueues);
+
 	if (!p->scx.slice)
 		scx_bpf_task_set_slice(p, ARTIS_SLICE_PUT_OFF_NS);
 	record->current_class = ARTIS_CLASSES;
@@ -197,24 +215,21 @@ void BPF_PROG(artis_stopping, struct task_struct *p, bool runnable)
 {
 	s32 cpu = bpf_get_smp_processor_id();
 	struct artis_cpu *record = cpu_record(cpu);
-	bool marked = record->marked_pid == (u32)p->pid;
+	bool marked, displaced = false;
 	enum artis_class class;
 	struct task_ctx *t;
-	bool rt0 = false;
 	u64 now;
 
-	if (record->rt && runnable && !record->ahead_of_rt0) {
-		const struct rq *rq = bpf_this_cpu_ptr(&runqueues);
-
-		rt0 = rq->rt.rt_nr_running;
-		if (rt0)
-			drop_switch(record);
+	if (runnable && is_displaced(record, p)) {
+		drop_switch(record);
 		/* a mark is not left for later: whoever loses it works in the kernel here */
-		if (rt0 && !marked) {
-			displace(record, p, rq);
+		if (record->marked_pid != (u32)p->pid) {
+			displace(record, p);
 			return;
 		}
+		displaced = true;
 	}
+	marked = record->marked_pid == (u32)p->pid;
 	t = task_ctx(p);
 	if (!t)
 		return;
@@ -249,7 +264,7 @@ void BPF_PROG(artis_stopping, struct task_struct *p, bool runnable)
 			t->cause = ARTIS_CAUSE_UNKNOWN;
 		scx_bpf_task_set_slice(p, 0);
 	}
-	if (!p->scx.slice && rt0)
+	if (!p->scx.slice && displaced)
 		scx_bpf_task_set_slice(p, ARTIS_SLICE_PUT_OFF_NS);
 	if (p->scx.slice) {
 		record->displaced_ns = now;
