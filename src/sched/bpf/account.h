@@ -31,12 +31,13 @@ static void charge(struct artis_cpu *record, const struct task_struct *p, struct
 	t->stayed_ns += ran_ns;
 }
 
-/* Charges the task for its stay on the CPU of @record, if RT0 ended it there. */
+/* Counts that RT0 ended the stay of @p on the CPU of @record, if it did, and charges for it. */
 static void settle(struct artis_cpu *record, const struct task_struct *p, struct task_ctx *t)
 {
 	if (record->unsettled_pid != (u32)p->pid)
 		return;
 	record->unsettled_pid = 0;
+	record->count[ARTIS_displacements]++;
 	charge(record, p, t, record->displaced_ns);
 	t->runnable_at_ns = record->displaced_ns;
 }

@@ -179,9 +179,9 @@ void BPF_PROG(artis_running, struct task_struct *p)
 
 /*
  * Takes RT0 the CPU of @record from @p, which is runnable? A rest of the slice
- * says that a class above ours does; without one the kernel is asked.
+ * says that a class above ours does. A slice that is over gets one, see (c).
  */
-static bool is_displaced(const struct artis_cpu *record, const struct task_struct *p)
+static bool is_displaced(const struct artis_cpu *record, struct task_struct *p)
 {
 	const struct rq *rq;
 
@@ -190,47 +190,35 @@ static bool is_displaced(const struct artis_cpu *record, const struct task_struc
 	if (p->scx.slice)
 		return true;
 	rq = bpf_this_cpu_ptr(&runqueues);
-	return rq->rt.rt_nr_running;
+	if (!rq->rt.rt_nr_running)
+		return false;
+	scx_bpf_task_set_slice(p, ARTIS_SLICE_PUT_OFF_NS);
+	return true;
 }
 
 /*
  * RT0 wakes up where @p runs, and waits for us to be done: what needs the task's
- * record is left for later (settle()). A slice that is over gets a rest, see (c).
+ * record is left for later, see settle().
  */
-static void displace(struct artis_cpu *record, struct task_struct *p)
+static void displace(struct artis_cpu *record, const struct task_struct *p)
 {
 	const struct rq *rq = bpf_this_cpu_ptr(&runqueues);
 
-	if (!p->scx.slice)
-		scx_bpf_task_set_slice(p, ARTIS_SLICE_PUT_OFF_NS);
 	record->current_class = ARTIS_CLASSES;
 	record->unsettled_pid = p->pid;
 	/* what scx_bpf_now() returns here, without the call */
 	record->displaced_ns = rq->clock;
-	record->count[ARTIS_displacements]++;
 }
 
-SEC("struct_ops/artis_stopping")
-void BPF_PROG(artis_stopping, struct task_struct *p, bool runnable)
+/* @p stops running here, because of RT0 or not. Not inlined: it is off RT0's way. */
+static __noinline void stopped(struct task_struct *p, bool runnable, bool displaced)
 {
-	s32 cpu = bpf_get_smp_processor_id();
-	struct artis_cpu *record = cpu_record(cpu);
-	bool marked, displaced = false;
+	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
+	bool marked = record->marked_pid == (u32)p->pid;
+	struct task_ctx *t = task_ctx(p);
 	enum artis_class class;
-	struct task_ctx *t;
 	u64 now;
 
-	if (runnable && is_displaced(record, p)) {
-		drop_switch(record);
-		/* a mark is not left for later: whoever loses it works in the kernel here */
-		if (record->marked_pid != (u32)p->pid) {
-			displace(record, p);
-			return;
-		}
-		displaced = true;
-	}
-	marked = record->marked_pid == (u32)p->pid;
-	t = task_ctx(p);
 	if (!t)
 		return;
 	class = class_of(p);
@@ -270,6 +258,28 @@ void BPF_PROG(artis_stopping, struct task_struct *p, bool runnable)
 		record->displaced_ns = now;
 		record->count[ARTIS_displacements]++;
 	}
+}
+
+SEC("struct_ops/artis_stopping")
+void BPF_PROG(artis_stopping, struct task_struct *p, bool runnable)
+{
+	struct artis_cpu *record;
+
+	if (!runnable) {
+		stopped(p, false, false);
+		return;
+	}
+	record = cpu_record(bpf_get_smp_processor_id());
+	if (!is_displaced(record, p)) {
+		stopped(p, true, false);
+		return;
+	}
+	drop_switch(record);
+	/* a mark is not left for later: whoever loses it works in the kernel here */
+	if (record->marked_pid == (u32)p->pid)
+		stopped(p, true, true);
+	else
+		displace(record, p);
 }
 
 SEC("struct_ops/artis_set_cpumask")

@@ -22,9 +22,6 @@
 
 extern const struct tick_sched tick_cpu_sched __ksym;
 
-/* When a timer comes that is not to come: to cancel it would take its function away. */
-#define QUIET_NEVER_NS (1ULL << 60)
-
 struct quiet_timer {
 	struct bpf_timer timer;
 };
@@ -83,9 +80,14 @@ static void end_quiet(s32 cpu, struct artis_cpu *record)
 	artis_quiet_note(&record->quiet_trial, stopped);
 	if (stopped)
 		record->count[ARTIS_ticks_avoided]++;
+	/*
+	 * For nothing, and at once: a timer that is pending costs each wakeup of RT0
+	 * a look at one more list, and to cancel it would take its function away.
+	 */
 	timer = bpf_map_lookup_elem(&quiet_timers, &key);
 	if (timer)
-		bpf_timer_start(&timer->timer, QUIET_NEVER_NS, BPF_F_TIMER_ABS);
+		bpf_timer_start(&timer->timer, record->quiet_until_ns,
+				BPF_F_TIMER_ABS | BPF_F_TIMER_CPU_PIN);
 }
 
 /*
