@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the kernel tests run inside the guest that no stock tool does.
 //!
-//! `probe hog SECONDS`, `probe phases SECONDS`, `probe traced SECONDS`, `probe notify COMMAND…`,
-//! `probe split TIMES`, `probe settings`, `probe since FILE` and
+//! `probe hog SECONDS`, `probe phases SECONDS`, `probe calls SECONDS`, `probe traced SECONDS`,
+//! `probe notify COMMAND…`, `probe split TIMES`, `probe settings`, `probe since FILE` and
 //! `probe partition dies|fails CPUS [shield]`; each prints what it saw, and the test outside judges.
 //! An example of the package only so that cargo builds it beside the tests.
 
@@ -44,6 +44,7 @@ fn main() {
     match words.first().map(String::as_str) {
         Some("hog") => hog(words[1].parse().expect("seconds")),
         Some("phases") => phases(words[1].parse().expect("seconds")),
+        Some("calls") => calls(words[1].parse().expect("seconds")),
         Some("traced") => traced(words[1].parse().expect("seconds")),
         Some("notify") => notify(&words[1..]),
         Some("split") => split(words[1].parse().expect("times")),
@@ -51,8 +52,8 @@ fn main() {
         Some("since") => settings::print_since(&words[1]),
         Some("partition") => partition::walk(&words[1..]),
         _ => panic!(
-            "usage: probe hog|phases|traced SECONDS | notify COMMAND... | split TIMES | settings | since FILE | \
-             partition dies|fails CPUS [shield]"
+            "usage: probe hog|phases|calls|traced SECONDS | notify COMMAND... | split TIMES | settings | \
+             since FILE | partition dies|fails CPUS [shield]"
         ),
     }
 }
@@ -192,6 +193,33 @@ fn watch(end_ns: u64) -> (u64, [u64; TASKS]) {
     }
 }
 
+/// Some milliseconds of user mode, at an emulator's speed: long enough that the scheduler sends
+/// who computes so between two system calls to an RT CPU.
+fn compute() {
+    for step in 0..200_000u64 {
+        std::hint::black_box(step);
+    }
+}
+
+/// Tasks that compute and call the kernel in turn, more than there are CPUs. Prints the calls.
+fn calls(seconds: u64) {
+    const THREADS: usize = 3;
+    let end_ns = now_ns() + seconds * 1_000_000_000;
+    let made = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                while now_ns() < end_ns {
+                    compute();
+                    nix::unistd::getppid();
+                    made.fetch_add(1, Relaxed);
+                }
+            });
+        }
+    });
+    println!("calls {}", made.load(Relaxed));
+}
+
 /// A child that computes and calls the kernel now and then, stopped by us at each call.
 fn traced(seconds: u64) {
     let end_ns = now_ns() + seconds * 1_000_000_000;
@@ -201,9 +229,7 @@ fn traced(seconds: u64) {
             ptrace::traceme().expect("a parent that traces");
             nix::sys::signal::raise(Signal::SIGSTOP).expect("a signal");
             while now_ns() < end_ns {
-                for step in 0..200_000u64 {
-                    std::hint::black_box(step);
-                }
+                compute();
                 nix::unistd::getppid();
             }
             std::process::exit(0);
