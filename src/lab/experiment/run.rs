@@ -97,25 +97,33 @@ pub fn run(
         };
         guests.push(Guest::new(run, configuration, machine, host)?);
     }
-    let mut kept = 0;
-    for guest in &guests {
-        if options.fresh {
-            // All of them now, not each when its turn comes: what goes on after an interruption
-            // must not find half of the samples that were to be replaced.
+    if options.fresh {
+        // All of them now, not each when its turn comes: what goes on after an interruption must
+        // not find half of the samples that were to be replaced.
+        for guest in &guests {
             store.forget(&guest.fingerprint)?;
         }
-        kept += usize::from(store.find(&guest.fingerprint)?.is_some());
     }
-    if kept > 0 {
-        let all = guests.len();
+    let mut results = BTreeMap::new();
+    let mut missing = Vec::new();
+    for (index, guest) in guests.iter().enumerate() {
+        if let Some(kept) = store.find(&guest.fingerprint)? {
+            results.insert(index, Ok(kept));
+        } else {
+            missing.push((index, guest));
+        }
+    }
+    if !results.is_empty() {
+        let (kept, all) = (results.len(), guests.len());
         progress.note(&format!("{kept} of {all} samples are in the cache"));
     }
-    let missing = AtomicUsize::new(0);
-    let board = Board::new(options.jobs);
+    let workers = options.jobs.min(missing.len());
+    let next = AtomicUsize::new(0);
+    let board = Board::new(workers, results);
     std::thread::scope(|scope| {
-        for worker in 0..options.jobs {
-            let (guests, missing, board, store) = (&guests, &missing, &board, &store);
-            scope.spawn(move || work(worker, guests, missing, board, store, options));
+        for worker in 0..workers {
+            let (missing, next, board, store) = (&missing, &next, &board, &store);
+            scope.spawn(move || work(worker, missing, next, board, store, options));
         }
         board.watch(guests.len(), progress);
     });
@@ -265,15 +273,14 @@ impl Guest {
 /// A worker's life: the next guest, until there is none or something went wrong.
 fn work(
     worker: usize,
-    guests: &[Guest],
+    missing: &[(usize, &Guest)],
     next: &AtomicUsize,
     board: &Board,
     store: &Store,
     options: &Options,
 ) {
     while options.stop.load(Ordering::Relaxed) == 0 && !board.failed.load(Ordering::Relaxed) {
-        let index = next.fetch_add(1, Ordering::Relaxed);
-        let Some(guest) = guests.get(index) else {
+        let Some(&(index, guest)) = missing.get(next.fetch_add(1, Ordering::Relaxed)) else {
             break;
         };
         let mut progress = Line {
@@ -291,26 +298,27 @@ fn work(
 }
 
 fn sample(guest: &Guest, store: &Store, progress: &mut dyn Progress) -> Result<Kept, Error> {
-    if let Some(kept) = store.find(&guest.fingerprint)? {
-        return Ok(kept);
-    }
     let kept = guest.measure(progress)?;
     store.keep(&guest.fingerprint, &kept)?;
     Ok(kept)
 }
 
+/// By the guest's place in the experiment.
+type Results = BTreeMap<usize, Result<Kept, Error>>;
+
 /// What the workers have done and are doing.
 struct Board {
     lines: Mutex<Vec<Option<String>>>,
-    results: Mutex<BTreeMap<usize, Result<Kept, Error>>>,
+    results: Mutex<Results>,
     failed: AtomicBool,
 }
 
 impl Board {
-    fn new(workers: usize) -> Self {
+    /// With the results that are there already.
+    fn new(workers: usize, results: Results) -> Self {
         Self {
             lines: Mutex::new(vec![Some(String::new()); workers]),
-            results: Mutex::default(),
+            results: Mutex::new(results),
             failed: AtomicBool::new(false),
         }
     }
@@ -340,7 +348,7 @@ impl Board {
         progress.done();
     }
 
-    fn finish(self) -> BTreeMap<usize, Result<Kept, Error>> {
+    fn finish(self) -> Results {
         self.results
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner)
