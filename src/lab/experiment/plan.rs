@@ -104,7 +104,7 @@ impl Preemption {
 /// Why a file is no experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}", path.display())]
     Unreadable {
         path: PathBuf,
         source: std::io::Error,
