@@ -118,6 +118,9 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 	if (record->rt) {
 		if (nr_nrt_online) {
 			tick_rt(p, t, cpu);
+			/* or the kernel would ask for the next task on RT0's way */
+			if (!p->scx.slice)
+				put_off(record, p, first_timer(bpf_this_cpu_ptr(&hrtimer_bases), 0));
 			plan_quiet(cpu, record, true);
 		}
 		return;

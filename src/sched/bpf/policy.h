@@ -439,10 +439,14 @@ static inline bool artis_hand_back(u64 now_ns, u64 displaced_ns)
 	return displaced_ns && (s64)(now_ns - displaced_ns) >= (s64)ARTIS_HAND_BACK_NS;
 }
 
-/* Will a timer that is due at @due_ns find what begins now and takes @takes_ns? */
+/*
+ * Will a timer that is due at @due_ns find what begins now and takes @takes_ns? One
+ * that is due already waits for interrupts to be on, and will, too: for no longer
+ * than a switch may take, or it is over, or was another one.
+ */
 static inline bool artis_finds(u64 due_ns, u64 now_ns, u64 takes_ns)
 {
-	return due_ns - now_ns < takes_ns;
+	return due_ns + ARTIS_SWITCH_NS_MAX - now_ns < takes_ns + ARTIS_SWITCH_NS_MAX;
 }
 
 /*
@@ -485,7 +489,7 @@ static inline bool artis_may_pass_over(u64 now_ns, u64 runnable_at_ns)
  */
 static inline bool artis_meets_tick(u64 tick_ns, u64 due_ns, u64 switch_ns)
 {
-	return artis_finds(due_ns, tick_ns - switch_ns / 4, switch_ns + switch_ns / 4);
+	return due_ns + switch_ns / 4 - tick_ns < switch_ns + switch_ns / 4;
 }
 
 /*

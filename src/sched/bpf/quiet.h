@@ -97,33 +97,19 @@ static void end_quiet(s32 cpu, struct artis_cpu *record)
 static void plan_quiet(s32 cpu, struct artis_cpu *record, bool in_tick)
 {
 	const struct hrtimer_cpu_base *timers;
-	const struct timerqueue_linked_node *timer_node;
-	const struct rb_node_linked *node;
 	const struct tick_sched *tick;
 	struct quiet_timer *timer;
 	u64 tick_due, due, from;
 	u32 key = cpu;
 
-	/* older kernels keep their timers in a tree only */
-	if (!tick_ns || record->rt_immed || record->offline ||
-	    !bpf_core_type_exists(struct timerqueue_linked_node))
+	if (!tick_ns || record->rt_immed || record->offline)
 		return;
 	timers = bpf_this_cpu_ptr(&hrtimer_bases);
 	tick = bpf_this_cpu_ptr(&tick_cpu_sched);
 	tick_due = tick->sched_timer.node.expires;
-	node = timers->clock_base[0].active.rb_root.rb_leftmost;
-	if (!node)
-		return;
-	timer_node = bpf_core_cast(node, struct timerqueue_linked_node);
-	if (in_tick) {
+	due = first_timer(timers, in_tick ? 0 : tick_due);
+	if (in_tick)
 		tick_due += tick_ns;
-	} else if ((u64)timer_node->expires == tick_due) {
-		node = node->next;
-		if (!node)
-			return;
-		timer_node = bpf_core_cast(node, struct timerqueue_linked_node);
-	}
-	due = timer_node->expires;
 	from = artis_quiet_from_ns(&record->quiet_trial, tick_due, due, record->switch_ns);
 	if (!artis_meets_tick(tick_due, due, record->switch_ns) ||
 	    (s64)(from - bpf_ktime_get_ns()) <= 0 || !artis_quiet_try(&record->quiet_trial))

@@ -130,9 +130,10 @@ static __always_inline bool take_rt1(struct artis_cpu *record, struct task_struc
  * Does @prev go on although its slice is over, because RT0's timer would meet the
  * switch? Until RT0 has gone, see ops.running(), or to the next tick, and once.
  */
-static bool put_off(s32 cpu, struct artis_cpu *record, struct task_struct *prev)
+static bool put_off(struct artis_cpu *record, struct task_struct *prev, u64 due)
 {
-	if (record->put_off || record->offline || !may_go_on(record, prev) || !switch_meets_rt0(cpu))
+	if (record->put_off || record->offline || !may_go_on(record, prev) ||
+	    !artis_finds(due, bpf_ktime_get_ns(), record->switch_ns))
 		return false;
 	record->put_off = true;
 	go_on(record, prev, ARTIS_SLICE_PUT_OFF_NS);
@@ -149,7 +150,7 @@ static void dispatch_rt(s32 cpu, struct artis_cpu *record, struct task_struct *p
 	u64 now = scx_bpf_now();
 	bool others;
 
-	if (is_quiet(record) || put_off(cpu, record, prev))
+	if (is_quiet(record) || put_off(record, prev, next_timer(cpu)))
 		return;
 	if (!prev || record->marked_pid != (u32)prev->pid)
 		begin_switch(record);

@@ -173,6 +173,32 @@ static u64 next_timer(s32 cpu)
 	return timers->expires_next;
 }
 
+/*
+ * When the first timer in the kernel's list of @timers is due, or the one after it
+ * where the first is due at @but_ns: 0 where there is none. What is asked in a
+ * timer's interrupt, when the kernel itself does not know its next one yet.
+ */
+static u64 first_timer(const struct hrtimer_cpu_base *timers, u64 but_ns)
+{
+	const struct timerqueue_linked_node *timer_node;
+	const struct rb_node_linked *node;
+
+	/* older kernels keep their timers in a tree only */
+	if (!bpf_core_type_exists(struct timerqueue_linked_node))
+		return 0;
+	node = timers->clock_base[0].active.rb_root.rb_leftmost;
+	if (!node)
+		return 0;
+	timer_node = bpf_core_cast(node, struct timerqueue_linked_node);
+	if ((u64)timer_node->expires != but_ns)
+		return timer_node->expires;
+	node = node->next;
+	if (!node)
+		return 0;
+	timer_node = bpf_core_cast(node, struct timerqueue_linked_node);
+	return timer_node->expires;
+}
+
 /* Would RT0's timer on @cpu find there what begins now and takes @takes_ns? */
 static bool rt0_due(s32 cpu, u64 takes_ns)
 {
