@@ -70,7 +70,7 @@ fn loads_and_unloads_twenty_times(kernel: &str) {
         r#"before=$(settings)
         for i in $(seq 20); do
             start --rt 1
-            [ "$(settings)" = '0 0 0 120 0 ' ] || die "settings while on: $(settings)"
+            [ "$(settings)" = '0 0 0 120 0 -2 0 ' ] || die "settings while on: $(settings)"
             stop
             [ "$(cat /sys/kernel/sched_ext/state)" = disabled ] || die 'still on'
             [ "$(settings)" = "$before" ] || die "settings after: $(settings), not $before"
@@ -395,7 +395,7 @@ fn rt_cpus_may_forget_their_past_first(kernel: &str) {
         start --rt 1 --cycle
         [ "$(gone)" = 1 ] || die 'it was not offline'
         [ "$(online)" = 1 ] || die 'it is offline still'
-        [ "$(settings)" = '0 0 0 120 0 ' ] || die "settings while on: $(settings)"
+        [ "$(settings)" = '0 0 0 120 0 -2 0 ' ] || die "settings while on: $(settings)"
         grep -q 'RT CPUs 1 were offline for a moment' /tmp/run.err || die "$(cat /tmp/run.err)"
         stop
         [ "$(settings)" = "$before" ] || die "settings after: $(settings), not $before"

@@ -6,9 +6,9 @@
 
 use super::change::{Change, Move, Target};
 use super::host::scheduling_text;
-use super::plan::{Plan, Wish};
-use crate::machine::Root;
+use super::plan::{Plan, Wish, without_rt};
 use crate::machine::kernel_threads::{self, KernelThread};
+use crate::machine::{CpuList, Root};
 
 /// What serves interrupts, softirqs and RCU, by the beginning of its name.
 const SERVANTS: [&str; 8] = [
@@ -23,6 +23,8 @@ const SERVANTS: [&str; 8] = [
 ];
 /// Run RCU's callbacks in place of softirqs (`rcu_nocbs=`).
 const CALLBACKS: [&str; 3] = ["rcuog/", "rcuop/", "rcuos/"];
+/// Drives RCU's grace periods, preemptible RCU's or the other kind's.
+const GRACE_PERIODS: [&str; 2] = ["rcu_preempt", "rcu_sched"];
 
 /// What the migration threads and the watchdog have, and nobody should outrank.
 const STOPPER_PRIORITY: u32 = 99;
@@ -92,6 +94,43 @@ fn affinity(wish: &Wish, thread: &KernelThread, plan: &mut Plan) {
     });
 }
 
+/// A CPU that is the last to report for a grace period wakes RCU's thread, in a softirq behind its
+/// tick, and RT0 waits: a real-time task is woken in half the instructions of one of ours (1,900
+/// and 3,800 in the emulator). It stays off RT CPUs, or it would be taken for RT0 there.
+pub(super) fn grace_periods(root: &Root, rt: &CpuList, nrt: &CpuList, plan: &mut Plan) {
+    for thread in kernel_threads::read(root) {
+        if !GRACE_PERIODS.contains(&thread.name.as_str()) || thread.bound {
+            continue;
+        }
+        let KernelThread {
+            tid, start_ticks, ..
+        } = thread;
+        plan.push(Change {
+            kind: Move::KthreadAffinity,
+            what: thread.name.clone(),
+            target: Target::Affinity { tid, start_ticks },
+            old: thread.allowed.to_string(),
+            new: without_rt(&thread.allowed, rt, nrt).to_string(),
+            detour: None,
+            reason: "as a real-time task it would take RT CPUs too".to_owned(),
+        });
+        if thread.priority == 0 {
+            plan.push(Change {
+                kind: Move::RcuPriority,
+                what: thread.name,
+                target: Target::Scheduling { tid, start_ticks },
+                old: scheduling_text(thread.policy, thread.nice, thread.priority),
+                new: scheduling_text(libc::SCHED_FIFO, 0, 1),
+                detour: None,
+                reason:
+                    "RT CPUs wake it in the softirq behind their tick, a real-time task in half \
+                         the time"
+                        .to_owned(),
+            });
+        }
+    }
+}
+
 /// The number of the interrupt that a thread serves.
 fn irq_of(name: &str) -> Option<u32> {
     name.strip_prefix("irq/")?.split('-').next()?.parse().ok()
@@ -154,6 +193,7 @@ fn priority(wish: &Wish, thread: &KernelThread, plan: &mut Plan) {
 mod tests {
     use super::super::plan::tests::wish;
     use super::*;
+    use crate::machine::root::canned;
     use std::collections::BTreeSet;
 
     fn thread(name: &str, priority: u32, allowed: &str) -> KernelThread {
@@ -167,6 +207,49 @@ mod tests {
             allowed: allowed.parse().unwrap(),
             bound: false,
         }
+    }
+
+    #[test]
+    fn rcus_thread_becomes_a_real_time_task_and_stays_off_rt_cpus() {
+        let stat = |name: &str, priority: u32, policy: i32| {
+            let fields = format!(
+                "S 2 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 5{}",
+                " 0".repeat(17)
+            );
+            format!("16 ({name}) {fields} {priority} {policy} 0 0 0 0 0\n")
+        };
+        let plan = |name: &str, priority, policy| {
+            let files = [
+                ("proc/16/stat", stat(name, priority, policy)),
+                ("proc/16/status", "Cpus_allowed_list:\t0-3\n".to_owned()),
+                ("proc/16/comm", format!("{name}\n")),
+            ];
+            let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (*a, b.as_str())).collect();
+            let (_folder, root) = canned(&files);
+            let mut plan = Plan::default();
+            grace_periods(
+                &root,
+                &"3".parse().unwrap(),
+                &"0-2".parse().unwrap(),
+                &mut plan,
+            );
+            let changes = plan.changes.into_iter();
+            changes
+                .map(|one| (one.kind, one.old, one.new))
+                .collect::<Vec<_>>()
+        };
+        let affinity = (Move::KthreadAffinity, "0-3".to_owned(), "0-2".to_owned());
+        let priority = (
+            Move::RcuPriority,
+            "SCHED_OTHER 0".to_owned(),
+            "SCHED_FIFO 1".to_owned(),
+        );
+        assert_eq!(
+            plan("rcu_preempt", 0, libc::SCHED_OTHER),
+            [affinity.clone(), priority]
+        );
+        assert_eq!(plan("rcu_sched", 1, libc::SCHED_FIFO), [affinity]);
+        assert_eq!(plan("rcu_tasks_kthread", 0, libc::SCHED_OTHER), []);
     }
 
     fn prioritised(wish: &Wish, thread: &KernelThread) -> Plan {

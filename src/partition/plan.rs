@@ -131,7 +131,7 @@ impl Plan {
     /// # Errors
     /// When a setting exists and cannot be read or understood.
     pub fn make(root: &Root, wish: &Wish) -> Result<Self, Unreadable> {
-        let mut plan = Self::for_sharing(root, &wish.rt, &wish.nrt)?;
+        let mut plan = Self::common(root, &wish.rt, &wish.nrt)?;
         timers::throttling(root, wish, &mut plan)?;
         irqbalance::plan(root, wish, &mut plan);
         irqs::plan(root, wish, &mut plan)?;
@@ -150,6 +150,13 @@ impl Plan {
     /// # Errors
     /// As [`Plan::make`].
     pub fn for_sharing(root: &Root, rt: &CpuList, nrt: &CpuList) -> Result<Self, Unreadable> {
+        let mut plan = Self::common(root, rt, nrt)?;
+        kthreads::grace_periods(root, rt, nrt, &mut plan);
+        Ok(plan)
+    }
+
+    /// What a partition and the scheduler both want.
+    fn common(root: &Root, rt: &CpuList, nrt: &CpuList) -> Result<Self, Unreadable> {
         let mut plan = Self::default();
         servers::plan(root, rt, &mut plan)?;
         timers::migration(root, &mut plan)?;

@@ -31,10 +31,16 @@ status() {
     artis sched status --json >"$ARTIS_OUTPUT/$1.json" || die 'artis sched status failed'
 }
 
-# The settings that artis changes for RT CPU 1, in one line.
+# The settings that artis changes for RT CPU 1, in one line. The last two are those of RCU's
+# thread: its priority in /proc's counting, -2 for SCHED_FIFO 1, and its CPUs.
 settings() {
-    cat /sys/kernel/debug/sched/*_server/cpu1/runtime /proc/sys/kernel/timer_migration \
-        /proc/sys/vm/stat_interval /proc/sys/kernel/watchdog_cpumask | tr '\n' ' '
+    [ -n "${rcu:-}" ] || rcu=$(grep -lxE 'rcu_preempt|rcu_sched' /proc/[0-9]*/comm)
+    {
+        cat /sys/kernel/debug/sched/*_server/cpu1/runtime /proc/sys/kernel/timer_migration \
+            /proc/sys/vm/stat_interval /proc/sys/kernel/watchdog_cpumask
+        cut -d' ' -f18 "${rcu%/comm}/stat"
+        sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "${rcu%/comm}/status"
+    } | tr '\n' ' '
 }
 
 # Runs a command and fails unless it ends with this status.

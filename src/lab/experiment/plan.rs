@@ -328,7 +328,14 @@ mod tests {
         names.sort();
         assert_eq!(
             names,
-            ["load-sweep", "rowand", "smoke", "table1", "table1-4cpus"]
+            [
+                "load-sweep",
+                "phases",
+                "rowand",
+                "smoke",
+                "table1",
+                "table1-4cpus"
+            ]
         );
     }
 
