@@ -20,7 +20,6 @@ on_kernel!(normal, "newest":
     loads_and_unloads_twenty_times,
     no_kernel_work_leaks_to_the_rt_cpu,
     nobody_is_stranded_behind_a_hog,
-    an_rt_cpu_is_idle_when_rt0_would_meet_its_tick,
     a_killed_artis_leaves_nothing_behind,
     an_rt_cpu_goes_offline_and_comes_back,
     two_rt_cpus_of_four,
@@ -142,29 +141,6 @@ fn nobody_is_stranded_behind_a_hog(kernel: &str) {
         counter(&status, "promotions") > 0,
         "the RT CPU was not used: {status:#}"
     );
-}
-
-fn an_rt_cpu_is_idle_when_rt0_would_meet_its_tick(kernel: &str) {
-    let guest = boot(
-        kernel,
-        &[],
-        r#"start --rt 1
-        for task in 1 2 3; do while :; do :; done & tasks="${tasks:-} $!"; done
-        probe phases 20 || die 'RT0 ended early'
-        status after
-        kill $tasks
-        stop"#,
-    );
-    let status = guest.status("after");
-    let [tried, avoided, displacements] =
-        ["ticks_tried", "ticks_avoided", "displacements"].map(|name| counter(&status, name));
-    // Not judged: this emulator is often too slow to be idle in time, and its tick comes.
-    println!("{avoided} ticks avoided");
-    // A few times in each round of the phases; in vain four times, it lets ever more chances pass.
-    assert!(tried > 3, "{status:#}");
-    // Mostly RT0 comes between two ticks.
-    assert!(tried < displacements / 4, "{status:#}");
-    assert_no_leaks(&status, 0);
 }
 
 /// The kernel is to be back on its own scheduler so soon after `kill -9`, nine times of ten. Once in

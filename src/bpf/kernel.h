@@ -51,11 +51,6 @@ enum {
 };
 
 enum {
-	BPF_F_TIMER_ABS = 1ULL << 0,
-	BPF_F_TIMER_CPU_PIN = 1ULL << 1,
-};
-
-enum {
 	BPF_LOCAL_STORAGE_GET_F_CREATE = 1ULL << 0,
 };
 
@@ -85,11 +80,6 @@ enum {
 /* state of bpf_for(); opaque to the program */
 struct bpf_iter_num {
 	u64 state;
-} __attribute__((aligned(8)));
-
-/* in the value of a map; opaque to the program */
-struct bpf_timer {
-	u64 state[2];
 } __attribute__((aligned(8)));
 
 struct vm_area_struct;
@@ -130,9 +120,7 @@ struct task_struct {
 	struct sched_ext_entity scx;
 };
 
-struct rb_node_linked {
-	struct rb_node_linked *next;
-};
+struct rb_node_linked;
 
 struct rb_root_linked {
 	struct rb_node_linked *rb_leftmost;
@@ -153,15 +141,9 @@ struct hrtimer_clock_base {
 };
 
 struct hrtimer {
-	struct timerqueue_linked_node node;
 	s64 _softexpires;
 	const struct hrtimer_clock_base *base;
 	u8 is_soft;
-};
-
-struct tick_sched {
-	struct hrtimer sched_timer;
-	unsigned long idle_sleeps;
 };
 
 struct hrtimer_cpu_base {

@@ -28,15 +28,6 @@ struct Turn {
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-struct Quiet {
-    early: u32,
-    worked: u32,
-    skip: u32,
-    pause: u32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
 struct Trial {
     until_ns: u64,
     pause_ns: u64,
@@ -86,15 +77,6 @@ unsafe extern "C" {
     safe fn artis_native_finds(due_ns: u64, now_ns: u64, takes_ns: u64) -> bool;
     safe fn artis_native_switch_note(switch_ns: &mut u64, took_ns: u64);
     safe fn artis_native_may_pass_over(now_ns: u64, runnable_at_ns: u64) -> bool;
-    safe fn artis_native_meets_tick(tick_ns: u64, due_ns: u64, switch_ns: u64) -> bool;
-    safe fn artis_native_quiet_from_ns(
-        quiet: &Quiet,
-        tick_ns: u64,
-        due_ns: u64,
-        switch_ns: u64,
-    ) -> u64;
-    safe fn artis_native_quiet_try(quiet: &mut Quiet) -> bool;
-    safe fn artis_native_quiet_note(quiet: &mut Quiet, stopped: bool);
     safe fn artis_native_waited_for_rt(now_ns: u64, since_ns: u64) -> bool;
 }
 
@@ -403,44 +385,6 @@ fn a_switch_is_expected_to_take_as_long_as_the_longest_of_late() {
         artis_native_switch_note(&mut switch_ns, 1600);
     }
     assert_eq!(switch_ns, 2000, "as a real machine's");
-}
-
-#[test]
-fn the_tick_is_met_shortly_before_and_after_it() {
-    let meets = |due_ns| artis_native_meets_tick(8 * MS, due_ns, 100_000);
-    assert!(!meets(8 * MS - 25_001) && meets(8 * MS - 25_000));
-    assert!(meets(8 * MS + 99_999) && !meets(8 * MS + 100_000));
-    assert!(!meets(i64::MAX as u64), "the kernel's \"no timer\"");
-    let quiet = Quiet::default();
-    let from = |due_ns| artis_native_quiet_from_ns(&quiet, 8 * MS, due_ns, 100_000);
-    assert_eq!(from(8 * MS + 50_000), 7_800_000);
-    assert_eq!(from(8 * MS - 20_000), 7_780_000);
-}
-
-#[test]
-fn who_was_idle_in_vain_begins_earlier_and_then_tries_ever_more_seldom() {
-    let mut quiet = Quiet::default();
-    let from = |quiet: &Quiet| artis_native_quiet_from_ns(quiet, 8 * MS, 8 * MS, 100_000);
-    for early in 0..4 {
-        assert_eq!(from(&quiet), 7_800_000 - early * 100_000);
-        artis_native_quiet_note(&mut quiet, false);
-        assert!(artis_native_quiet_try(&mut quiet), "at once");
-    }
-    let mut chances = Vec::new();
-    for _ in 0..12 {
-        artis_native_quiet_note(&mut quiet, false);
-        chances.push((0..).find(|_| artis_native_quiet_try(&mut quiet)).unwrap());
-    }
-    assert_eq!(
-        chances,
-        [1, 3, 7, 15, 31, 63, 127, 255, 511, 1023, 1023, 1023]
-    );
-    assert_eq!(from(&quiet), 7_400_000);
-    for _ in 0..256 {
-        artis_native_quiet_note(&mut quiet, true);
-        assert!(artis_native_quiet_try(&mut quiet));
-    }
-    assert_eq!(from(&quiet), 7_500_000, "it need not be so early for ever");
 }
 
 #[test]

@@ -28,8 +28,6 @@ pub struct Config {
     /// CPUs whose tick stops (`nohz_full`): no tick hands a displaced task back there.
     pub tickless: CpuList,
     pub detector: Detector,
-    /// Between two ticks of a CPU, in ns; 0 where the kernel takes no timer of a BPF program.
-    pub tick_ns: u64,
     /// Counts CPUs going on- and offline; the kernel refuses to attach when it has moved on.
     pub hotplug_seq: u64,
 }
@@ -115,7 +113,6 @@ impl<'storage> Program<'storage> {
         settings.sys_enter_id = tracepoint.unwrap_or(0);
         settings.preempt_count_bytes = preempt_count_bytes()?;
         settings.nr_cpus = config.nr_cpus;
-        settings.tick_ns = config.tick_ns;
         settings.nr_rt = config.rt.len() as u32;
         for (slot, cpu) in settings.rt_list.iter_mut().zip(config.rt.iter()) {
             *slot = cpu;

@@ -11,7 +11,7 @@ use super::require;
 use super::runtime::{self, Lock, Runtime, State};
 use super::status::{IdleClock, Status, now_unix_s};
 use crate::machine::cpus::{self, Cpus};
-use crate::machine::kernel::{Kernel, Preemption};
+use crate::machine::kernel::Kernel;
 use crate::machine::privilege::Privilege;
 use crate::machine::{CpuList, Root, Unreadable, deadline_servers};
 use crate::partition::change::Change;
@@ -22,7 +22,6 @@ use crate::partition::plan::Plan;
 use crate::partition::transaction::{self, Transaction, Undone, settled};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::time::{ClockId, clock_getres};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -165,7 +164,6 @@ pub fn run(
             online: cpus.online.clone(),
             tickless: cpus.nohz_full.clone(),
             detector,
-            tick_ns: tick_ns(&kernel),
             hotplug_seq: root
                 .hint("/sys/kernel/sched_ext/hotplug_seq")
                 .and_then(|text| text.parse().ok())
@@ -209,17 +207,6 @@ pub fn clean_up() -> Result<Vec<Change>, Error> {
         }
     }
     Ok(Vec::new())
-}
-
-/// Time between two ticks, ns. 0 for PREEMPT_RT, whose verifier refuses a BPF program's timer, and
-/// where the clock of ticks cannot be asked: then the scheduler does without.
-fn tick_ns(kernel: &Kernel) -> u64 {
-    if kernel.preemption == Preemption::PreemptRt {
-        return 0;
-    }
-    // That clock is moved on by the tick.
-    clock_getres(ClockId::CLOCK_MONOTONIC_COARSE)
-        .map_or(0, |tick| Duration::from(tick).as_nanos() as u64)
 }
 
 /// The NRT CPUs, if the RT CPUs make sense on this machine.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the kernel tests run inside the guest that no stock tool does.
 //!
-//! `probe hog SECONDS`, `probe phases SECONDS`, `probe calls SECONDS`, `probe traced SECONDS`,
-//! `probe notify COMMAND…`, `probe split TIMES`, `probe settings`, `probe since FILE` and
+//! `probe hog SECONDS`, `probe calls SECONDS`, `probe traced SECONDS`, `probe notify COMMAND…`,
+//! `probe split TIMES`, `probe settings`, `probe since FILE` and
 //! `probe partition dies|fails CPUS [shield]`; each prints what it saw, and the test outside judges.
 //! An example of the package only so that cargo builds it beside the tests.
 
@@ -16,7 +16,7 @@ use nix::sys::signal::Signal;
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{self, TimerFd, TimerFlags, TimerSetTimeFlags};
 use nix::sys::wait::{WaitStatus, waitpid};
-use nix::time::{ClockId, ClockNanosleepFlags, clock_getres, clock_gettime, clock_nanosleep};
+use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 use nix::unistd::{ForkResult, Pid, gettid};
 use std::os::unix::net::UnixDatagram;
 use std::process::Command;
@@ -43,7 +43,6 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.first().map(String::as_str) {
         Some("hog") => hog(words[1].parse().expect("seconds")),
-        Some("phases") => phases(words[1].parse().expect("seconds")),
         Some("calls") => calls(words[1].parse().expect("seconds")),
         Some("traced") => traced(words[1].parse().expect("seconds")),
         Some("notify") => notify(&words[1..]),
@@ -52,7 +51,7 @@ fn main() {
         Some("since") => settings::print_since(&words[1]),
         Some("partition") => partition::walk(&words[1..]),
         _ => panic!(
-            "usage: probe hog|phases|calls|traced SECONDS | notify COMMAND... | split TIMES | settings | \
+            "usage: probe hog|calls|traced SECONDS | notify COMMAND... | split TIMES | settings | \
              since FILE | partition dies|fails CPUS [shield]"
         ),
     }
@@ -88,20 +87,6 @@ fn become_rt(cpu: usize, priority: i32) {
     // SAFETY: the parameter outlives the call.
     let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &param) };
     assert_eq!(result, 0, "SCHED_FIFO needs root");
-}
-
-/// RT0 wakes up once a tick, a little later in it each time: at all of its phases in turn.
-fn phases(seconds: u64) {
-    const LATER_NS: u64 = 20_000;
-    let tick = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE).expect("the clock of ticks exists");
-    let period_ns = tick.tv_sec() as u64 * 1_000_000_000 + tick.tv_nsec() as u64 + LATER_NS;
-    become_rt(RT_CPU, 98);
-    let end_ns = now_ns() + seconds * 1_000_000_000;
-    let mut release_ns = now_ns();
-    while release_ns < end_ns {
-        release_ns += period_ns;
-        sleep_until(release_ns);
-    }
 }
 
 /// Eight normal tasks compute beside a hog on the RT CPU. Prints, for each task, the longest

@@ -28,7 +28,7 @@
  *     it. A switch of tasks keeps interrupts off while it lasts, and RT0's timer
  *     out: so none begins just before that timer. Who enters the kernel waits for
  *     it; who is to make room for a kernel thread, or whose slice is over, goes
- *     after RT0; no idle RT CPU is woken. Nor does RT0 meet the tick, see quiet.h.
+ *     after RT0; no idle RT CPU is woken.
  *
  * (d) Queues. Two for each side, RT1+ by level and Linux tasks by virtual
  *     time, plus those of tasks that may run on one CPU only and of kernel
@@ -53,7 +53,6 @@
 #include "account.h"
 #include "detect.h"
 #include "place.h"
-#include "quiet.h"
 #include "serve.h"
 #include "hotplug.h"
 
@@ -120,8 +119,7 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 			tick_rt(p, t, cpu);
 			/* or the kernel would ask for the next task on RT0's way */
 			if (!p->scx.slice)
-				put_off(record, p, first_timer(bpf_this_cpu_ptr(&hrtimer_bases), 0));
-			plan_quiet(cpu, record, true);
+				put_off(record, p, first_timer(bpf_this_cpu_ptr(&hrtimer_bases)));
 		}
 		return;
 	}
@@ -172,8 +170,6 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	/* it was put off if it comes back with this: not once more */
 	record->put_off = p->scx.slice == ARTIS_SLICE_PUT_OFF_NS;
 	end_switch(record);
-	end_quiet(cpu, record);
-	plan_quiet(cpu, record, false);
 	/* RT0 came as it was to go: it goes now, before it does anything here */
 	if (p->scx.slice == ARTIS_SLICE_PUT_OFF_NS || kthread_waits(cpu) ||
 	    (on && nr_nrt_online && must_leave(p, t)))
@@ -365,7 +361,6 @@ s32 BPF_PROG(artis_init)
 		else
 			nr_nrt_online++;
 	}
-	create_quiet_timers();
 	return err;
 }
 

@@ -34,8 +34,6 @@
 	COUNTER(drained, "tasks taken from the RT queue by an NRT CPU")                            \
 	COUNTER(others_turns, "slices given to other tasks although RT1+ tasks waited")            \
 	COUNTER(rt_only_tasks, "times a task was queued whose affinity holds RT CPUs only")        \
-	COUNTER(ticks_tried, "times an RT CPU was idle so that RT0 does not meet its tick")        \
-	COUNTER(ticks_avoided, "times the tick stopped for that")                                  \
 	COUNTER(cpu_offline, "times an RT CPU went offline")                                       \
 	COUNTER(cpu_online, "times an RT CPU came online")
 
@@ -67,9 +65,6 @@ struct artis_cpu {
 	u64 marked_ns;		/* since when a task must leave */
 	u64 switch_began_ns;	/* of the switch that goes on, monotonic clock; 0: none does */
 	u64 switch_ns;		/* what a switch may take here: artis_switch_note() */
-	u64 quiet_until_ns;	/* RT0's timer beside the tick, monotonic clock: see quiet.h */
-	u64 quiet_tick_stops;	/* how often the idle CPU had stopped its tick before */
-	struct artis_quiet quiet_trial;
 	struct artis_turn turn;
 	u32 current_class;	/* of the running task: enum artis_class, or ARTIS_CLASSES */
 	u32 hosted_class;	/* the same, and kept while RT0 displaces the task */
@@ -82,7 +77,6 @@ struct artis_cpu {
 	u8 rt_immed;		/* configuration: no tick here, never let a task wait behind RT0 */
 	u8 ahead_of_rt0;	/* our task runs although RT0 would: by a deadline server or throttling */
 	u8 put_off;		/* the end of a slice, once, for RT0's timer */
-	u8 quiet;		/* it takes no task, for quiet_until_ns */
 	u8 offline;		/* by the hotplug path */
 	u8 unwatched;		/* an RT CPU that came back: nobody sees its system calls yet */
 } __attribute__((aligned(64)));

@@ -148,8 +148,6 @@ static void enqueue_pinned(struct task_struct *p, struct task_ctx *t, enum artis
 
 	if (cpu == (s32)bpf_get_smp_processor_id() && side == SIDE_RT && rt0_runnable(cpu))
 		return;
-	if (is_quiet(cpu_record(cpu)))
-		return;
 	if (!first || cpu_record(cpu)->current_class != ARTIS_CLASS_LINUX)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 	/* else when RT0 has gone, see ops.running(), or at the next tick */
@@ -172,7 +170,7 @@ static void kick_rt_side(enum artis_class class)
 		s32 cpu = rt_cpu(i);
 		const struct artis_cpu *record = cpu_record(cpu);
 
-		if (record->offline || is_quiet(record) || rt0_runnable(cpu))
+		if (record->offline || rt0_runnable(cpu))
 			continue;
 		if (!hosts(cpu)) {
 			/*

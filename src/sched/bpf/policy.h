@@ -49,16 +49,6 @@
  */
 #define ARTIS_KTHREAD_TURN_NS (300 * ARTIS_NSEC_PER_USEC)
 
-/*
- * To be idle for a tick's sake, see artis_quiet_note(): by how many switches a CPU
- * begins earlier at most, how often it works in a row before it begins one later
- * again, and how many chances pass at most where it is in vain; with RT0 at 1 kHz
- * it is tried again after some seconds.
- */
-#define ARTIS_QUIET_EARLY_MAX 4
-#define ARTIS_QUIET_WORKED 256
-#define ARTIS_QUIET_PAUSE_MAX 1023
-
 /* How a task asks to be RT1+: SCHED_EXT of include/uapi/linux/sched.h. */
 #define ARTIS_POLICY_RT1 7
 
@@ -179,14 +169,6 @@ struct artis_trial {
 struct artis_turn {
 	u64 rt1_since_ns;	/* RT1+ tasks have come first since then */
 	u64 others_until_ns;	/* the others come first until then */
-};
-
-/* Whether an RT CPU gets out of its tick's way by being idle. */
-struct artis_quiet {
-	u32 early;		/* switches to begin earlier by */
-	u32 worked;		/* times in a row */
-	u32 skip;		/* chances to let pass */
-	u32 pause;		/* how many it were the last time; 0: it worked */
 };
 
 /* How busy one side (RT or NRT) is. */
@@ -479,65 +461,6 @@ static inline void artis_switch_note(u64 *switch_ns, u64 took_ns)
 static inline bool artis_may_pass_over(u64 now_ns, u64 runnable_at_ns)
 {
 	return (s64)(now_ns - runnable_at_ns) < (s64)ARTIS_PASSED_OVER_NS;
-}
-
-/*
- * Would RT0's timer of @due_ns meet the tick of @tick_ns, and could an idle CPU
- * keep it out? A tick and the softirqs behind it take about as long as a switch. A
- * CPU that wakes up has its tick again, so it must have passed by then: that is
- * about a quarter of a switch after the timer.
- */
-static inline bool artis_meets_tick(u64 tick_ns, u64 due_ns, u64 switch_ns)
-{
-	return due_ns + switch_ns / 4 - tick_ns < switch_ns + switch_ns / 4;
-}
-
-/*
- * When an RT CPU stops taking tasks, so that it is idle by the tick and RT0's
- * timer: before the first of them the interrupt of a timer and a switch, or more
- * where that was too late.
- */
-static inline u64 artis_quiet_from_ns(const struct artis_quiet *quiet, u64 tick_ns, u64 due_ns,
-				      u64 switch_ns)
-{
-	u64 first_ns = (s64)(due_ns - tick_ns) < 0 ? due_ns : tick_ns;
-
-	return first_ns - (2 + quiet->early) * switch_ns;
-}
-
-/* Is the chance to be used? */
-static inline bool artis_quiet_try(struct artis_quiet *quiet)
-{
-	if (!quiet->skip)
-		return true;
-	quiet->skip--;
-	return false;
-}
-
-/*
- * The CPU was idle; @stopped: and its tick stopped. If not, it is to be idle
- * earlier, and if that does not help either, less often.
- */
-static inline void artis_quiet_note(struct artis_quiet *quiet, bool stopped)
-{
-	if (stopped) {
-		quiet->pause = 0;
-		quiet->worked++;
-		if (quiet->early && quiet->worked >= ARTIS_QUIET_WORKED) {
-			quiet->early--;
-			quiet->worked = 0;
-		}
-		return;
-	}
-	quiet->worked = 0;
-	if (quiet->early < ARTIS_QUIET_EARLY_MAX) {
-		quiet->early++;
-		return;
-	}
-	quiet->pause = 2 * quiet->pause + 1;
-	if (quiet->pause > ARTIS_QUIET_PAUSE_MAX)
-		quiet->pause = ARTIS_QUIET_PAUSE_MAX;
-	quiet->skip = quiet->pause;
 }
 
 /* Has a task waited for an RT CPU for so long that an NRT CPU takes it? */

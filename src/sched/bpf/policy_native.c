@@ -116,27 +116,6 @@ bool artis_native_may_pass_over(u64 now_ns, u64 runnable_at_ns)
 	return artis_may_pass_over(now_ns, runnable_at_ns);
 }
 
-bool artis_native_meets_tick(u64 tick_ns, u64 due_ns, u64 switch_ns)
-{
-	return artis_meets_tick(tick_ns, due_ns, switch_ns);
-}
-
-u64 artis_native_quiet_from_ns(const struct artis_quiet *quiet, u64 tick_ns, u64 due_ns,
-			       u64 switch_ns)
-{
-	return artis_quiet_from_ns(quiet, tick_ns, due_ns, switch_ns);
-}
-
-bool artis_native_quiet_try(struct artis_quiet *quiet)
-{
-	return artis_quiet_try(quiet);
-}
-
-void artis_native_quiet_note(struct artis_quiet *quiet, bool stopped)
-{
-	artis_quiet_note(quiet, stopped);
-}
-
 bool artis_native_waited_for_rt(u64 now_ns, u64 since_ns)
 {
 	return artis_waited_for_rt(now_ns, since_ns);

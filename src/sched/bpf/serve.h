@@ -150,7 +150,7 @@ static void dispatch_rt(s32 cpu, struct artis_cpu *record, struct task_struct *p
 	u64 now = scx_bpf_now();
 	bool others;
 
-	if (is_quiet(record) || put_off(record, prev, next_timer(cpu)))
+	if (put_off(record, prev, next_timer(cpu)))
 		return;
 	if (!prev || record->marked_pid != (u32)prev->pid)
 		begin_switch(record);

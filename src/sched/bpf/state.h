@@ -10,7 +10,6 @@
 const volatile u32 nr_cpus = 1;		/* possible CPUs, the last one's number plus one */
 const volatile u32 nr_rt;		/* entries of rt_list */
 const volatile u32 rt_list[ARTIS_CPUS_MAX];
-const volatile u64 tick_ns;		/* between two ticks; 0: see to no tick, see quiet.h */
 const volatile u32 sys_enter_id;	/* of the tracepoint, as perf knows it; 0: not used */
 const volatile u32 preempt_count_bytes = 4;	/* width of __preempt_count */
 
@@ -174,13 +173,12 @@ static u64 next_timer(s32 cpu)
 }
 
 /*
- * When the first timer in the kernel's list of @timers is due, or the one after it
- * where the first is due at @but_ns: 0 where there is none. What is asked in a
- * timer's interrupt, when the kernel itself does not know its next one yet.
+ * When the first timer in the kernel's list of @timers is due; 0 where there is
+ * none. What is asked in a timer's interrupt, when the kernel itself does not know
+ * its next one yet.
  */
-static u64 first_timer(const struct hrtimer_cpu_base *timers, u64 but_ns)
+static u64 first_timer(const struct hrtimer_cpu_base *timers)
 {
-	const struct timerqueue_linked_node *timer_node;
 	const struct rb_node_linked *node;
 
 	/* older kernels keep their timers in a tree only */
@@ -189,14 +187,7 @@ static u64 first_timer(const struct hrtimer_cpu_base *timers, u64 but_ns)
 	node = timers->clock_base[0].active.rb_root.rb_leftmost;
 	if (!node)
 		return 0;
-	timer_node = bpf_core_cast(node, struct timerqueue_linked_node);
-	if ((u64)timer_node->expires != but_ns)
-		return timer_node->expires;
-	node = node->next;
-	if (!node)
-		return 0;
-	timer_node = bpf_core_cast(node, struct timerqueue_linked_node);
-	return timer_node->expires;
+	return bpf_core_cast(node, struct timerqueue_linked_node)->expires;
 }
 
 /* Would RT0's timer on @cpu find there what begins now and takes @takes_ns? */
@@ -238,12 +229,6 @@ static bool kthread_waits(s32 cpu)
 {
 	return cpu_record(cpu)->current_class == ARTIS_CLASS_LINUX &&
 	       scx_bpf_dsq_nr_queued(DSQ_KTHREAD + cpu) > 0;
-}
-
-/* Does the CPU of @record take no task, from shortly before its tick to RT0's timer? */
-static bool is_quiet(const struct artis_cpu *record)
-{
-	return record->quiet && (s64)(bpf_ktime_get_ns() - record->quiet_until_ns) < 0;
 }
 
 /* May another CPU take a SCHED_FIFO or SCHED_RR task from @cpu before it ran there? */
