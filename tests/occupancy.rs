@@ -25,8 +25,8 @@ fn observe(name: &'static str, work: fn()) -> Option<Counts> {
     let observer = match Occupancy::load(&mut storage) {
         Ok(observer) => observer,
         // Root in a container, or a kernel in lockdown. Anything else is a fault of ours.
-        Err(Error::Bpf { source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
-            eprintln!("SKIPPED: this kernel refuses BPF tracing, even to root: {source}");
+        Err(Error::Bpf { reason, .. }) if reason.kind() == ErrorKind::PermissionDenied => {
+            eprintln!("SKIPPED: this kernel refuses BPF tracing, even to root: {reason}");
             return None;
         }
         Err(error) => panic!("{error}"),

@@ -18,12 +18,12 @@ pub enum Error {
     #[error(transparent)]
     Machine(#[from] Unreadable),
     /// Our own program could not be run.
-    #[error("cannot run {command}: {source}")]
+    #[error("cannot run {command}: {reason}")]
     Run {
         /// The command.
         command: String,
         /// The system's reason.
-        source: io::Error,
+        reason: io::Error,
     },
     /// It did not do what was asked.
     #[error("{0}; what the scheduler said itself stands above")]
@@ -149,5 +149,5 @@ fn own_program(arguments: &[&str]) -> Result<Command, Error> {
 
 fn failed_to_run(command: &str) -> impl FnOnce(io::Error) -> Error {
     let command = command.to_owned();
-    move |source| Error::Run { command, source }
+    move |reason| Error::Run { command, reason }
 }

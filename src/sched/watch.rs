@@ -24,8 +24,8 @@ pub enum Error {
     Unreadable(#[from] Unreadable),
     #[error("there is no {ID}; mount tracefs: mount -t tracefs tracefs /sys/kernel/tracing")]
     Unnumbered,
-    #[error("cannot open a perf event for system calls on CPU {cpu}: {source}")]
-    Refused { cpu: u32, source: io::Error },
+    #[error("cannot open a perf event for system calls on CPU {cpu}: {reason}")]
+    Refused { cpu: u32, reason: io::Error },
 }
 
 /// The number of the tracepoint, as perf knows it.
@@ -73,7 +73,7 @@ impl Watch {
 }
 
 fn open(id: u32, cpu: u32) -> Result<OwnedFd, Error> {
-    let refused = |source| Error::Refused { cpu, source };
+    let refused = |reason| Error::Refused { cpu, reason };
     let mut attributes = perf_event_attr {
         type_: PERF_TYPE_TRACEPOINT,
         config: id.into(),

@@ -51,13 +51,13 @@ pub enum Error {
     },
     /// The kernel's list of symbols or of hooks.
     #[error(
-        "cannot read {file} to find the system calls' functions: {source}; run as root, with tracefs mounted"
+        "cannot read {file} to find the system calls' functions: {reason}; run as root, with tracefs mounted"
     )]
     Symbols {
         /// The list.
         file: &'static str,
         /// The system's reason.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// No system call to hook.
     #[error(
@@ -70,12 +70,12 @@ pub enum Error {
         list: &'static str,
     },
     /// The kernel refused the programs.
-    #[error("{doing} the observer's BPF programs: {source}{hint}")]
+    #[error("{doing} the observer's BPF programs: {reason}{hint}")]
     Bpf {
         /// Loading, attaching, ...
         doing: &'static str,
         /// What libbpf says.
-        source: libbpf_rs::Error,
+        reason: libbpf_rs::Error,
         /// What to do about it, or nothing.
         hint: &'static str,
     },
@@ -83,8 +83,8 @@ pub enum Error {
 
 impl Error {
     fn bpf(doing: &'static str) -> impl FnOnce(libbpf_rs::Error) -> Self {
-        move |source| {
-            let hint = match source.kind() {
+        move |reason| {
+            let hint = match reason.kind() {
                 ErrorKind::PermissionDenied => "; run as root",
                 ErrorKind::NotFound => {
                     "; is tracefs mounted? (`mount -t tracefs tracefs /sys/kernel/tracing`)"
@@ -93,7 +93,7 @@ impl Error {
             };
             Self::Bpf {
                 doing,
-                source,
+                reason,
                 hint,
             }
         }

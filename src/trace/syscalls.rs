@@ -28,7 +28,7 @@ pub(super) struct Functions {
 
 /// Finds them on this machine.
 pub(super) fn functions() -> Result<Functions, Error> {
-    let read = |file| fs::read_to_string(file).map_err(|source| Error::Symbols { file, source });
+    let read = |file| fs::read_to_string(file).map_err(|reason| Error::Symbols { file, reason });
     let functions = sort(&read(SYMBOLS)?, &read(HOOKABLE)?);
     if functions.hookable.is_empty() {
         return Err(Error::NoSyscalls {

@@ -63,8 +63,8 @@ pub enum SyntaxError {
 /// Why a gate does not fit what is compared.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Unfit {
-    #[error("gate {gate}: {source}")]
-    Configuration { gate: String, source: super::Error },
+    #[error("gate {gate}: {reason}")]
+    Configuration { gate: String, reason: super::Error },
     #[error(
         "gate {gate}: {configuration} has no {metric}; choose those that have it with \
          CONFIGURATION:{metric}. It has {}", has.join(", ")
@@ -226,9 +226,9 @@ impl Gate {
     /// [`Unfit`].
     pub fn check(&self, all: &Comparison) -> Result<Verdict, Unfit> {
         let named = |name: &str| {
-            all.named(name).map_err(|source| Unfit::Configuration {
+            all.named(name).map_err(|reason| Unfit::Configuration {
                 gate: self.to_string(),
-                source,
+                reason,
             })
         };
         let reference = match &self.bound {

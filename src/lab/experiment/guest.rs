@@ -75,8 +75,8 @@ pub enum Error {
     #[error("the experiment needs an RT CPU and another one; RT CPUs {0}")]
     Cpus(CpuList),
     /// A control group or the process's own affinity.
-    #[error("cannot {what}: {source}")]
-    System { what: String, source: io::Error },
+    #[error("cannot {what}: {reason}")]
+    System { what: String, reason: io::Error },
     /// A timer failed in the middle.
     #[error("a timer of RT0 failed: {0}")]
     Timer(nix::errno::Errno),
@@ -84,9 +84,9 @@ pub enum Error {
 
 fn system<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Error {
     let what = what.into();
-    move |source| Error::System {
+    move |reason| Error::System {
         what,
-        source: source.into(),
+        reason: reason.into(),
     }
 }
 
