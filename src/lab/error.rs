@@ -95,7 +95,9 @@ pub enum Error {
         hint: String,
     },
     /// More CPUs than the engine has.
-    #[error("Bochs emulates at most {max} CPUs, not {cpus}; give fewer: --cpus N, or cpus in the file of an experiment")]
+    #[error(
+        "Bochs emulates at most {max} CPUs, not {cpus}; give fewer: --cpus N, or cpus in the file of an experiment"
+    )]
     TooManyCpus {
         /// Asked for.
         cpus: u32,

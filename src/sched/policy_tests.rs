@@ -78,6 +78,7 @@ unsafe extern "C" {
     safe fn artis_native_switch_note(switch_ns: &mut u64, took_ns: u64);
     safe fn artis_native_may_pass_over(now_ns: u64, runnable_at_ns: u64) -> bool;
     safe fn artis_native_waited_for_rt(now_ns: u64, since_ns: u64) -> bool;
+    safe fn artis_native_look_for_waiting(looked_ns: &mut u64, now_ns: u64) -> bool;
 }
 
 const LINUX: u32 = 0;
@@ -355,6 +356,15 @@ fn short_bursts_are_waited_out_and_long_ones_are_not() {
         since + artis_native_rt_wait_ns_max + 1,
         since
     ));
+}
+
+#[test]
+fn who_switches_often_looks_for_waiting_tasks_once_a_millisecond() {
+    let mut looked_ns = 0;
+    let looks = (0..1000u64)
+        .filter(|turn| artis_native_look_for_waiting(&mut looked_ns, MS / 2 + turn * 30_000))
+        .count();
+    assert_eq!(looks, 30, "1000 switches in 30 ms, from the first one on");
 }
 
 #[test]

@@ -139,6 +139,7 @@ void BPF_PROG(artis_running, struct task_struct *p)
 
 	if (!t)
 		return;
+	note_rt1(class);
 	settle(record, p, t);
 	now = scx_bpf_now();
 	side = record->rt ? SIDE_RT : SIDE_NRT;

@@ -65,6 +65,7 @@ struct artis_cpu {
 	u64 marked_ns;		/* since when a task must leave */
 	u64 switch_began_ns;	/* of the switch that goes on, monotonic clock; 0: none does */
 	u64 switch_ns;		/* what a switch may take here: artis_switch_note() */
+	u64 looked_ns;		/* when it last looked for tasks that wait for RT CPUs */
 	struct artis_turn turn;
 	u32 current_class;	/* of the running task: enum artis_class, or ARTIS_CLASSES */
 	u32 hosted_class;	/* the same, and kept while RT0 displaces the task */
@@ -77,6 +78,12 @@ struct artis_cpu {
 	u8 rt_immed;		/* configuration: no tick here, never let a task wait behind RT0 */
 	u8 ahead_of_rt0;	/* our task runs although RT0 would: by a deadline server or throttling */
 	u8 put_off;		/* the end of a slice, once, for RT0's timer */
+	/*
+	 * May a task wait in the queue of this CPU alone? A task is queued there, and
+	 * taken, with this CPU's run queue locked, and so are these written.
+	 */
+	u8 pinned_queued;
+	u8 kthread_queued;
 	u8 offline;		/* by the hotplug path */
 	u8 unwatched;		/* an RT CPU that came back: nobody sees its system calls yet */
 } __attribute__((aligned(64)));

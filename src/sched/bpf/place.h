@@ -28,7 +28,23 @@ static void kick_idle(s32 cpu)
 	scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 }
 
-/* An idle NRT CPU that @p may use, or negative. */
+/* Is an NRT CPU idle? */
+static bool nrt_cpu_is_idle(void)
+{
+	const struct cpumask *idle = scx_bpf_get_idle_cpumask();
+	struct bpf_cpumask *mask;
+	bool is_idle = false;
+
+	bpf_rcu_read_lock();
+	mask = nrt_mask;
+	if (mask)
+		is_idle = bpf_cpumask_intersects(as_mask(mask), idle);
+	bpf_rcu_read_unlock();
+	scx_bpf_put_idle_cpumask(idle);
+	return is_idle;
+}
+
+/* The best idle NRT CPU that @p may use, or negative. */
 static s32 idle_nrt_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	struct scx_bpf_select_cpu_and_args args = {
@@ -111,7 +127,8 @@ s32 BPF_PROG(artis_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_fla
 	 */
 	if (is_rt(bpf_get_smp_processor_id()))
 		return some_nrt_cpu(p, prev_cpu);
-	cpu = idle_nrt_cpu(p, prev_cpu, wake_flags);
+	/* that none is, which is usual under load, is found out at a fifth of the cost */
+	cpu = nrt_cpu_is_idle() ? idle_nrt_cpu(p, prev_cpu, wake_flags) : -1;
 	if (cpu < 0)
 		return some_nrt_cpu(p, prev_cpu);
 	t->at_user = false;
@@ -140,15 +157,19 @@ static void enqueue_pinned(struct task_struct *p, struct task_ctx *t, enum artis
 	u64 slice_ns = side == SIDE_RT ? ARTIS_SLICE_RT_NS : ARTIS_SLICE_NRT_NS;
 	u64 vtime = place(p, t, side);
 	bool first = comes_first(class, enq_flags);
+	struct artis_cpu *record = cpu_record(cpu);
 
-	if (first)
+	if (first) {
+		record->kthread_queued = true;
 		scx_bpf_dsq_insert(p, DSQ_KTHREAD + cpu, slice_ns, enq_flags);
-	else
+	} else {
+		record->pinned_queued = true;
 		insert_vtime(p, DSQ_PINNED + cpu, slice_ns, vtime, enq_flags);
+	}
 
 	if (cpu == (s32)bpf_get_smp_processor_id() && side == SIDE_RT && rt0_runnable(cpu))
 		return;
-	if (!first || cpu_record(cpu)->current_class != ARTIS_CLASS_LINUX)
+	if (!first || record->current_class != ARTIS_CLASS_LINUX)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 	/* else when RT0 has gone, see ops.running(), or at the next tick */
 	else if (side != SIDE_RT || !rt0_due(cpu, ARTIS_KTHREAD_TURN_NS))
@@ -288,6 +309,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 		insert_vtime(p, DSQ_NRT_LINUX, ARTIS_SLICE_NRT_NS, side_vtime[SIDE_NRT], enq_flags);
 		return;
 	}
+	note_rt1(class);
 	settle(record, p, t);
 	at_user = t->at_user;
 	promote = t->promote;
@@ -311,6 +333,8 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 		enqueue_pinned(p, t, class, enq_flags);
 		return;
 	}
+	if (record->rt)
+		left_rt_ns = now;
 	if (t->bound == BOUND_RT) {
 		count(ARTIS_rt_only_tasks);
 		enqueue_rt(p, t, class, now, enq_flags);

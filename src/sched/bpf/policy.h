@@ -107,6 +107,12 @@
 #define ARTIS_RT_WAIT_MAX_NS (20 * ARTIS_NSEC_PER_MSEC)
 
 /*
+ * How often an NRT CPU that switches tasks looks for such a one, at most. It may
+ * switch every 30 us, and a look costs it a hundredth of that.
+ */
+#define ARTIS_RT_WAIT_LOOK_NS (1 * ARTIS_NSEC_PER_MSEC)
+
+/*
  * Tasks that may wait for each RT CPU. One bridges the time from an eviction
  * to the next promotion, which takes up to a tick; more only wait.
  */
@@ -467,6 +473,15 @@ static inline bool artis_may_pass_over(u64 now_ns, u64 runnable_at_ns)
 static inline bool artis_waited_for_rt(u64 now_ns, u64 since_ns)
 {
 	return (s64)(now_ns - since_ns) > (s64)ARTIS_RT_WAIT_MAX_NS;
+}
+
+/* Does an NRT CPU look for one now? @looked_ns: when it last did; 0: look. */
+static inline bool artis_look_for_waiting(u64 *looked_ns, u64 now_ns)
+{
+	if (*looked_ns && (s64)(now_ns - *looked_ns) < (s64)ARTIS_RT_WAIT_LOOK_NS)
+		return false;
+	*looked_ns = now_ns;
+	return true;
 }
 
 #endif /* ARTIS_POLICY_H */

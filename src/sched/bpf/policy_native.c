@@ -120,3 +120,8 @@ bool artis_native_waited_for_rt(u64 now_ns, u64 since_ns)
 {
 	return artis_waited_for_rt(now_ns, since_ns);
 }
+
+bool artis_native_look_for_waiting(u64 *looked_ns, u64 now_ns)
+{
+	return artis_look_for_waiting(looked_ns, now_ns);
+}

@@ -22,6 +22,13 @@ struct artis_exit ended;
 u32 nr_rt_online;
 u32 nr_nrt_online;
 
+/*
+ * What spares a CPU a look at queues that are empty nearly always; a look takes the
+ * kernel some 150 instructions, with the run queue locked.
+ */
+bool rt1_seen;			/* was there ever an RT1+ task? */
+u64 left_rt_ns;			/* when a task was last queued that had been on an RT CPU */
+
 /* Virtual time of the two sides. Approximate under concurrency, and may be. */
 enum { SIDE_NRT, SIDE_RT, SIDES };
 u64 side_vtime[SIDES];
@@ -224,10 +231,12 @@ static void end_switch(struct artis_cpu *record)
 	record->switch_began_ns = 0;
 }
 
-/* Does a kernel thread that woke up wait for @cpu, where a Linux task runs? */
+/* Does a kernel thread that woke up wait for @cpu, this one, where a Linux task runs? */
 static bool kthread_waits(s32 cpu)
 {
-	return cpu_record(cpu)->current_class == ARTIS_CLASS_LINUX &&
+	const struct artis_cpu *record = cpu_record(cpu);
+
+	return record->kthread_queued && record->current_class == ARTIS_CLASS_LINUX &&
 	       scx_bpf_dsq_nr_queued(DSQ_KTHREAD + cpu) > 0;
 }
 
@@ -289,6 +298,13 @@ static void measure_nrt_side(struct artis_side *nrt, s32 cpu)
 static enum artis_class class_of(const struct task_struct *p)
 {
 	return artis_classify(p->policy, p->flags & PF_KTHREAD);
+}
+
+/* A task of @class waits or runs: from now on RT1+ tasks are looked for. */
+static void note_rt1(enum artis_class class)
+{
+	if (class == ARTIS_CLASS_RT1 && !rt1_seen)
+		rt1_seen = true;
 }
 
 /*
