@@ -11,7 +11,7 @@ help:
 	@echo 'make demo   install what is needed, build, and see artis beside the stock scheduler'
 	@echo '            on a stock kernel in a virtual machine (KERNEL=newest-rt: another kernel)'
 	@echo 'make test   install what is needed, then every check and every test'
-	@echo 'make table1 measure docs/results/table1.json again (an hour; goes on when interrupted)'
+	@echo 'make table1 measure docs/results/table1.json again (40 minutes; goes on when interrupted)'
 	@echo 'make bench  what artis claims of its own speed, measured beside other tools (quiet machine, root)'
 	@echo 'make setup  only install what is needed (apt, through sudo when not root)'
 

@@ -159,7 +159,7 @@ static void entered(enum artis_cause cause, enum artis_counter counter, bool int
  * The system call tracepoint, by way of perf: artis opens a counting perf event
  * for it on each RT CPU, so the kernel gets here on RT CPUs only, and the others
  * pay for a test of an empty list. Programs on the tracepoint itself would run on
- * every CPU: 485 instructions a call, against 67 of this.
+ * every CPU: several hundred instructions a call, against 104 of this.
  *
  * perf holds preemption off around this function, so the switch happens after the
  * program has ended, where the task may migrate. (A tp_btf or raw_tp program is
