@@ -78,14 +78,24 @@ fn latencies(text: &mut String, experiment: &Experiment, width: usize) {
     }
 }
 
-/// What the loads did against the first row's, all together and each.
+/// What a row's loads are compared with: the first row of those that have its CPUs and timers.
+fn reference(experiment: &Experiment) -> Option<String> {
+    let first = experiment.rows.first()?;
+    let alike = |row: &Row| (row.cpus, row.timers) == (first.cpus, first.timers);
+    if experiment.rows.iter().all(alike) {
+        return Some(first.configuration.clone());
+    }
+    Some("the first row with as many CPUs and timers".to_owned())
+}
+
+/// What the loads did against the reference's, all together and each.
 fn loads(text: &mut String, experiment: &Experiment, width: usize) {
     let names: Vec<&String> = experiment
         .rows
         .first()
         .map(|row| row.figures.work_relative.keys().collect())
         .unwrap_or_default();
-    let Some(reference) = experiment.rows.first().map(|row| &row.configuration) else {
+    let Some(reference) = reference(experiment) else {
         return;
     };
     for names in names.chunks(LOADS_PER_BLOCK) {
@@ -203,8 +213,20 @@ mod tests {
         assert!(text.contains("us at 100 MIPS, emulated (bochs)"), "{text}");
         assert!(text.contains("99.1 %"), "{text}");
         assert!(text.contains("fifo cpus1 x2"), "{text}");
+        assert!(text.contains("Against lazy: work per second"), "{text}");
         for line in text.lines() {
             assert!(line.chars().count() <= 100, "{line}");
         }
+    }
+
+    #[test]
+    fn rows_of_unlike_machines_are_not_said_to_be_compared_with_the_first() {
+        let mut rows = vec![row("lazy-x1", &[1.0]), row("lazy-x2", &[2.0])];
+        rows[1].timers = 2;
+        let text = table("a title", &experiment(rows));
+        assert!(
+            text.contains("Against the first row with as many CPUs and timers: work per second"),
+            "{text}"
+        );
     }
 }
