@@ -29,6 +29,7 @@ on_kernel!(normal, "newest":
     rt_cpus_may_forget_their_past_first,
     systemd_is_told_when_it_is_ready,
     the_entry_detector_leaks_nothing_either,
+    what_another_cpu_changes_of_a_task_is_no_reason_to_leave,
     the_last_nrt_cpu_going_offline_ends_it_in_words,
 );
 
@@ -426,6 +427,33 @@ fn the_entry_detector_leaks_nothing_either(kernel: &str) {
         &[],
         "expect 1 artis sched run --rt 1 --detector entry\ngrep -q nohz_full=1 /tmp/expect.err",
     );
+}
+
+/// The kernel stops a task for it and has it run again, on the CPU that asks for the change.
+fn what_another_cpu_changes_of_a_task_is_no_reason_to_leave(kernel: &str) {
+    const CHANGES: u64 = 30;
+    let guest = boot(
+        kernel,
+        &[],
+        &format!(
+            r#"start --rt 1
+            for i in 1 2 3; do while :; do :; done & loops="${{loops:-}} $!"; done
+            sleep 2
+            status before
+            for i in $(seq {CHANGES}); do
+                for pid in $loops; do renice -n $((i % 2)) -p $pid >/dev/null || die renice; done
+                usleep 100000
+            done
+            status after
+            kill $loops
+            stop"#
+        ),
+    );
+    let [before, after] = ["before", "after"].map(|name| guest.status(name));
+    assert_eq!(counter(&after, "evictions_unknown"), 0, "{after:#}");
+    let ran_ns = |status: &Value| status["rt_cpu_times"][0]["linux_ns"].as_u64().unwrap();
+    let ran_ns = ran_ns(&after) - ran_ns(&before);
+    assert!(ran_ns > CHANGES * 100_000_000 / 2, "{ran_ns} ns: {after:#}");
 }
 
 fn the_last_nrt_cpu_going_offline_ends_it_in_words(kernel: &str) {

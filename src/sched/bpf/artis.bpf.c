@@ -58,11 +58,13 @@
 
 char _license[] SEC("license") = "GPL";
 
-/* Did the tick interrupt user mode? */
-static bool tick_in_user_mode(void)
+/* Did the tick of @cpu interrupt user mode? One that another CPU does for it did not. */
+static bool tick_in_user_mode(s32 cpu)
 {
 	struct pt_regs **regs = bpf_this_cpu_ptr(&__irq_regs);
 
+	if (cpu != (s32)bpf_get_smp_processor_id())
+		return false;
 	return regs && *regs && (BPF_CORE_READ(*regs, cs) & 3) == 3;
 }
 
@@ -85,7 +87,7 @@ static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu)
 	struct artis_side rt, nrt;
 
 	if (class == ARTIS_CLASS_KTHREAD || t->bound == BOUND_ONE || t->bound == BOUND_NRT ||
-	    is_migration_disabled(p) || !tick_in_user_mode())
+	    is_migration_disabled(p) || !tick_in_user_mode(cpu))
 		return;
 	measure_rt_side(&rt);
 	if (!artis_look(class, !p->scx.slice, &rt))
@@ -105,11 +107,15 @@ static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu)
 	}
 }
 
+/*
+ * The task's CPU need not be this one: another ticks for a CPU of nohz_full that has
+ * stopped its tick, once a second.
+ */
 SEC("struct_ops/artis_tick")
 void BPF_PROG(artis_tick, struct task_struct *p)
 {
 	struct task_ctx *t = task_ctx(p);
-	s32 cpu = bpf_get_smp_processor_id();
+	s32 cpu = scx_bpf_task_cpu(p);
 	struct artis_cpu *record = cpu_record(cpu);
 
 	if (!t || !on)
@@ -119,7 +125,7 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 			tick_rt(p, t, cpu);
 			/* or the kernel would ask for the next task on RT0's way */
 			if (!p->scx.slice)
-				put_off(record, p, first_timer(bpf_this_cpu_ptr(&hrtimer_bases)));
+				put_off(record, p, first_timer(cpu));
 		}
 		return;
 	}
@@ -127,10 +133,14 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 	tick_nrt(p, t, cpu);
 }
 
+/*
+ * Not always on the task's own CPU: who changes the class or the nice value of a
+ * task that runs elsewhere stops it there, and has it run again.
+ */
 SEC("struct_ops/artis_running")
 void BPF_PROG(artis_running, struct task_struct *p)
 {
-	s32 cpu = bpf_get_smp_processor_id();
+	s32 cpu = scx_bpf_task_cpu(p);
 	struct artis_cpu *record = cpu_record(cpu);
 	struct task_ctx *t = task_ctx(p);
 	enum artis_class class = class_of(p);
@@ -210,10 +220,10 @@ static void displace(struct artis_cpu *record, const struct task_struct *p)
 	record->displaced_ns = rq->clock;
 }
 
-/* @p stops running here, because of RT0 or not. Not inlined: it is off RT0's way. */
+/* @p stops running, because of RT0 or not. Not inlined: it is off RT0's way. */
 static __noinline void stopped(struct task_struct *p, bool runnable, bool displaced)
 {
-	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
+	struct artis_cpu *record = cpu_record(scx_bpf_task_cpu(p));
 	bool marked = record->marked_pid == (u32)p->pid;
 	struct task_ctx *t = task_ctx(p);
 	enum artis_class class;
@@ -269,6 +279,7 @@ void BPF_PROG(artis_stopping, struct task_struct *p, bool runnable)
 		stopped(p, false, false);
 		return;
 	}
+	/* for another task: that is done by schedule(), on the task's CPU */
 	record = cpu_record(bpf_get_smp_processor_id());
 	if (!is_displaced(record, p)) {
 		stopped(p, true, false);

@@ -180,16 +180,17 @@ static u64 next_timer(s32 cpu)
 }
 
 /*
- * When the first timer in the kernel's list of @timers is due; 0 where there is
+ * When the first timer in the kernel's list for @cpu is due; 0 where there is
  * none. What is asked in a timer's interrupt, when the kernel itself does not know
  * its next one yet.
  */
-static u64 first_timer(const struct hrtimer_cpu_base *timers)
+static u64 first_timer(s32 cpu)
 {
+	const struct hrtimer_cpu_base *timers = bpf_per_cpu_ptr(&hrtimer_bases, cpu);
 	const struct rb_node_linked *node;
 
 	/* older kernels keep their timers in a tree only */
-	if (!bpf_core_type_exists(struct timerqueue_linked_node))
+	if (!timers || !bpf_core_type_exists(struct timerqueue_linked_node))
 		return 0;
 	node = timers->clock_base[0].active.rb_root.rb_leftmost;
 	if (!node)
