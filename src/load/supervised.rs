@@ -203,6 +203,7 @@ fn settle(name: &str) -> Result<(), Error> {
     prctl::set_child_subreaper(true).map_err(Error::system("become a child subreaper"))?;
     let title = std::ffi::CString::new(name).expect("a supervisor's name has no zero byte");
     prctl::set_name(&title).map_err(Error::system("set the process name"))?;
+    task::huge_pages::as_before().map_err(Error::system("have huge pages again"))?;
     task::class::leave_realtime(&Root::default())
         .map_err(|error| Error::Reported(error.to_string()))
 }

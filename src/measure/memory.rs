@@ -3,10 +3,11 @@
 
 use crate::machine::Root;
 use crate::machine::privilege::{Limit, Privilege};
+use crate::task::huge_pages;
 use nix::errno::Errno;
 use nix::sys::mman::{MlockAllFlags, mlockall};
 
-/// Memory is not locked.
+/// Memory is not locked, or its pages may be moved.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(
@@ -17,15 +18,18 @@ pub enum Error {
     Limit { errno: Errno, limit: Limit },
     #[error("could not lock memory: {}", errno.desc())]
     Other { errno: Errno },
+    #[error("could not keep huge pages out of this process: {}", errno.desc())]
+    HugePages { errno: Errno },
 }
 
 /// Locks all memory of the process, what it has and what it will get, stacks of new threads
 /// included. The kernel brings every page in before the call returns, or before the `mmap` of a
-/// later one does: there is nothing left to fault.
+/// later one does: there is nothing left to fault. Nor are they gathered into huge pages.
 ///
 /// # Errors
 /// When the limit is too small; memory is as it was before.
 pub fn lock_and_prefault() -> Result<(), Error> {
+    huge_pages::go_without().map_err(|errno| Error::HugePages { errno })?;
     mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).map_err(|errno| {
         let limit = Privilege::of_self(&Root::default()).map(|this| this.memlock);
         match (errno, limit) {

@@ -9,6 +9,7 @@ use super::counters::Counters;
 use super::process::{Place, Process};
 use super::{Error, Load, compute};
 use crate::machine::CpuList;
+use crate::task::huge_pages;
 use nix::errno::Errno;
 use nix::sys::mman::{MlockAllFlags, mlockall};
 use nix::sys::time::TimeSpec;
@@ -44,6 +45,7 @@ impl Periodic {
     }
 
     fn run(self, counters: &Counters) -> Result<Infallible, Error> {
+        huge_pages::go_without().map_err(Error::system("go without huge pages"))?;
         mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).map_err(Error::system(
             "lock memory (needs CAP_IPC_LOCK or a larger RLIMIT_MEMLOCK)",
         ))?;

@@ -10,6 +10,7 @@
 use super::Error;
 use super::counters::{Counters, SharedCounters};
 use crate::machine::CpuList;
+use crate::task::huge_pages;
 use crate::task::starter::ends_with;
 use crate::task::syscall;
 use nix::errno::Errno;
@@ -149,6 +150,7 @@ fn settle(name: &str, starter: Pid, place: Place) -> Result<(), Error> {
     ends_with(starter, Signal::SIGKILL).map_err(Error::io("ask to end with the starter"))?;
     let title = CString::new(format!("load-{name}")).expect("a load's name has no zero byte");
     nix::sys::prctl::set_name(&title).map_err(Error::system("set the process name"))?;
+    huge_pages::as_before().map_err(Error::system("have huge pages again"))?;
     if let Some(group) = place.group {
         // The child itself, before it forks: whoever is moved later is moved alone.
         std::fs::write(group.join("cgroup.procs"), "0").map_err(Error::io(format!(
