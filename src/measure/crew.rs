@@ -48,6 +48,8 @@ where
                     }
                 };
                 let _ = ready.send(Ok(()));
+                // The caller counts the answers, and hears of a panic by the last sender's end.
+                drop(ready);
                 while start.load(Ordering::Acquire) == WAIT {
                     std::thread::park();
                 }
@@ -63,18 +65,25 @@ where
             }
         }
         drop(ready);
+        let mut prepared = 0;
+        for answer in readiness.iter().take(threads.len()) {
+            match answer {
+                Ok(()) => prepared += 1,
+                Err(error) => {
+                    refused.get_or_insert(error);
+                }
+            }
+        }
         // Fewer answers than threads when one panicked: then it is joined below.
-        let refused =
-            refused.or_else(|| readiness.iter().take(threads.len()).find_map(Result::err));
-        start.store(
-            if refused.is_some() { ABANDON } else { BEGIN },
-            Ordering::Release,
-        );
+        let all = refused.is_none() && prepared == count;
+        start.store(if all { BEGIN } else { ABANDON }, Ordering::Release);
         threads.iter().for_each(|thread| thread.thread().unpark());
         if let Some(error) = refused {
             return Err(error);
         }
-        meanwhile(&|| threads.iter().all(ScopedJoinHandle::is_finished));
+        if all {
+            meanwhile(&|| threads.iter().all(ScopedJoinHandle::is_finished));
+        }
         Ok(threads.into_iter().filter_map(join).collect())
     })
 }
@@ -130,6 +139,24 @@ mod tests {
             |_| unreachable!("nobody has begun"),
         );
         assert_eq!(results.unwrap_err().0, 2);
+        assert_eq!(worked.into_inner(), 0);
+    }
+
+    #[test]
+    fn one_panic_lets_nobody_begin_and_is_not_swallowed() {
+        let worked = AtomicUsize::new(0);
+        let all = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            run(
+                4,
+                |index| match index {
+                    2 => panic!("a fault of ours"),
+                    _ => Ok::<_, Refused>(()),
+                },
+                |_, ()| worked.fetch_add(1, Ordering::Relaxed),
+                |_| unreachable!("nobody has begun"),
+            )
+        }));
+        assert!(all.is_err());
         assert_eq!(worked.into_inner(), 0);
     }
 }

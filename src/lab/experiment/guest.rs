@@ -23,7 +23,7 @@ use crate::measure::latency::source::{Request, SourceKind};
 use crate::measure::latency::split::Split;
 use crate::measure::latency::{self, Measured, Plan, ThreadPlan};
 use crate::measure::routine::{Routine, Work};
-use crate::measure::thread::{PRIORITY, Policy};
+use crate::measure::thread::{self, PRIORITY, Policy};
 use crate::measure::throughput::permutation::Setting;
 use crate::measure::throughput::workload::Workload;
 use crate::measure::{clock, exec, memory, throughput};
@@ -287,6 +287,7 @@ struct Moment {
 
 impl Moment {
     fn take(cpu: u32, loads: &Loads) -> Result<Self, Error> {
+        make_switch(cpu)?;
         let mut done: BTreeMap<Load, Done> = BTreeMap::new();
         for (load, process) in &loads.0 {
             done.entry(*load).or_default().work += process.counters().done();
@@ -320,6 +321,15 @@ impl Moment {
             sample.loads.insert(load.name().to_owned(), done);
         }
     }
+}
+
+/// Makes a CPU switch tasks. The kernel accounts for what a task ran when it leaves the CPU, and an
+/// RT CPU may have had the same one for a third of a second.
+fn make_switch(cpu: u32) -> Result<(), Error> {
+    let come_and_go = || thread::settle(Some(cpu), Policy::Fifo(PRIORITY));
+    let gone = std::thread::scope(|scope| scope.spawn(come_and_go).join());
+    gone.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        .map_err(|error| latency::Error::from(error).into())
 }
 
 /// CPU time of this process without the calling thread's: in the window, RT0's.
