@@ -106,6 +106,15 @@ struct sched_ext_entity {
 	u64 slice;
 };
 
+struct sched_entity {
+	u64 exec_start;
+	u64 sum_exec_runtime;
+};
+
+struct sched_info {
+	u64 last_arrival;
+};
+
 struct task_struct {
 	int pid;
 	int tgid;
@@ -117,7 +126,9 @@ struct task_struct {
 	int nr_cpus_allowed;
 	unsigned short migration_disabled;
 	const struct cpumask *cpus_ptr;
+	struct sched_entity se;
 	struct sched_ext_entity scx;
+	struct sched_info sched_info;
 };
 
 struct rb_node_linked;
@@ -168,7 +179,9 @@ struct dl_rq {
 };
 
 struct rq {
+	struct task_struct *curr;
 	u64 clock;
+	u64 clock_task;
 	struct rt_rq rt;
 	struct dl_rq dl;
 	struct sched_avg avg_rt;

@@ -2,44 +2,39 @@
 /*
  * What a task used and did, told to its record and to the policy.
  *
- * Not on RT0's way: for a task that RT0 displaces ops.stopping() only notes who
- * and when, and the account is settled when the task is touched again.
+ * Not when it stops: that is on RT0's way. The kernel keeps account of what each
+ * task ran, and the account is read when the task is touched again.
  */
 #ifndef ARTIS_ACCOUNT_H
 #define ARTIS_ACCOUNT_H
 
-/* Tells the policy what the running task of this CPU did since it was last told. */
-static void note_calls(struct artis_cpu *record, struct task_ctx *t, u64 now)
+/* What the kernel has charged @p with, and would if it did now; that @p is on its CPU, or not. */
+static u64 ran_ns(const struct task_struct *p, s32 cpu, bool is_on)
 {
-	artis_calls_note(&t->calls, now - t->call_at_ns, record->calls);
-	t->call_at_ns = now;
-	record->calls = 0;
+	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
+
+	if (!rq || !is_on)
+		return p->se.sum_exec_runtime;
+	return p->se.sum_exec_runtime + rq->clock_task - p->se.exec_start;
 }
 
-/* Accounts for what the task ran on the CPU of @record since it was last charged. */
+/*
+ * Accounts for what the task ran on the CPU of @record since it was last charged.
+ * @total_ns: see ran_ns().
+ */
 static void charge(struct artis_cpu *record, const struct task_struct *p, struct task_ctx *t,
-		   u64 now)
+		   u64 total_ns)
 {
-	u64 ran_ns = now - t->run_at_ns;
+	u64 more_ns = total_ns - t->charged_ns;
 
-	t->vtime += artis_vtime_charge(ran_ns, p->scx.weight);
-	t->run_at_ns = now;
-	note_calls(record, t, now);
+	t->charged_ns = total_ns;
+	t->vtime += artis_vtime_charge(more_ns, p->scx.weight);
+	artis_calls_note(&t->calls, more_ns, record->calls);
+	record->calls = 0;
 	if (!record->rt)
 		return;
-	record->ran_ns[class_of(p) % ARTIS_CLASSES] += ran_ns;
-	t->stayed_ns += ran_ns;
-}
-
-/* Counts that RT0 ended the stay of @p on the CPU of @record, if it did, and charges for it. */
-static void settle(struct artis_cpu *record, const struct task_struct *p, struct task_ctx *t)
-{
-	if (record->unsettled_pid != (u32)p->pid)
-		return;
-	record->unsettled_pid = 0;
-	record->count[ARTIS_displacements]++;
-	charge(record, p, t, record->displaced_ns);
-	t->runnable_at_ns = record->displaced_ns;
+	record->ran_ns[class_of(p) % ARTIS_CLASSES] += more_ns;
+	t->stayed_ns += more_ns;
 }
 
 #endif /* ARTIS_ACCOUNT_H */

@@ -9,8 +9,8 @@
  * preempt them at once.
  *
  * (a) Leaving. detect.h notices that a task on an RT CPU enters the kernel and
- *     marks it; ops.stopping() ends its slice; ops.enqueue() queues it for the
- *     NRT CPUs. The kernel works for it there.
+ *     marks it, and has its slice end at once; ops.enqueue() queues it for the NRT
+ *     CPUs. The kernel works for it there.
  *
  * (b) Coming back. Only from user mode, and that is known at one moment only:
  *     when the tick of an NRT CPU interrupted user mode. ops.tick() then asks
@@ -20,12 +20,12 @@
  *     NRT queue. So a task on an RT CPU without a mark (rt_ok) is in user mode,
  *     and may go on there after RT0 displaced it.
  *
- * (c) RT0's wakeup stays bare. The task it displaces stays at the head of the
- *     local queue, as the kernel leaves it, and continues after a short burst.
- *     After a long one detect.h hands it back to ops.enqueue(). A task that had
- *     to leave or to make room at that very moment does so after the burst, too:
- *     ops.stopping() leaves it a rest of its slice, by which ops.running() knows
- *     it. A switch of tasks keeps interrupts off while it lasts, and RT0's timer
+ * (c) RT0's wakeup stays bare: nothing of ours runs in it, and there is no
+ *     ops.stopping(). The task it displaces stays at the head of the local queue, as
+ *     the kernel leaves it, and continues after a short burst. After a long one
+ *     detect.h hands it back to ops.enqueue(). A task that had to leave or to make
+ *     room at that very moment does so after the burst, too: ops.enqueue() leaves it
+ *     there with a rest of its slice, by which ops.running() knows it. A switch of tasks keeps interrupts off while it lasts, and RT0's timer
  *     out: so none begins just before that timer. Who enters the kernel waits for
  *     it; who is to make room for a kernel thread, or whose slice is over, goes
  *     after RT0; no idle RT CPU is woken.
@@ -77,7 +77,7 @@ static void tick_rt(struct task_struct *p, struct task_ctx *t, s32 cpu)
 		return;
 	}
 	/* to go after an RT0 that did not come, or that another CPU took before it ran */
-	if (t->cause != ARTIS_CAUSE_NONE || kthread_waits(cpu))
+	if (t->cause != ARTIS_CAUSE_NONE || kthread_waits(cpu, class_of(p)))
 		scx_bpf_task_set_slice(p, 0);
 }
 
@@ -129,7 +129,7 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 		}
 		return;
 	}
-	note_calls(record, t, scx_bpf_now());
+	charge(record, p, t, p->se.sum_exec_runtime);
 	tick_nrt(p, t, cpu);
 }
 
@@ -144,27 +144,28 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	struct artis_cpu *record = cpu_record(cpu);
 	struct task_ctx *t = task_ctx(p);
 	enum artis_class class = class_of(p);
+	u32 side = record->rt ? SIDE_RT : SIDE_NRT;
 	u64 now, waited;
-	u32 side;
+	bool displaced;
 
 	if (!t)
 		return;
 	note_rt1(class);
-	settle(record, p, t);
 	now = scx_bpf_now();
-	side = record->rt ? SIDE_RT : SIDE_NRT;
-	record->current_class = class;
+	/* by RT0, and it was not told to us: only that the task comes back */
+	displaced = t->is_on;
+	if (displaced)
+		charge(record, p, t, p->se.sum_exec_runtime);
+	t->charged_ns = p->se.sum_exec_runtime;
+	t->is_on = true;
 	record->hosted_class = class;
 	record->displaced_ns = 0;
-	record->unsettled_pid = 0;
 	record->marked_pid = 0;
+	record->calls = 0;
 	if (!record->rt) {
 		t->rt_ok = false;
 		t->entered_bound = false;
 	}
-	t->run_at_ns = now;
-	t->call_at_ns = now;
-	record->calls = 0;
 	t->at_user = false;
 	t->promote = false;
 	if (class == ARTIS_CLASS_LINUX && t->runnable_at_ns) {
@@ -180,117 +181,42 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	record->ahead_of_rt0 = rt0_runnable(cpu);
 	/* it was put off if it comes back with this: not once more */
 	record->put_off = p->scx.slice == ARTIS_SLICE_PUT_OFF_NS;
-	end_switch(record);
+	if (displaced) {
+		record->count[ARTIS_displacements]++;
+		drop_switch(record);
+	} else {
+		end_switch(record);
+	}
 	/* RT0 came as it was to go: it goes now, before it does anything here */
-	if (p->scx.slice == ARTIS_SLICE_PUT_OFF_NS || kthread_waits(cpu) ||
+	if (p->scx.slice == ARTIS_SLICE_PUT_OFF_NS || kthread_waits(cpu, class) ||
 	    (on && nr_nrt_online && must_leave(p, t)))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
-/*
- * Takes RT0 the CPU of @record from @p, which is runnable? A rest of the slice
- * says that a class above ours does. A slice that is over gets one, see (c).
- */
-static bool is_displaced(const struct artis_cpu *record, struct task_struct *p)
+/* The task goes to sleep or ends, or is changed in a way for which it must not be runnable. */
+SEC("struct_ops/artis_quiescent")
+void BPF_PROG(artis_quiescent, struct task_struct *p, u64 deq_flags)
 {
-	const struct rq *rq;
-
-	if (!record->rt || record->ahead_of_rt0)
-		return false;
-	if (p->scx.slice)
-		return true;
-	rq = bpf_this_cpu_ptr(&runqueues);
-	if (!rq->rt.rt_nr_running)
-		return false;
-	scx_bpf_task_set_slice(p, ARTIS_SLICE_PUT_OFF_NS);
-	return true;
-}
-
-/*
- * RT0 wakes up where @p runs, and waits for us to be done: what needs the task's
- * record is left for later, see settle().
- */
-static void displace(struct artis_cpu *record, const struct task_struct *p)
-{
-	const struct rq *rq = bpf_this_cpu_ptr(&runqueues);
-
-	record->current_class = ARTIS_CLASSES;
-	record->unsettled_pid = p->pid;
-	/* what scx_bpf_now() returns here, without the call */
-	record->displaced_ns = rq->clock;
-}
-
-/* @p stops running, because of RT0 or not. Not inlined: it is off RT0's way. */
-static __noinline void stopped(struct task_struct *p, bool runnable, bool displaced)
-{
-	struct artis_cpu *record = cpu_record(scx_bpf_task_cpu(p));
-	bool marked = record->marked_pid == (u32)p->pid;
+	s32 cpu = scx_bpf_task_cpu(p);
+	struct artis_cpu *record = cpu_record(cpu);
+	bool is_current = scx_bpf_task_running(p);
 	struct task_ctx *t = task_ctx(p);
-	enum artis_class class;
-	u64 now;
 
-	if (!t)
+	if (!t || !t->is_on)
 		return;
-	class = class_of(p);
-	now = scx_bpf_now();
+	t->is_on = false;
 	/* going to sleep takes a system call */
-	if (!runnable)
+	if (is_current)
 		record->calls++;
-	charge(record, p, t, now);
-	if (runnable)
-		t->runnable_at_ns = now;
-	record->current_class = ARTIS_CLASSES;
+	charge(record, p, t, ran_ns(p, cpu, is_current));
 	if (!record->rt)
 		return;
-
-	if (marked) {
-		record->marked_pid = 0;
-		artis_trial_ended(&t->trial, class, now, t->stayed_ns);
-		if (on && (s64)(now - record->marked_ns) > (s64)record->leave_ns_max)
-			record->leave_ns_max = now - record->marked_ns;
-		if (runnable)
-			t->cause = record->marked_cause;
-	}
-	/* not a change of its nice value or the like, for which it is stopped too */
-	if (!runnable && p->__state && on && !is_bound_to_rt(t) && class != ARTIS_CLASS_KTHREAD &&
-	    !t->entered_bound)
-		record->count[ARTIS_leaks_sleep]++;
-	if (!runnable)
-		return;
-	if (must_leave(p, t)) {
-		if (t->cause == ARTIS_CAUSE_NONE)
-			t->cause = ARTIS_CAUSE_UNKNOWN;
-		scx_bpf_task_set_slice(p, 0);
-	}
-	if (!p->scx.slice && displaced)
-		scx_bpf_task_set_slice(p, ARTIS_SLICE_PUT_OFF_NS);
-	if (p->scx.slice) {
-		record->displaced_ns = now;
-		record->count[ARTIS_displacements]++;
-	}
-}
-
-SEC("struct_ops/artis_stopping")
-void BPF_PROG(artis_stopping, struct task_struct *p, bool runnable)
-{
-	struct artis_cpu *record;
-
-	if (!runnable) {
-		stopped(p, false, false);
-		return;
-	}
-	/* for another task: that is done by schedule(), on the task's CPU */
-	record = cpu_record(bpf_get_smp_processor_id());
-	if (!is_displaced(record, p)) {
-		stopped(p, true, false);
-		return;
-	}
-	drop_switch(record);
-	/* a mark is not left for later: whoever loses it works in the kernel here */
 	if (record->marked_pid == (u32)p->pid)
-		stopped(p, true, true);
-	else
-		displace(record, p);
+		record->marked_pid = 0;
+	/* not a change of its nice value or the like */
+	if (is_current && p->__state && on && !is_bound_to_rt(t) &&
+	    class_of(p) != ARTIS_CLASS_KTHREAD && !t->entered_bound)
+		record->count[ARTIS_leaks_sleep]++;
 }
 
 SEC("struct_ops/artis_set_cpumask")
@@ -301,8 +227,6 @@ void BPF_PROG(artis_set_cpumask, struct task_struct *p, const struct cpumask *cp
 
 	if (!t)
 		return;
-	/* it may be on its way to another CPU */
-	settle(cpu_record(cpu), p, t);
 	/*
 	 * A task that was bound to an RT CPU may be in the kernel there; set free,
 	 * it must not be taken for one in user mode.
@@ -365,7 +289,6 @@ s32 BPF_PROG(artis_init)
 			err = scx_bpf_create_dsq(DSQ_PINNED + cpu, -1);
 		if (!err)
 			err = scx_bpf_create_dsq(DSQ_KTHREAD + cpu, -1);
-		record->current_class = ARTIS_CLASSES;
 		if (record->offline)
 			continue;
 		if (record->rt)
@@ -394,7 +317,7 @@ struct sched_ext_ops artis_ops = {
 	.dispatch = (void *)artis_dispatch,
 	.tick = (void *)artis_tick,
 	.running = (void *)artis_running,
-	.stopping = (void *)artis_stopping,
+	.quiescent = (void *)artis_quiescent,
 	.set_cpumask = (void *)artis_set_cpumask,
 	.init_task = (void *)artis_init_task,
 	.cpu_online = (void *)artis_cpu_online,

@@ -3,9 +3,8 @@
  * Who enters the kernel on an RT CPU, and the check that nobody worked there.
  *
  * (a) Each entry hook marks the current task in its CPU's record and asks this
- *     very CPU to reschedule. ops.stopping() finds the mark and ends the
- *     task's slice, so that ops.enqueue() sends it to the NRT queue before
- *     the kernel has done its work.
+ *     very CPU to reschedule, with the task's slice at its end, so that
+ *     ops.enqueue() sends it to the NRT queue before the kernel has done its work.
  * (b) The hooks on the work itself (*_body) count what ran on an RT CPU all
  *     the same. They decide nothing. Of system calls, leave() sees it itself: a
  *     task that enters the kernel with its mark still set made the whole call
@@ -20,12 +19,6 @@
  */
 #ifndef ARTIS_DETECT_H
 #define ARTIS_DETECT_H
-
-/* A task of the classes above ours: RT0 on this CPU, free to do what it likes. */
-static bool is_rt0(const struct task_struct *p)
-{
-	return p->policy == SCHED_FIFO || p->policy == SCHED_RR || p->policy == SCHED_DEADLINE;
-}
 
 /*
  * Did a system call of @p begin on the RT CPU of @record, where @p still is? Asked
@@ -113,14 +106,12 @@ static void leave(struct artis_cpu *record, struct task_struct *p, enum artis_ca
 		record->count[ARTIS_leaks_syscall]++;
 	if (record->marked_pid != (u32)p->pid)
 		record->marked_ns = scx_bpf_now();
+	/* if RT0 takes the CPU first, the task leaves when RT0 has gone, see ops.running() */
+	if (t)
+		t->cause = cause;
 	/* who runs ahead of a runnable RT0 is not displaced by it */
 	if (t && !record->ahead_of_rt0) {
-		/*
-		 * If RT0 takes the CPU first, the task leaves when RT0 has gone, see
-		 * ops.running(): a mark would take of RT0's time.
-		 */
 		record->marked_pid = 0;
-		t->cause = cause;
 		if (rt0_comes() || (interrupts_on && let_rt0_come(cpu))) {
 			/*
 			 * Who has a rest of a slice simply goes on if another CPU takes
@@ -312,12 +303,17 @@ int BPF_PROG(tick_hand_back)
 {
 	s32 cpu = bpf_get_smp_processor_id();
 	struct artis_cpu *record = cpu_record(cpu);
+	const struct task_struct *p = bpf_get_current_task_btf();
 
-	/*
-	 * Of all ticks the few that interrupt RT0 need the time. ops.enqueue() clears
-	 * displaced_ns when it gets the task: until then, ask again.
-	 */
-	if (on && record->displaced_ns && artis_hand_back(scx_bpf_now(), record->displaced_ns))
+	if (!on || !record->rt || !is_rt0(p) || !scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu))
+		return 0;
+	/* RT0 came when it displaced the task, or after another RT0 */
+	if (!record->displaced_ns)
+		record->displaced_ns = bpf_core_field_exists(p->sched_info.last_arrival) ?
+					       p->sched_info.last_arrival :
+					       scx_bpf_now();
+	/* ops.enqueue() clears it when it gets the task: until then, ask again */
+	if (artis_hand_back(scx_bpf_now(), record->displaced_ns))
 		scx_bpf_dsq_reenq(SCX_DSQ_LOCAL_ON | cpu, 0);
 	return 0;
 }

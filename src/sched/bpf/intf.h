@@ -59,18 +59,16 @@ enum artis_cause {
 struct artis_cpu {
 	u64 count[ARTIS_COUNTER_MAX];
 	u64 ran_ns[3];		/* by enum artis_class: time on this CPU */
-	u64 linux_wait_ns_max;	/* longest wait of a Linux task that then ran here */
-	u64 leave_ns_max;	/* longest time from a kernel entry to leaving this RT CPU */
-	u64 displaced_ns;	/* since when RT0 keeps a task from this CPU; 0: it does not */
+	u64 linux_wait_ns_max;	/* longest wait in a queue of a Linux task that then ran here */
+	u64 leave_ns_max;	/* longest from a kernel entry to leaving, if RT0 did not come between */
+	u64 displaced_ns;	/* since when RT0 keeps a task from this CPU; 0: no tick saw it do so */
 	u64 marked_ns;		/* since when a task must leave */
 	u64 switch_began_ns;	/* of the switch that goes on, monotonic clock; 0: none does */
 	u64 switch_ns;		/* what a switch may take here: artis_switch_note() */
 	u64 looked_ns;		/* when it last looked for tasks that wait for RT CPUs */
 	struct artis_turn turn;
-	u32 current_class;	/* of the running task: enum artis_class, or ARTIS_CLASSES */
-	u32 hosted_class;	/* the same, and kept while RT0 displaces the task */
+	u32 hosted_class;	/* of the task that runs, or that RT0 displaces: enum artis_class */
 	u32 calls;		/* the running task's kernel entries not yet told to the policy */
-	u32 unsettled_pid;	/* RT0 displaced it, and it is not charged yet: see account.h */
 	u32 marked_pid;		/* the task that must leave, and why */
 	u32 marked_cause;
 	u32 helper_cause;	/* passed from a kprobe to the program that may act on it */

@@ -169,7 +169,7 @@ static void enqueue_pinned(struct task_struct *p, struct task_ctx *t, enum artis
 
 	if (cpu == (s32)bpf_get_smp_processor_id() && side == SIDE_RT && rt0_runnable(cpu))
 		return;
-	if (!first || record->current_class != ARTIS_CLASS_LINUX)
+	if (!first || class_on(cpu) != ARTIS_CLASS_LINUX)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 	/* else when RT0 has gone, see ops.running(), or at the next tick */
 	else if (side != SIDE_RT || !rt0_due(cpu, ARTIS_KTHREAD_TURN_NS))
@@ -178,9 +178,9 @@ static void enqueue_pinned(struct task_struct *p, struct task_ctx *t, enum artis
 
 /*
  * Wakes an RT CPU for the task just queued for that side: one that has no task.
- * It need not look idle; it may be about to be, having found the queue empty
- * before the task was in it, and the kick makes sure that it looks again. For
- * RT1+ a Linux task has to make room.
+ * It need not look idle; it may be about to be, in the middle of a switch, having
+ * found the queue empty before the task was in it, and the kick makes sure that it
+ * looks again. For RT1+ a Linux task has to make room.
  */
 static void kick_rt_side(enum artis_class class)
 {
@@ -202,7 +202,9 @@ static void kick_rt_side(enum artis_class class)
 				scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 			return;
 		}
-		if (class == ARTIS_CLASS_RT1 && record->current_class == ARTIS_CLASS_LINUX)
+		if (record->switch_began_ns)
+			scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+		if (class == ARTIS_CLASS_RT1 && class_on(cpu) == ARTIS_CLASS_LINUX)
 			displace = cpu;
 	}
 	if (displace >= 0)
@@ -227,7 +229,6 @@ static void enqueue_nrt(struct task_struct *p, struct task_ctx *t, enum artis_cl
 			u64 enq_flags)
 {
 	s32 prev_cpu = scx_bpf_task_cpu(p);
-	const struct artis_cpu *record;
 	s32 cpu;
 
 	t->rt_ok = false;
@@ -253,9 +254,15 @@ static void enqueue_nrt(struct task_struct *p, struct task_ctx *t, enum artis_cl
 	if (class != ARTIS_CLASS_RT1 || is_rt(prev_cpu))
 		return;
 	/* RT1+ before Linux tasks */
-	record = cpu_record(prev_cpu);
-	if (record->current_class == ARTIS_CLASS_LINUX)
+	if (class_on(prev_cpu) == ARTIS_CLASS_LINUX)
 		scx_bpf_kick_cpu(prev_cpu, SCX_KICK_PREEMPT);
+}
+
+/* Did the task enter the kernel? */
+static bool is_entry(enum artis_cause cause)
+{
+	return cause == ARTIS_CAUSE_SYSCALL || cause == ARTIS_CAUSE_FAULT ||
+	       cause == ARTIS_CAUSE_SIGNAL || cause == ARTIS_CAUSE_TRACER;
 }
 
 static void count_eviction(enum artis_cause cause)
@@ -284,15 +291,40 @@ static void count_eviction(enum artis_cause cause)
 	}
 }
 
-/* Does a task that is in user mode, and was on the RT side, stay there? */
-static bool stays_rt(enum artis_class class)
+/* Does @p, which is in user mode and was on the RT side, stay there? */
+static bool stays_rt(struct task_struct *p, enum artis_class class)
 {
 	struct artis_side rt, nrt;
 
 	measure_rt_side(&rt);
-	rt.tasks++;
+	/* until the switch is done it still counts as the one that its CPU has */
+	rt.tasks += !scx_bpf_task_running(p);
 	measure_nrt_side(&nrt, -1);
 	return artis_stays_rt(class, &rt, &nrt);
+}
+
+/*
+ * Does RT0 take the CPU from @p at the very moment at which its slice is over? Then it
+ * goes when RT0 has gone: to queue it elsewhere would be on RT0's way.
+ */
+static bool goes_behind_rt0(const struct artis_cpu *record, struct task_struct *p, u64 enq_flags)
+{
+	return record->rt && !record->rt_immed && !record->ahead_of_rt0 &&
+	       !(enq_flags & (SCX_ENQ_WAKEUP | SCX_ENQ_REENQ)) && scx_bpf_task_running(p) &&
+	       rt0_runnable(scx_bpf_task_cpu(p));
+}
+
+/* The task, which is on the CPU of @record, leaves it. */
+static void leaves(struct artis_cpu *record, const struct task_struct *p, struct task_ctx *t,
+		   u64 now)
+{
+	charge(record, p, t, p->se.sum_exec_runtime);
+	t->is_on = false;
+	if (record->marked_pid != (u32)p->pid)
+		return;
+	record->marked_pid = 0;
+	if (on && (s64)(now - record->marked_ns) > (s64)record->leave_ns_max)
+		record->leave_ns_max = now - record->marked_ns;
 }
 
 SEC("struct_ops/artis_enqueue")
@@ -310,7 +342,13 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 		return;
 	}
 	note_rt1(class);
-	settle(record, p, t);
+	if (t->is_on) {
+		if (goes_behind_rt0(record, p, enq_flags)) {
+			scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, ARTIS_SLICE_PUT_OFF_NS, 0);
+			return;
+		}
+		leaves(record, p, t, now);
+	}
 	at_user = t->at_user;
 	promote = t->promote;
 	was_rt_ok = t->rt_ok;
@@ -320,12 +358,15 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 		was_rt_ok = false;
 		at_user = false;
 		count_eviction(t->cause);
+		if (is_entry(t->cause))
+			artis_trial_ended(&t->trial, class, now, t->stayed_ns);
 		t->cause = ARTIS_CAUSE_NONE;
 	}
 	if (!t->runnable_at_ns)
 		t->runnable_at_ns = now;
 	if ((enq_flags & SCX_ENQ_REENQ) && record->rt) {
 		record->displaced_ns = 0;
+		count(ARTIS_displacements);
 		count(ARTIS_hand_backs);
 	}
 
@@ -355,7 +396,8 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	 * who wakes up is in the kernel, wherever it went to sleep. Handed back from
 	 * behind RT0 it goes where a CPU may be had at once.
 	 */
-	if (was_rt_ok && !(enq_flags & (SCX_ENQ_REENQ | SCX_ENQ_WAKEUP)) && nr_rt_online && stays_rt(class)) {
+	if (was_rt_ok && !(enq_flags & (SCX_ENQ_REENQ | SCX_ENQ_WAKEUP)) && nr_rt_online &&
+	    stays_rt(p, class)) {
 		enqueue_rt(p, t, class, now, enq_flags);
 		return;
 	}

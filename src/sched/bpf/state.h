@@ -58,8 +58,7 @@ enum bound {
 
 struct task_ctx {
 	u64 vtime;
-	u64 run_at_ns;		/* up to when vtime is charged */
-	u64 call_at_ns;		/* up to when calls is told */
+	u64 charged_ns;		/* of the time that the kernel says it ran */
 	u64 runnable_at_ns;	/* since when it waits for a CPU; 0: it does not */
 	u64 stayed_ns;		/* on RT CPUs since it was promoted */
 	struct artis_calls calls;
@@ -70,6 +69,7 @@ struct task_ctx {
 	u8 promote;		/* ... and the policy wants it on an RT CPU */
 	u8 rt_ok;		/* on an RT CPU, and known to be in user mode */
 	u8 cause;		/* it must leave the RT CPU: enum artis_cause */
+	u8 is_on;		/* it runs, or RT0 displaced it and it is to go on */
 	u8 entered_bound;	/* it was bound to RT CPUs when it entered the kernel there */
 };
 
@@ -142,6 +142,29 @@ static bool rt0_runnable(s32 cpu)
 	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
 
 	return rq && rq->rt.rt_nr_running;
+}
+
+/* A task of the classes above ours: RT0 on an RT CPU, free to do what it likes. */
+static bool is_rt0(const struct task_struct *p)
+{
+	return p->policy == SCHED_FIFO || p->policy == SCHED_RR || p->policy == SCHED_DEADLINE;
+}
+
+static enum artis_class class_of(const struct task_struct *p)
+{
+	return artis_classify(p->policy, p->flags & PF_KTHREAD);
+}
+
+/* The class of our task that runs on @cpu; ARTIS_CLASSES where none does. */
+static enum artis_class class_on(s32 cpu)
+{
+	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
+	const struct task_struct *p = rq ? rq->curr : NULL;
+
+	/* the idle task has the number 0 */
+	if (!p || !p->pid || is_rt0(p))
+		return ARTIS_CLASSES;
+	return class_of(p);
 }
 
 /*
@@ -232,12 +255,10 @@ static void end_switch(struct artis_cpu *record)
 	record->switch_began_ns = 0;
 }
 
-/* Does a kernel thread that woke up wait for @cpu, this one, where a Linux task runs? */
-static bool kthread_waits(s32 cpu)
+/* Does a kernel thread that woke up wait for @cpu, this one, where a task of @class runs? */
+static bool kthread_waits(s32 cpu, enum artis_class class)
 {
-	const struct artis_cpu *record = cpu_record(cpu);
-
-	return record->kthread_queued && record->current_class == ARTIS_CLASS_LINUX &&
+	return cpu_record(cpu)->kthread_queued && class == ARTIS_CLASS_LINUX &&
 	       scx_bpf_dsq_nr_queued(DSQ_KTHREAD + cpu) > 0;
 }
 
@@ -260,7 +281,7 @@ static u32 rt_util(s32 cpu)
 /* Does @cpu have a task of ours, running or displaced? */
 static bool hosts(s32 cpu)
 {
-	return cpu_record(cpu)->current_class != ARTIS_CLASSES ||
+	return class_on(cpu) != ARTIS_CLASSES ||
 	       scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu) > 0;
 }
 
@@ -294,11 +315,6 @@ static void measure_nrt_side(struct artis_side *nrt, s32 cpu)
 		nrt->tasks += scx_bpf_dsq_nr_queued(DSQ_PINNED + cpu);
 	/* RT0 tasks may run on NRT CPUs too; nobody promised anything there */
 	nrt->rt_util = 0;
-}
-
-static enum artis_class class_of(const struct task_struct *p)
-{
-	return artis_classify(p->policy, p->flags & PF_KTHREAD);
 }
 
 /* A task of @class waits or runs: from now on RT1+ tasks are looked for. */
