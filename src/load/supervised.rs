@@ -198,7 +198,19 @@ fn supervise(
     outcome.unwrap_or_else(|_| Err(Error::Reported("a supervised process panicked".to_owned())))
 }
 
+extern "C" fn do_nothing(_: libc::c_int) {}
+
+/// Stressors that lose their parent send SIGALRM to whoever is their parent then, which is this
+/// process, while it ends them. A handler and not to ignore it, which programs would inherit.
+fn outlive_alarms() -> Result<(), Errno> {
+    let nothing = SigHandler::Handler(do_nothing);
+    let action = SigAction::new(nothing, SaFlags::SA_RESTART, SigSet::empty());
+    // SAFETY: the handler does nothing.
+    unsafe { sigaction(Signal::SIGALRM, &action) }.map(drop)
+}
+
 fn settle(name: &str) -> Result<(), Error> {
+    outlive_alarms().map_err(Error::system("handle SIGALRM"))?;
     setsid().map_err(Error::system("make a session"))?;
     prctl::set_child_subreaper(true).map_err(Error::system("become a child subreaper"))?;
     let title = std::ffi::CString::new(name).expect("a supervisor's name has no zero byte");

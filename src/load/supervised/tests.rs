@@ -49,6 +49,17 @@ fn a_stop_is_answered_and_cleans_up_too() {
 }
 
 #[test]
+fn the_alarm_of_a_stressor_that_lost_its_parent_is_outlived() {
+    let mut supervised = Supervised::start("test", |inside| {
+        kill(getpid(), Signal::SIGALRM).unwrap();
+        inside.say("alive")
+    })
+    .unwrap();
+    let answer: Option<String> = supervised.receive(None).unwrap();
+    assert_eq!(answer.as_deref(), Some("alive"));
+}
+
+#[test]
 fn errors_and_panics_reach_the_starter() {
     let told = |body: fn(&mut Inside) -> Result<(), Error>| {
         let mut supervised = Supervised::start("test", body).unwrap();
