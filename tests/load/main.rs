@@ -12,6 +12,7 @@ use place::Place;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Stdio;
 
 /// Ends the test, loudly, when a program is not installed.
 macro_rules! need {
@@ -92,6 +93,29 @@ fn the_command_decides_how_it_ends() {
             place.load(&words).output().unwrap().status.code(),
             Some(status)
         );
+    }
+    place.must_be_empty();
+}
+
+#[test]
+fn two_network_loads_work_side_by_side() {
+    need!("two_network_loads", "stress-ng");
+    let place = Place::new();
+    let artis = ["first.json", "second.json"].map(|name| {
+        let json = place.outside(name);
+        let path = json.to_str().unwrap().to_owned();
+        let words = ["run", "network", "-D", "2", "--json", &path];
+        let mut command = place.load(&words);
+        (
+            command.stderr(Stdio::piped()).spawn().unwrap(),
+            json.clone(),
+        )
+    });
+    for (child, json) in artis {
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{said}");
+        assert!(read(&json).load[0].work > 0.0);
     }
     place.must_be_empty();
 }

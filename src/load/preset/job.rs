@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which program does the work of a load, how it is called, and how its work is counted.
 
-use super::{Preset, stressng};
+use super::{Preset, ports, stressng};
 use crate::load::{Error, hackbench, program, sources};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -86,6 +86,12 @@ impl Job {
                 let mut command = Command::new(program);
                 if let Some((stressor, options)) = stressng::stressor(self.preset) {
                     command.args(stressng::arguments(stressor, options, self.workers, folder));
+                }
+                // Its own default is the same for all: the second of two loads would end.
+                if self.preset == Preset::Network
+                    && let Some(port) = ports::free(self.workers)
+                {
+                    command.args(["--sock-port", &port.to_string()]);
                 }
                 command
             }

@@ -2,12 +2,14 @@
 //! Loads with a name, for `--load` and `artis load`: the paper's five, hackbench, fork and build.
 //!
 //! Owns the names and what each stands for; [`job`] says which program does the work, [`stressng`]
-//! and [`worker`] how it is run and counted, [`running`] is how a measurement starts and stops it.
+//! and [`worker`] how it is run and counted, [`ports`] on which TCP ports, [`running`] is how a
+//! measurement starts and stops it.
 //! Source: piel-artis, section 3.1 (computing, input/output, network, kernel locks, cache
 //! misses); altenberg-real-time-linux-talk (hackbench); mckenney-real-time-vs-real-fast, section
 //! 2.2 (a build).
 
 mod job;
+mod ports;
 pub mod running;
 mod stressng;
 mod worker;
