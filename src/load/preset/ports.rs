@@ -12,7 +12,7 @@ const LAST: u16 = 32_000;
 /// The first of `count` ports in a row on which nobody listens; none when there is no such row.
 ///
 /// Where the search begins depends on the process, so that two of them that search at the same
-/// moment find different ones. The ports are free when this returns, not reserved.
+/// moment hardly find the same. The ports are free when this returns, not reserved.
 pub fn free(count: usize) -> Option<u16> {
     let count = u16::try_from(count).ok().filter(|count| *count > 0)?;
     let rows = (LAST - FIRST) / count;
