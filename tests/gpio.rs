@@ -4,12 +4,13 @@
 
 mod common;
 
+use common::guest::run;
 use common::probe;
 use std::process::{Command, Output};
 
 fn lab(options: &[&str], command: &[&str]) -> Output {
     let guest = |name: &str| format!("{}/tests/guest/{name}", env!("CARGO_MANIFEST_DIR"));
-    Command::new(env!("CARGO_BIN_EXE_artis"))
+    run(Command::new(env!("CARGO_BIN_EXE_artis"))
         .args(["lab", "run"])
         .args(options)
         .args(["--file", &format!("{}:/common.sh", guest("common.sh"))])
@@ -17,9 +18,7 @@ fn lab(options: &[&str], command: &[&str]) -> Output {
         .arg("--file")
         .arg(probe())
         .arg("--")
-        .args(command)
-        .output()
-        .unwrap()
+        .args(command))
 }
 
 fn text(bytes: &[u8]) -> String {

@@ -3,6 +3,9 @@
 //!
 //! Boots the newest kernels of Debian's suites, fetched on the first run.
 
+mod common;
+
+use common::guest;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs;
@@ -32,11 +35,11 @@ fn artis(words: &[&str]) -> Command {
 /// Runs a shell script in the guest.
 fn run(options: &[&str], script: &str) -> Output {
     let _machine = one_machine();
-    artis(&["lab", "run"])
-        .args(options)
-        .args(["--", "sh", "-c", script])
-        .output()
-        .unwrap()
+    guest::run(
+        artis(&["lab", "run"])
+            .args(options)
+            .args(["--", "sh", "-c", script]),
+    )
 }
 
 fn stderr(output: &Output) -> String {

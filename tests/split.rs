@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{probe, skipped};
+use common::{guest, probe, skipped};
 use std::process::{Command, Output};
 
 const TIMES: u64 = 200;
@@ -46,12 +46,12 @@ fn this_kernel_tells_due_and_handled() {
 }
 
 fn a_lab_kernel_tells(kernel: &str) {
-    let output = Command::new(env!("CARGO_BIN_EXE_artis"))
-        .args(["lab", "run", "--kernel", kernel, "--file"])
-        .arg(probe())
-        .args(["--", "probe", "split", &TIMES.to_string()])
-        .output()
-        .unwrap();
+    let output = guest::run(
+        Command::new(env!("CARGO_BIN_EXE_artis"))
+            .args(["lab", "run", "--kernel", kernel, "--file"])
+            .arg(probe())
+            .args(["--", "probe", "split", &TIMES.to_string()]),
+    );
     assert_told(&output);
 }
 

@@ -47,6 +47,12 @@ fn a_skipped_test_is_not_a_passed_one() {
 }
 
 #[test]
+fn a_guest_started_again_is_no_test() {
+    let log = [PASSED, "AGAIN: artis: the guest died\n", ENDED].concat();
+    is(&log, "3 passed, 0 failed, 0 skipped", true);
+}
+
+#[test]
 fn a_failed_test_fails() {
     let failed = PASSED.replace("0 failed", "1 failed");
     let log = [&failed, "cargo test: exit status 101\n"].concat();

@@ -155,24 +155,15 @@ impl Machine {
         let verdict =
             Session::new(started.channels, sinks, &end).run(&limits, &self.stop, progress);
         progress.done();
-        let lost = |what: &str, process: &mut Process| Error::GuestLost {
-            what: process.last_words(what),
-            tail: tail(&console_path),
-            console: console_path.clone(),
-        };
         let (ended, files_whole) = match verdict? {
             Verdict::Ended { ended, files_whole } => (ended, files_whole),
             Verdict::Lost => {
-                return Err(lost(
-                    "the guest died before the command ended",
-                    &mut started.process,
-                ));
+                let what = "the guest died before the command ended";
+                return Err(self.lost(what, &mut started.process, console_path));
             }
             Verdict::NoBoot => {
-                return Err(lost(
-                    "the guest did not get as far as the command",
-                    &mut started.process,
-                ));
+                let what = "the guest did not get as far as the command";
+                return Err(self.lost(what, &mut started.process, console_path));
             }
         };
         drop(started.process);
@@ -227,6 +218,22 @@ impl Machine {
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect())
+    }
+
+    fn lost(&self, what: &str, process: &mut Process, console: PathBuf) -> Error {
+        let text = fs::read(&console).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let what = match self.engine.fault(process, &text) {
+            Some(fault) => {
+                format!("{what}, by a fault of the emulator: {fault}; run the command again")
+            }
+            None => what.to_owned(),
+        };
+        Error::GuestLost {
+            what: process.last_words(&what),
+            tail: tail(&text),
+            console,
+        }
     }
 
     /// Makes the output folder and removes what an earlier run said about itself.
@@ -332,10 +339,8 @@ impl Machine {
 
 /// The lines of the console that tell why a guest died, indented: from the kernel's complaint
 /// on, else the last ones.
-fn tail(console: &Path) -> String {
-    let text = fs::read(console).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    let lines: Vec<&str> = text
+fn tail(console: &str) -> String {
+    let lines: Vec<&str> = console
         .lines()
         .filter(|line| !line.trim().is_empty())
         .collect();
@@ -357,25 +362,19 @@ fn tail(console: &Path) -> String {
 mod tests {
     use super::*;
 
-    fn tail_of(text: &str) -> String {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(file.path(), text).unwrap();
-        tail(file.path())
-    }
-
     #[test]
     fn the_kernels_complaint_is_shown_and_not_its_long_trace() {
         let noise = "noise\n".repeat(100);
-        let shown = tail_of(&format!("{noise}Kernel panic - not syncing: why\n{noise}"));
+        let shown = tail(&format!("{noise}Kernel panic - not syncing: why\n{noise}"));
         assert!(shown.starts_with("  Kernel panic - not syncing: why\n"));
         assert_eq!(shown.lines().count(), TAIL_LINES);
     }
 
     #[test]
     fn without_a_complaint_the_last_lines_are_shown() {
-        let shown = tail_of(&format!("{}last\n\n", "noise\n".repeat(100)));
+        let shown = tail(&format!("{}last\n\n", "noise\n".repeat(100)));
         assert!(shown.ends_with("  last"));
         assert_eq!(shown.lines().count(), TAIL_LINES);
-        assert_eq!(tail_of(""), "  (the console is empty)");
+        assert_eq!(tail(""), "  (the console is empty)");
     }
 }

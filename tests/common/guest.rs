@@ -1,9 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A script in the lab's guest, and what it left behind.
 
-use super::probe;
+use super::{probe, tell};
 use serde_json::Value;
-use std::process::Command;
+use std::process::{Command, Output};
+
+/// What artis says of a guest that neither its kernel nor the command brought down.
+const FAULT: &str = "by a fault of the emulator";
+/// How often such a guest is started again before its loss counts as a failure.
+const RESTARTS: usize = 2;
+
+/// Runs an `artis lab run` to its end; again when its emulator failed, which it says.
+pub fn run(command: &mut Command) -> Output {
+    let mut output = command.output().unwrap();
+    for _ in 0..RESTARTS {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let Some(fault) = said.lines().find(|line| line.contains(FAULT)) else {
+            break;
+        };
+        tell(&format!("AGAIN: {fault}"));
+        output = command.output().unwrap();
+    }
+    output
+}
 
 /// What a guest script left behind.
 pub struct Guest {
@@ -38,16 +57,14 @@ pub fn boot(kernel: &str, options: &[&str], script: &str) -> Guest {
         env!("CARGO_MANIFEST_DIR"),
         "/tests/guest/common.sh:/common.sh"
     );
-    let output = Command::new(env!("CARGO_BIN_EXE_artis"))
+    let output = run(Command::new(env!("CARGO_BIN_EXE_artis"))
         .args(["lab", "run", "--kernel", kernel])
         .arg("--output")
         .arg(folder.path())
         .args(["--file", library, "--file"])
         .arg(probe())
         .args(options)
-        .args(["--", "sh", "-c", &format!(". /common.sh\n{script}")])
-        .output()
-        .unwrap();
+        .args(["--", "sh", "-c", &format!(". /common.sh\n{script}")]));
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
     assert!(

@@ -133,6 +133,18 @@ impl Engine {
         }
     }
 
+    /// What the emulator did wrong, if the guest was lost by that.
+    pub(super) fn fault(self, process: &mut Process, console: &str) -> Option<&'static str> {
+        if process.crashed() {
+            return Some("it crashed");
+        }
+        match self {
+            Self::Qemu => qemu::ran_replaced_code(console)
+                .then_some("it ran code that the guest's kernel had replaced"),
+            Self::Bochs => None,
+        }
+    }
+
     /// What the emulator calls itself: the first words it says.
     pub(super) fn version(self, emulator: &Emulator) -> Result<String, Error> {
         let mut command = match self {

@@ -7,8 +7,21 @@ use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a process that has closed its files may take to be gone.
+const GOING: Duration = Duration::from_secs(1);
+/// What a program's own faults end it with.
+const CRASHES: [i32; 5] = [
+    libc::SIGABRT,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGSEGV,
+];
 
 /// A running emulator; killed when dropped.
 pub struct Process {
@@ -68,6 +81,22 @@ impl Process {
         self.child.stdout.take()
     }
 
+    /// Has it ended by a fault of its own? Waits a moment for one that is going.
+    pub fn crashed(&mut self) -> bool {
+        let end = Instant::now() + GOING;
+        loop {
+            match self.child.try_wait() {
+                Ok(None) if Instant::now() < end => thread::sleep(GOING / 100),
+                Ok(Some(status)) => {
+                    return status
+                        .signal()
+                        .is_some_and(|signal| CRASHES.contains(&signal));
+                }
+                _ => return false,
+            }
+        }
+    }
+
     /// `what`, with what the emulator itself complained about, if it did.
     pub fn last_words(&mut self, what: &str) -> String {
         let mut said = String::new();
@@ -87,5 +116,25 @@ impl Drop for Process {
         // It may have ended by itself; and there is nobody to tell.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn crashed(script: &str) -> bool {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdout(Stdio::null());
+        Process::spawn("sh", command, Vec::new()).unwrap().crashed()
+    }
+
+    #[test]
+    fn a_crash_is_told_from_an_end_that_somebody_wanted() {
+        assert!(crashed("kill -ABRT $$"));
+        assert!(crashed("kill -SEGV $$"));
+        assert!(!crashed("kill -KILL $$"));
+        assert!(!crashed("exit 1"));
+        assert!(!crashed("sleep 100"));
     }
 }

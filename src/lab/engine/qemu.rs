@@ -51,6 +51,30 @@ pub(super) const ARGUMENTS: &[&str] = &[
 const BOOT_LIMIT: Duration = Duration::from_secs(240);
 const POWER_OFF_LIMIT: Duration = Duration::from_secs(5);
 
+/// What the kernel says of a breakpoint that nobody placed.
+const BREAKPOINT: &str = "Oops: int3";
+const BREAKPOINT_CODE: &str = "cc";
+
+/// Did the guest die of code that its kernel had replaced, by what the console says?
+///
+/// QEMU drops what it has translated of a piece of code just before a virtual CPU overwrites it.
+/// In between, another one can translate the old bytes again, and keeps them. Kernels replace
+/// their own code by way of a breakpoint, so that CPU runs a breakpoint long after it has been
+/// removed. The kernel shows the bytes that lie there: a breakpoint of its own would be among
+/// them, in front of the marked one.
+pub(super) fn ran_replaced_code(console: &str) -> bool {
+    let Some((_, complaint)) = console.split_once(BREAKPOINT) else {
+        return false;
+    };
+    let Some((_, code)) = complaint.split_once("Code: ") else {
+        return false;
+    };
+    let bytes: Vec<&str> = code.lines().next().unwrap_or("").split(' ').collect();
+    bytes
+        .windows(2)
+        .any(|pair| pair[1].starts_with('<') && pair[0] != BREAKPOINT_CODE)
+}
+
 pub(super) fn limits(machine: &Machine) -> Limits {
     Limits {
         boot: BOOT_LIMIT,
@@ -176,4 +200,28 @@ fn devices(devices: Devices, disk: Option<&File>) -> Vec<String> {
 fn socket(name: &str, end: &UnixStream) -> [String; 2] {
     let fd = end.as_raw_fd();
     ["-chardev".to_owned(), format!("socket,id={name},fd={fd}")]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn oops(code: &str) -> String {
+        format!("[ 1.0] Oops: int3: 0000 [#1] SMP\n[ 1.0] RIP: tick+0xd6\n[ 1.0] Code: {code}\n")
+    }
+
+    #[test]
+    fn a_breakpoint_that_is_not_in_memory_is_replaced_code() {
+        assert!(ran_replaced_code(&oops("75 62 eb <38> 44 89 e7")));
+        assert!(!ran_replaced_code(&oops("75 62 cc <38> 44 89 e7")));
+    }
+
+    #[test]
+    fn nothing_else_is() {
+        let other = oops("75 62 eb <38>").replace("int3", "invalid opcode");
+        let cut = oops("75 62 eb");
+        for console in ["", BREAKPOINT, &other, &cut, &oops(""), &oops("<38>")] {
+            assert!(!ran_replaced_code(console), "{console}");
+        }
+    }
 }
