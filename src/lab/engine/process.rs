@@ -123,10 +123,16 @@ impl Drop for Process {
 mod tests {
     use super::*;
 
-    fn crashed(script: &str) -> bool {
+    fn start(script: &str) -> Process {
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdout(Stdio::null());
-        Process::spawn("sh", command, Vec::new()).unwrap().crashed()
+        Process::spawn("sh", command, Vec::new()).unwrap()
+    }
+
+    fn crashed(script: &str) -> bool {
+        let mut process = start(script);
+        process.child.wait().unwrap();
+        process.crashed()
     }
 
     #[test]
@@ -135,6 +141,6 @@ mod tests {
         assert!(crashed("kill -SEGV $$"));
         assert!(!crashed("kill -KILL $$"));
         assert!(!crashed("exit 1"));
-        assert!(!crashed("sleep 100"));
+        assert!(!start("sleep 100").crashed());
     }
 }
