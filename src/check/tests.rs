@@ -2,8 +2,8 @@
 //! Odd machines; the usual ones are in `tests/check`.
 
 use super::*;
-use crate::machine::root::canned;
 use crate::machine::{CpuList, Root};
+use artis_testing::canned;
 use proptest::prelude::*;
 
 const RELEASE: (&str, &str) = ("proc/sys/kernel/osrelease", "7.2.0\n");

@@ -203,7 +203,7 @@ fn in_path(program: &OsStr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::root::canned;
+    use artis_testing::canned;
 
     const CPUS: [(&str, &str); 2] = [
         ("sys/devices/system/cpu/online", "0-3\n"),

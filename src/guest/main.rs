@@ -3,12 +3,12 @@
 //!
 //! A guest's figures repeat to the byte as long as the guest is the same to the byte, so this
 //! program must be the same whoever builds it, and must not change when artis changes elsewhere.
-//! (a) It does not use the library: the modules it needs are compiled into it once more, by their
-//! paths, so that no other code takes part in what the optimiser and the linker do. (b) No path of
-//! the building machine is in it: see `scripts/rustc` and `build.rs`. (c) It has no command line for
-//! people: its words come from [`lab`]'s other half, in `artis`.
+//! (a) It uses the crates of the lower layers and nothing of artis itself; of them, only the functions
+//! that it calls are compiled, and they are compiled here (see `scripts/rustc`). (b) No path of the
+//! building machine is in it. (c) It has no command line for people: its words come from [`lab`]'s other
+//! half, in `artis`.
 //!
-//! Never grows a feature of its own: what it does stands in the modules that it shares with artis.
+//! Never grows a feature of its own: what it does stands in the crates that it shares with artis.
 
 // The shared modules hold more than a guest needs; what main does not reach is not compiled.
 #![allow(dead_code, unused_imports)]
@@ -16,22 +16,14 @@
 mod command;
 mod lab;
 
-#[path = "../load/mod.rs"]
-mod load;
-#[path = "../machine/mod.rs"]
-mod machine;
-#[path = "../measure/mod.rs"]
-mod measure;
-#[path = "../partition/mod.rs"]
-mod partition;
-#[path = "../result/mod.rs"]
-mod result;
-#[path = "../sched/mod.rs"]
-mod sched;
-#[path = "../task/mod.rs"]
-mod task;
-#[path = "../trace/mod.rs"]
-mod trace;
+use artis_load as load;
+use artis_machine as machine;
+use artis_measure as measure;
+use artis_partition as partition;
+use artis_result as result;
+use artis_sched as sched;
+use artis_task as task;
+use artis_trace as trace;
 
 use std::process::ExitCode;
 

@@ -12,8 +12,8 @@
 //! [`super::own::process`] for what that asks of the starter.
 
 use super::Error;
-use crate::machine::{CpuList, Root, processes};
-use crate::task::{self, starter, syscall};
+use artis_machine::{CpuList, Root, processes};
+use artis_task::{starter, syscall};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl;
@@ -215,8 +215,8 @@ fn settle(name: &str) -> Result<(), Error> {
     prctl::set_child_subreaper(true).map_err(Error::system("become a child subreaper"))?;
     let title = std::ffi::CString::new(name).expect("a supervisor's name has no zero byte");
     prctl::set_name(&title).map_err(Error::system("set the process name"))?;
-    task::huge_pages::as_before().map_err(Error::system("have huge pages again"))?;
-    task::class::leave_realtime(&Root::default())
+    artis_task::huge_pages::as_before().map_err(Error::system("have huge pages again"))?;
+    artis_task::class::leave_realtime(&Root::default())
         .map_err(|error| Error::Reported(error.to_string()))
 }
 

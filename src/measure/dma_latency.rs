@@ -4,7 +4,7 @@
 //! The kernel honours the smallest latency that anybody asks for, for as long as the asking file
 //! is open. Source: `Documentation/power/pm_qos_interface.rst`.
 
-use crate::machine::Root;
+use artis_machine::Root;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::PathBuf;
@@ -68,7 +68,7 @@ impl DmaLatency {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::root::canned;
+    use artis_testing::canned;
 
     #[test]
     fn the_wish_is_four_bytes() {

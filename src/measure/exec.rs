@@ -13,7 +13,7 @@ use super::clock::{SECOND_NS, difference_ns, now_ns};
 use super::crew::{self, SpawnError};
 use super::routine::Work;
 use super::thread::{self, Policy};
-use crate::result::Distribution;
+use artis_result::Distribution;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -169,7 +169,7 @@ fn sample(plan: &Plan, mut samples: Samples, live: &Live, stop: &AtomicUsize) ->
 mod tests {
     use super::super::routine::Routine;
     use super::*;
-    use crate::task::syscall::affinity;
+    use artis_task::syscall::affinity;
 
     fn run(work: &Work, t_min_ns: Option<u64>, stop: usize) -> Samples {
         let plan = Plan {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a result says of the machine it was measured on.
 
-use crate::machine::cpus::{self, Cpus};
-use crate::machine::kernel::{Kernel, SchedExt};
-use crate::machine::virtualisation::virtualisation;
-use crate::machine::{Root, Unreadable};
-use crate::result;
+use artis_machine::cpus::{self, Cpus};
+use artis_machine::kernel::{Kernel, SchedExt};
+use artis_machine::virtualisation::virtualisation;
+use artis_machine::{Root, Unreadable};
+use artis_result as result;
 
 /// The machine could not be described.
 #[derive(Debug, thiserror::Error)]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Keeps the memory of this process in RAM, so that no page fault falls into a sample.
 
-use crate::machine::Root;
-use crate::machine::privilege::{Limit, Privilege};
-use crate::task::huge_pages;
+use artis_machine::Root;
+use artis_machine::privilege::{Limit, Privilege};
+use artis_task::huge_pages;
 use nix::errno::Errno;
 use nix::sys::mman::{MlockAllFlags, mlockall};
 

@@ -2,11 +2,11 @@
 //! What a measuring thread does before it measures: bind itself to its CPU, take its policy,
 //! and leave signals to others.
 //!
-//! Owns the choice of the priority; what a refusal means stands in [`crate::task::diagnose`].
+//! Owns the choice of the priority; what a refusal means stands in [`artis_task::diagnose`].
 
-use crate::machine::{CpuList, Root};
-use crate::task::diagnose::{self, Refusal, Step};
-use crate::task::syscall::{self, SCHED_DEADLINE, Scheduling};
+use artis_machine::{CpuList, Root};
+use artis_task::diagnose::{self, Refusal, Step};
+use artis_task::syscall::{self, SCHED_DEADLINE, Scheduling};
 use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal};
 use std::fmt;
@@ -121,7 +121,7 @@ fn scheduling(before: Scheduling, policy: Policy) -> Option<Scheduling> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::privilege::{Capability, Privilege};
+    use artis_machine::privilege::{Capability, Privilege};
 
     const OTHER: Scheduling = Scheduling {
         policy: libc::SCHED_OTHER,

@@ -7,8 +7,8 @@
 //! (`timers_dead_cpu`), `kernel/workqueue.c`.
 
 use super::change::{Change, Move, Target};
-use crate::machine::tasks::{self, Task};
-use crate::machine::{CpuList, Root, Unreadable, cgroup, interrupts};
+use artis_machine::tasks::{self, Task};
+use artis_machine::{CpuList, Root, Unreadable, cgroup, interrupts};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -82,7 +82,7 @@ fn offline(cpu: u32) -> Change {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::root::canned;
+    use artis_testing::canned;
 
     const STAT: &str = "7 (pump) S 1 7 7 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0 0 0 0 0 0 0 0 0 0 \
                         0 0 0 0 0 17 1 0 0 0 0 0";

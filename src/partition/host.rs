@@ -6,8 +6,8 @@
 
 use super::change::{ABSENT, OFF, ON, PRESENT, Target};
 use super::irqbalance;
-use crate::machine::{CpuList, Root, kernel_threads};
-use crate::task::syscall::{self, Scheduling};
+use artis_machine::{CpuList, Root, kernel_threads};
+use artis_task::syscall::{self, Scheduling};
 use nix::unistd::{AccessFlags, access};
 use std::fs;
 use std::io::{self, ErrorKind, Write};
@@ -234,7 +234,7 @@ fn parse_scheduling(text: &str) -> Option<Scheduling> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::root::canned;
+    use artis_testing::canned;
     use proptest::prelude::*;
 
     #[test]

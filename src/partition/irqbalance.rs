@@ -7,7 +7,7 @@
 
 use super::change::{Change, Move, Target};
 use super::plan::{Plan, Wish};
-use crate::machine::{CpuList, Root, cpumask};
+use artis_machine::{CpuList, Root, cpumask};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;

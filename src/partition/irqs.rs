@@ -5,8 +5,8 @@
 
 use super::change::{Change, Detour, Move, Target};
 use super::plan::{Plan, Wish};
-use crate::machine::irq_affinity::{self, DEFAULT_FILE, Irq, effective_file, file};
-use crate::machine::{CpuList, Root, Unreadable, cpumask};
+use artis_machine::irq_affinity::{self, DEFAULT_FILE, Irq, effective_file, file};
+use artis_machine::{CpuList, Root, Unreadable, cpumask};
 
 const REASON: &str = "an interrupt on an RT CPU preempts RT0";
 const WANTED: &str = "RT0 waits for it, so it is taken where RT0 runs";
@@ -105,7 +105,7 @@ fn moved_from<'a>(irq: &'a Irq, new: &CpuList) -> Option<&'a CpuList> {
 mod tests {
     use super::super::plan::tests::wish;
     use super::*;
-    use crate::machine::root::canned;
+    use artis_testing::canned;
     use std::collections::BTreeSet;
     use std::os::unix::fs::PermissionsExt;
 

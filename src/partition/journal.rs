@@ -8,7 +8,7 @@
 
 use super::change::Change;
 use super::host::{Host, Step};
-use crate::machine::CpuList;
+use artis_machine::CpuList;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -312,9 +312,9 @@ fn belongs_to_us(file: &File, forbidden: u32) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::Root;
-    use crate::machine::root::canned;
-    use crate::partition::change::{Move, Target};
+    use crate::change::{Move, Target};
+    use artis_machine::Root;
+    use artis_testing::canned;
     use proptest::prelude::*;
     use std::os::unix::fs::PermissionsExt;
 

@@ -7,8 +7,8 @@
 use super::change::{Change, Move, Target};
 use super::host::scheduling_text;
 use super::plan::{Plan, Wish, without_rt};
-use crate::machine::kernel_threads::{self, KernelThread};
-use crate::machine::{CpuList, Root};
+use artis_machine::kernel_threads::{self, KernelThread};
+use artis_machine::{CpuList, Root};
 
 /// What serves interrupts, softirqs and RCU, by the beginning of its name.
 const SERVANTS: [&str; 8] = [
@@ -193,7 +193,7 @@ fn priority(wish: &Wish, thread: &KernelThread, plan: &mut Plan) {
 mod tests {
     use super::super::plan::tests::wish;
     use super::*;
-    use crate::machine::root::canned;
+    use artis_testing::canned;
     use std::collections::BTreeSet;
 
     fn thread(name: &str, priority: u32, allowed: &str) -> KernelThread {

@@ -8,8 +8,8 @@
 
 use super::change::{Change, Move, Target};
 use super::{irqbalance, irqs, kthreads, power, servers, shield, timers, workqueues};
-use crate::machine::cpus::{self, Cpus};
-use crate::machine::{CpuList, Root, Unreadable};
+use artis_machine::cpus::{self, Cpus};
+use artis_machine::{CpuList, Root, Unreadable};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -206,7 +206,7 @@ impl Plan {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::machine::root::canned;
+    use artis_testing::canned;
 
     /// Four CPUs, RT is 3.
     pub fn wish() -> Wish {

@@ -5,8 +5,8 @@
 
 use super::change::Move;
 use super::plan::{Plan, Wish};
-use crate::machine::frequency::governor_file;
-use crate::machine::{Root, Unreadable, idle};
+use artis_machine::frequency::governor_file;
+use artis_machine::{Root, Unreadable, idle};
 
 const PERFORMANCE: &str = "performance";
 
@@ -84,7 +84,7 @@ fn idle_states(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadab
 mod tests {
     use super::super::plan::tests::wish;
     use super::*;
-    use crate::machine::root::canned;
+    use artis_testing::canned;
 
     #[test]
     fn rt_cpus_stay_fast_and_awake() {

@@ -3,8 +3,8 @@
 
 use super::change::Move;
 use super::plan::Plan;
-use crate::machine::deadline_servers::{DEBUGFS, SERVERS, runtime_file, visible};
-use crate::machine::{CpuList, Root, Unreadable};
+use artis_machine::deadline_servers::{DEBUGFS, SERVERS, runtime_file, visible};
+use artis_machine::{CpuList, Root, Unreadable};
 
 const REASON: &str = "the server of a lower class takes some 5 % of the CPU from real-time tasks";
 
@@ -31,7 +31,7 @@ pub(super) fn plan(root: &Root, rt: &CpuList, plan: &mut Plan) -> Result<(), Unr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::root::canned;
+    use artis_testing::canned;
 
     #[test]
     fn the_servers_of_rt_cpus_only() {

@@ -6,7 +6,7 @@
 
 use super::change::{ABSENT, Change, Move, OFF, ON, PRESENT, Target};
 use super::plan::{Plan, Wish};
-use crate::machine::{Root, Unreadable};
+use artis_machine::{Root, Unreadable};
 
 const CGROUPS: &str = "/sys/fs/cgroup";
 
@@ -84,7 +84,7 @@ pub(super) fn plan(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unre
 mod tests {
     use super::super::plan::tests::wish;
     use super::*;
-    use crate::machine::root::canned;
+    use artis_testing::canned;
 
     fn planned(files: &[(&str, &str)]) -> Plan {
         let (_folder, root) = canned(files);

@@ -7,10 +7,10 @@
 
 use super::change::Move;
 use super::plan::{Plan, Wish, without_rt};
-use crate::machine::deadline_servers::{DEBUGFS, SERVERS};
-use crate::machine::facts::TIMER_MIGRATION;
-use crate::machine::memory::{STAT_INTERVAL_CALM_S, STAT_INTERVAL_FILE};
-use crate::machine::{CpuList, Root, Unreadable, watchdogs};
+use artis_machine::deadline_servers::{DEBUGFS, SERVERS};
+use artis_machine::facts::TIMER_MIGRATION;
+use artis_machine::memory::{STAT_INTERVAL_CALM_S, STAT_INTERVAL_FILE};
+use artis_machine::{CpuList, Root, Unreadable, watchdogs};
 
 pub const THROTTLING: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 
@@ -111,7 +111,7 @@ pub(super) fn statistics(root: &Root, plan: &mut Plan) -> Result<(), Unreadable>
 mod tests {
     use super::super::plan::tests::wish;
     use super::*;
-    use crate::machine::root::canned;
+    use artis_testing::canned;
 
     #[test]
     fn throttling_is_left_unless_asked_for() {

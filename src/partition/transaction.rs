@@ -8,7 +8,7 @@ use super::change::{Change, Detour, Target};
 use super::host::Host;
 use super::journal::{self, Journal, OWNERS, Owner, Store};
 use super::plan::Left;
-use crate::machine::CpuList;
+use artis_machine::CpuList;
 use nix::fcntl::Flock;
 use serde::Serialize;
 use std::fs::File;

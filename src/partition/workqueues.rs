@@ -6,7 +6,7 @@
 
 use super::change::{Change, Move, Target};
 use super::plan::{Plan, Wish};
-use crate::machine::{Root, Unreadable, cpumask};
+use artis_machine::{Root, Unreadable, cpumask};
 
 const FOLDER: &str = "/sys/devices/virtual/workqueue";
 
@@ -72,7 +72,7 @@ fn mask(
 mod tests {
     use super::super::plan::tests::wish;
     use super::*;
-    use crate::machine::root::canned;
+    use artis_testing::canned;
 
     #[test]
     fn masks_keep_their_width() {

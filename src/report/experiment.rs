@@ -194,7 +194,7 @@ fn count(value: Option<u64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::experiment::tests::{experiment, row};
+    use artis_testing::experiment::{experiment, row};
 
     #[test]
     fn the_table_says_what_its_figures_are_and_fits_100_columns() {

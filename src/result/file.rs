@@ -177,7 +177,7 @@ pub fn parse_as<T: DeserializeOwned>(path: &Path, content: &[u8]) -> Result<T, E
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::Setup;
+    use crate::Setup;
 
     #[test]
     fn a_file_appears_whole_or_not_at_all() {

@@ -202,7 +202,7 @@ fn merged_loads(documents: &[Document]) -> Vec<LoadDone> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Distribution, Kind, Machine, Setup, Unit, Warning};
+    use crate::{Distribution, Kind, Machine, Setup, Unit, Warning};
     use proptest::prelude::*;
 
     fn load(work: f64) -> LoadDone {
@@ -329,7 +329,7 @@ mod tests {
         let figures = |series: &Series| {
             let values = &series.distribution;
             let (min, max) = values.moments().map_or((0, 0), |it| (it.min, it.max));
-            let histogram = crate::result::histogram::encode(values.histogram()).unwrap();
+            let histogram = crate::histogram::encode(values.histogram()).unwrap();
             (Tag::of(series), values.count(), min, max, histogram)
         };
         document.series.iter().map(figures).collect()

@@ -4,9 +4,9 @@
 //! Each lack is told with what to do about it; without this the kernel would say EINVAL.
 
 use super::detector::Detector;
-use crate::machine::kernel::Kernel;
-use crate::machine::privilege::{Capability, Privilege};
-use crate::machine::{CpuList, Root};
+use artis_machine::kernel::Kernel;
+use artis_machine::privilege::{Capability, Privilege};
+use artis_machine::{CpuList, Root};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types;
 
@@ -173,8 +173,8 @@ fn absent(names: &[&'static str], has: impl Fn(&str) -> bool) -> Vec<&'static st
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::kernel::{Preemption, SchedExt};
-    use crate::machine::privilege::Limit;
+    use artis_machine::kernel::{Preemption, SchedExt};
+    use artis_machine::privilege::Limit;
     use std::fs;
 
     fn kernel() -> Kernel {

@@ -6,7 +6,7 @@
 //! lock.
 
 use super::detector::Detector;
-use crate::machine::CpuList;
+use artis_machine::CpuList;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};

@@ -4,7 +4,7 @@
 use super::detector::Detector;
 use super::program::Readings;
 use super::runtime::State;
-use crate::machine::{CpuList, Root};
+use artis_machine::{CpuList, Root};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -5,7 +5,7 @@
 //! hooks, on the event's CPU; the other CPUs find an empty list and go on. Nothing is ever read
 //! from the events.
 
-use crate::machine::{CpuList, Root, Unreadable};
+use artis_machine::{CpuList, Root, Unreadable};
 use libbpf_rs::libbpf_sys::{PERF_TYPE_TRACEPOINT, perf_event_attr};
 use std::collections::BTreeMap;
 use std::io;

@@ -6,7 +6,7 @@
 
 use super::diagnose::{self, Refusal, Step};
 use super::syscall::{self, SCHED_DEADLINE, SCHED_EXT, Scheduling};
-use crate::machine::{CpuList, Root, cpus};
+use artis_machine::{CpuList, Root, cpus};
 use nix::errno::Errno;
 use std::fmt;
 

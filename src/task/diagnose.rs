@@ -7,9 +7,9 @@
 
 use super::scheduler;
 use super::syscall::{SCHED_DEADLINE, SCHED_EXT, Scheduling};
-use crate::machine::cgroup::{self, RtGroup};
-use crate::machine::privilege::{self, Capability, Limit, Privilege};
-use crate::machine::{CpuList, Root, cpus};
+use artis_machine::cgroup::{self, RtGroup};
+use artis_machine::privilege::{self, Capability, Limit, Privilege};
+use artis_machine::{CpuList, Root, cpus};
 use nix::errno::Errno;
 
 /// What was refused.

@@ -3,8 +3,8 @@
 //!
 //! Source: piel-artis, section 2.1: RT0 tasks have a real-time policy and one CPU.
 
-use crate::machine::CpuList;
-use crate::machine::tasks::{Policy, Task};
+use artis_machine::CpuList;
+use artis_machine::tasks::{Policy, Task};
 use serde::Serialize;
 use std::fmt;
 

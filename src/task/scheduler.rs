@@ -3,7 +3,7 @@
 //!
 //! Reads what `artis sched run` leaves in its state file; never writes it.
 
-use crate::machine::{CpuList, Root, Unreadable};
+use artis_machine::{CpuList, Root, Unreadable};
 use serde::Deserialize;
 
 /// Where the running scheduler describes itself.
@@ -54,7 +54,7 @@ pub fn running(root: &Root) -> Result<Option<Scheduler>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::root::canned;
+    use artis_testing::canned;
 
     const OPS: (&str, &str) = ("sys/kernel/sched_ext/root/ops", "artis\n");
     const STATE: (&str, &str) = (

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The system calls of scheduling(7) on one thread. A `tid` of 0 is the calling thread.
 
-use crate::machine::CpuList;
-use crate::machine::cpulist::CPUS_MAX;
+use artis_machine::CpuList;
+use artis_machine::cpulist::CPUS_MAX;
 use nix::errno::Errno;
 
 /// `SCHED_DEADLINE` of include/uapi/linux/sched.h.

@@ -2,7 +2,7 @@
 //! The threads of a process, also while it makes new ones.
 
 use super::class::{Class, Error};
-use crate::machine::Root;
+use artis_machine::Root;
 use std::collections::BTreeSet;
 
 /// Makes every thread of a process a task of this class, and returns how many there were.
@@ -56,7 +56,7 @@ fn visit_all<E>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::root::canned;
+    use artis_testing::canned;
 
     #[test]
     fn lists_the_threads_below_the_root() {

@@ -296,7 +296,7 @@ impl Comparison {
 pub(crate) mod tests {
     use super::metric::{Quantity, Stat};
     use super::*;
-    use crate::result::experiment::tests::{experiment, row};
+    use artis_testing::experiment::{experiment, row};
 
     pub(crate) const USER_MAX: Metric = Metric::Of(Quantity::User, Stat::Max);
     const USER_MEAN: Metric = Metric::Of(Quantity::User, Stat::Mean);

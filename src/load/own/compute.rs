@@ -15,7 +15,7 @@ const STEPS: u32 = 1000;
 /// Give it what the unit before returned, so that no unit can be left out or moved by the
 /// compiler. The steps are Marsaglia's xorshift64 ("Xorshift RNGs", 2003): each needs the result
 /// of the one before.
-pub(crate) fn unit(state: u64) -> u64 {
+pub fn unit(state: u64) -> u64 {
     let mut x = black_box(state);
     for _ in 0..STEPS {
         x ^= x << 13;
@@ -26,7 +26,7 @@ pub(crate) fn unit(state: u64) -> u64 {
 }
 
 /// Any start but 0, which xorshift never leaves.
-pub(crate) const START: u64 = 0x9e37_79b9_7f4a_7c15;
+pub const START: u64 = 0x9e37_79b9_7f4a_7c15;
 
 pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {
     let mut state = START;

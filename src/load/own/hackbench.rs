@@ -5,7 +5,7 @@
 
 use super::Error;
 use super::counters::Counters;
-use crate::load::hackbench::PROGRAM;
+use crate::hackbench::PROGRAM;
 use std::convert::Infallible;
 use std::process::{Command, Stdio};
 

@@ -10,7 +10,7 @@
 use super::Error;
 
 mod cache;
-pub(crate) mod compute;
+pub mod compute;
 pub mod counters;
 mod faults;
 mod forks;

@@ -8,8 +8,8 @@
 use super::counters::Counters;
 use super::process::{Place, Process};
 use super::{Error, Load, compute};
-use crate::machine::CpuList;
-use crate::task::huge_pages;
+use artis_machine::CpuList;
+use artis_task::huge_pages;
 use nix::errno::Errno;
 use nix::sys::mman::{MlockAllFlags, mlockall};
 use nix::sys::time::TimeSpec;
@@ -171,7 +171,7 @@ fn only(cpu: usize) -> CpuList {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::task::syscall;
+    use artis_task::syscall;
 
     const MS: Duration = Duration::from_millis(1);
 

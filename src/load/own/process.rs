@@ -9,10 +9,10 @@
 
 use super::Error;
 use super::counters::{Counters, SharedCounters};
-use crate::machine::CpuList;
-use crate::task::huge_pages;
-use crate::task::starter::ends_with;
-use crate::task::syscall;
+use artis_machine::CpuList;
+use artis_task::huge_pages;
+use artis_task::starter::ends_with;
+use artis_task::syscall;
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};

@@ -2,7 +2,7 @@
 //! Which program does the work of a load, how it is called, and how its work is counted.
 
 use super::{Preset, ports, stressng};
-use crate::load::{Error, hackbench, program, sources};
+use crate::{Error, hackbench, program, sources};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -5,12 +5,12 @@
 use super::job::Job;
 use super::worker::{self, Message};
 use super::{Preset, Presets};
-use crate::load::Error;
-use crate::load::seed::Seed;
-use crate::load::supervised::Supervised;
-use crate::machine::CpuList;
-use crate::result::LoadDone;
-use crate::task::syscall;
+use crate::Error;
+use crate::seed::Seed;
+use crate::supervised::Supervised;
+use artis_machine::CpuList;
+use artis_result::LoadDone;
+use artis_task::syscall;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 

@@ -4,10 +4,10 @@
 
 use super::job::{Count, Job};
 use super::stressng;
-use crate::load::supervised::{Event, Inside, Usage};
-use crate::load::{Error, program};
-use crate::machine::{CpuList, Root, processes};
-use crate::result::LoadDone;
+use crate::supervised::{Event, Inside, Usage};
+use crate::{Error, program};
+use artis_machine::{CpuList, Root, processes};
+use artis_result::LoadDone;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};

@@ -3,9 +3,9 @@
 //! core, and too few samples for what is told of them.
 
 use super::{Plan, Samples, Unchecked};
-use crate::machine::cpu_times::{self, CpuTimes};
-use crate::machine::{CpuList, Root, topology};
-use crate::result::{PERCENTILES, Warning};
+use artis_machine::cpu_times::{self, CpuTimes};
+use artis_machine::{CpuList, Root, topology};
+use artis_result::{PERCENTILES, Warning};
 use std::collections::BTreeMap;
 
 /// A sibling that was busy for less is taken as idle: its tick and housekeeping.
@@ -154,7 +154,7 @@ mod tests {
         let topology =
             |cpu| format!("sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list");
         let (_folder, root) =
-            crate::machine::root::canned(&[(&topology(0), "0,2\n"), (&topology(1), "1\n")]);
+            artis_testing::canned(&[(&topology(0), "0,2\n"), (&topology(1), "1\n")]);
         let times = |busy| CpuTimes {
             busy,
             idle: 1000 - busy,

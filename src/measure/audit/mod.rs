@@ -2,7 +2,7 @@
 //! What speaks against a measurement: settings of the machine and of the measuring threads that
 //! are known to spoil figures.
 //!
-//! Judges what [`crate::machine`] reads, before the measurement ([`settings`]) and after it
+//! Judges what [`artis_machine`] reads, before the measurement ([`settings`]) and after it
 //! ([`events`]); never changes anything. A file that this machine does not have is no finding; one
 //! that is there and cannot be read is: nothing passes unseen.
 
@@ -10,9 +10,9 @@ mod events;
 mod settings;
 
 use super::thread::Policy;
-use crate::machine::cpu_times::{self, CpuTimes};
-use crate::machine::{CpuList, Root, Unreadable, cpus};
-use crate::result::Warning;
+use artis_machine::cpu_times::{self, CpuTimes};
+use artis_machine::{CpuList, Root, Unreadable, cpus};
+use artis_result::Warning;
 use std::collections::BTreeMap;
 
 /// What is going to be measured, and how.
@@ -119,7 +119,7 @@ fn unchecked(id: &str, error: &Unchecked) -> Warning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::root::canned;
+    use artis_testing::canned;
 
     pub(super) fn plan() -> Plan {
         Plan {

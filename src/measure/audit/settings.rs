@@ -7,14 +7,14 @@
 //! `Documentation/scheduler/sched-rt-group.rst`).
 
 use super::{Plan, Unchecked, checked};
-use crate::machine::cpus::Cpus;
-use crate::machine::deadline_servers::{self, DEBUGFS, SERVERS};
-use crate::machine::idle::C1_EXIT_LATENCY_US;
-use crate::machine::kernel::rt_throttling;
-use crate::machine::virtualisation::virtualisation;
-use crate::machine::{CpuList, Root, clock_source, frequency, idle, locked};
-use crate::measure::thread::{PRIORITY, Policy};
-use crate::result::Warning;
+use crate::thread::{PRIORITY, Policy};
+use artis_machine::cpus::Cpus;
+use artis_machine::deadline_servers::{self, DEBUGFS, SERVERS};
+use artis_machine::idle::C1_EXIT_LATENCY_US;
+use artis_machine::kernel::rt_throttling;
+use artis_machine::virtualisation::virtualisation;
+use artis_machine::{CpuList, Root, clock_source, frequency, idle, locked};
+use artis_result::Warning;
 
 type Judged = Result<Option<Warning>, Unchecked>;
 type Check = fn(&Root, &Plan) -> Judged;
@@ -202,7 +202,7 @@ fn isolated(root: &Root, plan: &Plan) -> Judged {
     let isolated = match Cpus::read(root) {
         Ok(cpus) => &cpus.isolated - &plan.cpus,
         // A machine without the file has none set apart.
-        Err(crate::machine::cpus::Error::Absent(_)) => return Ok(None),
+        Err(artis_machine::cpus::Error::Absent(_)) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
     if isolated.is_empty() {

@@ -5,7 +5,7 @@
 //! No locks and no system calls. Who arrives last lets the others go, and may first look at what
 //! all of them did: nobody else is doing anything then.
 
-use crate::measure::clock::now_ns;
+use crate::clock::now_ns;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 

@@ -19,7 +19,7 @@ use super::clock::{difference_ns, now_ns};
 use super::crew::{self, SpawnError};
 use super::routine::{Routine, Work};
 use super::thread::{self, Policy};
-use crate::result::Distribution;
+use artis_result::Distribution;
 use barrier::Barrier;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -184,7 +184,7 @@ impl Conductor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::task::syscall::affinity;
+    use artis_task::syscall::affinity;
 
     fn plan(threads: usize) -> Plan {
         let cpus: Vec<u32> = affinity(0).unwrap().iter().collect();

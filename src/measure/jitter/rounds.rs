@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the rounds of a barrier computation took, and who made the others wait.
 
-use crate::measure::clock::{SECOND_NS, difference_ns};
-use crate::result::Distribution;
+use crate::clock::{SECOND_NS, difference_ns};
+use artis_result::Distribution;
 
 /// All rounds so far.
 #[derive(Clone, Debug)]

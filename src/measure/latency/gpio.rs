@@ -10,7 +10,7 @@
 //! (I2C, SPI) is stamped in a thread, later still.
 
 use super::source::{Event, Source};
-use crate::measure::clock::now_ns;
+use crate::clock::now_ns;
 use gpiocdev_uapi::v2::{
     LineConfig, LineEdgeEvent, LineEdgeEventKind, LineFlags, LineRequest, LineValues, Name,
     Offsets, get_chip_info, get_line, read_event, set_line_values,

@@ -18,9 +18,9 @@ pub mod timer;
 pub mod timerfd;
 pub mod wake;
 
-use crate::measure::clock::{SECOND_NS, now_ns};
-use crate::measure::crew::{self, SpawnError};
-use crate::measure::thread::{self, Policy};
+use crate::clock::{SECOND_NS, now_ns};
+use crate::crew::{self, SpawnError};
+use crate::thread::{self, Policy};
 use nix::errno::Errno;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use nix::unistd::{getpid, gettid};
@@ -234,7 +234,7 @@ fn catch_reminders() -> Result<(), Error> {
 mod tests {
     use super::source::SourceKind;
     use super::*;
-    use crate::task::syscall::affinity;
+    use artis_task::syscall::affinity;
     use std::path::PathBuf;
 
     fn plan(kind: SourceKind, threads: usize, interval_ns: u64, limits: Limits) -> Plan<'static> {

@@ -4,7 +4,7 @@
 //! clock is coarser than the timer it may be negative.
 
 use super::source::{Event, Source};
-use crate::measure::clock::{now_ns, to_timespec};
+use crate::clock::{now_ns, to_timespec};
 use nix::errno::Errno;
 use std::ptr::null_mut;
 

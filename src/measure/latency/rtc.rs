@@ -7,7 +7,7 @@
 //! one. Source: `Documentation/admin-guide/rtc.rst`.
 
 use super::source::{Event, Source, Unavailable};
-use crate::measure::clock::{SECOND_NS, now_ns};
+use crate::clock::{SECOND_NS, now_ns};
 use nix::errno::Errno;
 use std::fs::File;
 use std::os::fd::AsRawFd;

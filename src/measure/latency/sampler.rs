@@ -5,10 +5,10 @@
 
 use super::source::{Event, Source};
 use super::split::SlotReader;
-use crate::measure::clock::{SECOND_NS, difference_ns};
-use crate::measure::exec;
-use crate::measure::routine::Work;
-use crate::result::Distribution;
+use crate::clock::{SECOND_NS, difference_ns};
+use crate::exec;
+use crate::routine::Work;
+use artis_result::Distribution;
 use nix::errno::Errno;
 use nix::unistd::Pid;
 use std::fs::File;

@@ -2,8 +2,8 @@
 //! Where the events come from whose lateness is measured: one trait, one file a source.
 
 use super::{gpio, nanosleep, rtc, timer, timerfd, wake};
-use crate::machine::CpuList;
-use crate::measure::clock::difference_ns;
+use crate::clock::difference_ns;
+use artis_machine::CpuList;
 use nix::errno::Errno;
 use std::fmt;
 use std::path::PathBuf;

@@ -7,8 +7,8 @@
 //! time. The first part is the kernel latency of Piel and others (section 3.1), the whole is their
 //! user latency. Needs a kernel with BTF, and no tracer.
 
-use crate::machine::Root;
-use crate::machine::privilege::{Capability, Privilege};
+use artis_machine::Root;
+use artis_machine::privilege::{Capability, Privilege};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};

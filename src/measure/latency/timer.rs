@@ -3,7 +3,7 @@
 //! does by default and what periodic real-time programs do.
 
 use super::source::{Event, Source};
-use crate::measure::clock::{now_ns, to_timespec};
+use crate::clock::{now_ns, to_timespec};
 use nix::errno::Errno;
 use std::ptr::null_mut;
 

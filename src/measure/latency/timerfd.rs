@@ -2,7 +2,7 @@
 //! The source `timerfd`: a periodic timer behind a file descriptor, as event loops use it.
 
 use super::source::{Event, Source, Unavailable};
-use crate::measure::clock::{now_ns, to_timespec};
+use crate::clock::{now_ns, to_timespec};
 use nix::errno::Errno;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::null_mut;

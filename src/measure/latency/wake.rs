@@ -4,9 +4,9 @@
 
 use super::source::{Event, Source, Unavailable};
 use super::timer::{next_due, sleep_until};
-use crate::machine::CpuList;
-use crate::measure::clock::now_ns;
-use crate::task::syscall::set_affinity;
+use crate::clock::now_ns;
+use artis_machine::CpuList;
+use artis_task::syscall::set_affinity;
 use nix::errno::Errno;
 use std::ptr::null;
 use std::sync::Arc;

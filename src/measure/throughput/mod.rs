@@ -4,15 +4,15 @@
 //! Owns the running and timing of [`workload`]s in their [`permutation`]s. Time is
 //! `CLOCK_MONOTONIC` from before the first process is started until the last has ended; the rest
 //! is what wait4(2) tells of each process and of the children it has waited for. Every run is done
-//! by a supervised process ([`crate::load::supervised`]), so nothing of it is left behind.
+//! by a supervised process ([`artis_load::supervised`]), so nothing of it is left behind.
 //! Sources: mckenney-real-time-vs-real-fast, Table 1 (real, user, sys; mean and standard
 //! deviation); rowand-how-rt-preempt-works-slides, "Test Variables".
 
 pub mod permutation;
 pub mod workload;
 
-use crate::load::Error;
-use crate::load::supervised::{Event, Inside, Supervised, Usage};
+use artis_load::Error;
+use artis_load::supervised::{Event, Inside, Supervised, Usage};
 use permutation::Setting;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicUsize, Ordering};

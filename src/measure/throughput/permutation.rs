@@ -7,9 +7,9 @@
 //! of processes that take turns on a CPU, 2 instances show. Rowand's one CPU was a machine booted
 //! with `maxcpus=1`; ours is an affinity, so the other CPUs still do the machine's own work.
 
-use crate::machine::CpuList;
-use crate::measure::thread::{self, Policy};
-use crate::task::syscall::{self, Scheduling};
+use crate::thread::{self, Policy};
+use artis_machine::CpuList;
+use artis_task::syscall::{self, Scheduling};
 use std::fmt;
 
 /// `SCHED_FIFO` priority of a workload: above every normal task, below the kernel's interrupt

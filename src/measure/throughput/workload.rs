@@ -3,11 +3,11 @@
 //! of work in every run.
 
 use super::permutation::Setting;
-use crate::load::own::compute;
-use crate::load::supervised::Inside;
-use crate::load::{Error, hackbench, program, sources};
-use crate::machine::CpuList;
-use crate::task::syscall;
+use artis_load::own::compute;
+use artis_load::supervised::Inside;
+use artis_load::{Error, hackbench, program, sources};
+use artis_machine::CpuList;
+use artis_task::syscall;
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, fork};
 use std::ffi::OsString;

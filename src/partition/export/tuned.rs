@@ -6,7 +6,7 @@ use super::super::change::Move;
 use super::super::plan::{Plan, Wish};
 use super::cmdline::placement;
 use super::{Covers, files, sysctls};
-use crate::machine::{CpuList, cpumask};
+use artis_machine::{CpuList, cpumask};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 

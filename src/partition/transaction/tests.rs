@@ -2,11 +2,11 @@
 //! What happens when something fails, or dies, at each step there is.
 
 use super::*;
-use crate::machine::Root;
-use crate::machine::root::canned;
-use crate::partition::change::{Move, Target};
-use crate::partition::host::Step;
-use crate::partition::plan::{Plan, Wish};
+use crate::change::{Move, Target};
+use crate::host::Step;
+use crate::plan::{Plan, Wish};
+use artis_machine::Root;
+use artis_testing::canned;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs;

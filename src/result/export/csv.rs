@@ -6,8 +6,8 @@
 //! of the buckets.
 
 use super::{Exporter, Unfit};
-use crate::result::tag::word;
-use crate::result::{Document, Series};
+use crate::tag::word;
+use crate::{Document, Series};
 use std::fmt::Write;
 
 pub struct Csv;
@@ -58,7 +58,7 @@ fn field(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Distribution, Kind, Setup, Unit};
+    use crate::{Distribution, Kind, Setup, Unit};
 
     #[test]
     fn each_bucket_is_a_line() {

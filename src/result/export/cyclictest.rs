@@ -10,7 +10,7 @@
 //! those at the top that contradict the mean.
 
 use super::{Exporter, Unfit, one_name, written_by};
-use crate::result::{Document, Moments, Series, Unit};
+use crate::{Document, Moments, Series, Unit};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -166,8 +166,8 @@ fn rows(columns: &[Column], lines: Option<u64>) -> BTreeMap<u64, Vec<u64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::import::{IMPORTERS, Importer};
-    use crate::result::{Distribution, Kind, Setup};
+    use crate::import::{IMPORTERS, Importer};
+    use crate::{Distribution, Kind, Setup};
     use proptest::prelude::*;
 
     fn document(columns: &[Vec<i64>]) -> Document {

@@ -6,7 +6,7 @@
 //! name. Five steps a halving of the distance to 100 %, the project's default.
 
 use super::{Exporter, Unfit, one_name, printed_unit};
-use crate::result::{Distribution, Document, Series};
+use crate::{Distribution, Document, Series};
 use std::fmt::Write;
 
 pub struct Hgrm;
@@ -84,7 +84,7 @@ fn steps(all: &Distribution) -> Vec<(i64, f64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::{Kind, Setup, Unit};
+    use crate::{Kind, Setup, Unit};
 
     #[test]
     fn percentiles_approach_the_maximum() {

@@ -7,9 +7,9 @@
 //! does not have, stand as magnitudes in a line of their own.
 
 use super::{Exporter, Unfit, written_by};
-use crate::result::histogram::encode;
-use crate::result::tag::{Part, Tag};
-use crate::result::{Document, Series};
+use crate::histogram::encode;
+use crate::tag::{Part, Tag};
+use crate::{Document, Series};
 use hdrhistogram::Histogram;
 use std::fmt::Write;
 use std::time::SystemTime;
@@ -70,8 +70,8 @@ fn since_epoch(date: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::import::IMPORTERS;
-    use crate::result::{Distribution, Kind, Setup, Unit};
+    use crate::import::IMPORTERS;
+    use crate::{Distribution, Kind, Setup, Unit};
     use proptest::prelude::*;
 
     proptest! {

@@ -12,7 +12,7 @@
 use super::tally::{Budget, Tally, cut_down};
 use super::text::{self, lines, numbers};
 use super::{Importer, Refusal, TimeUnit, document};
-use crate::result::{Document, Kind, Series, Unit};
+use crate::{Document, Kind, Series, Unit};
 
 pub struct CyclictestHistogram;
 
@@ -217,7 +217,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::import::Place;
+    use crate::import::Place;
 
     const FILE: &str = "\
 # /dev/cpu_dma_latency set to 0us

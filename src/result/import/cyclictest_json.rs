@@ -9,7 +9,7 @@
 use super::json::{self, Entries};
 use super::tally::{Budget, Tally, rounded};
 use super::{Importer, Refusal, TimeUnit, date, document, text};
-use crate::result::{Document, Kind, Machine, Series, Unit};
+use crate::{Document, Kind, Machine, Series, Unit};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -154,7 +154,7 @@ fn machine(sysinfo: Sysinfo) -> Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::import::Place;
+    use crate::import::Place;
 
     const FILE: &str = r##"{
   "file_version": 1,

@@ -2,7 +2,7 @@
 //! HdrHistogram's interval log, version 1.1 to 1.3: one compressed histogram a line.
 //!
 //! A line is `[Tag=NAME,]START,LENGTH,MAX,HISTOGRAM`, times in seconds. Lines of one tag are one
-//! series, merged. The tags that artis writes ([`crate::result::export`]) hold what a series is;
+//! series, merged. The tags that artis writes ([`crate::export`]) hold what a series is;
 //! any other tag becomes its name, and the values count as latencies in nanoseconds, which is
 //! what such logs hold by custom. `MAX` is in milliseconds by custom, too; where that fits the
 //! histogram's last bucket it is the exact maximum, otherwise the last bucket is.
@@ -10,9 +10,9 @@
 use super::tally::Budget;
 use super::text::{self, lines, number};
 use super::{Importer, Refusal, TimeUnit, document};
-use crate::result::histogram::decode;
-use crate::result::tag::{Part, Tag};
-use crate::result::{Distribution, Document, Series};
+use crate::histogram::decode;
+use crate::tag::{Part, Tag};
+use crate::{Distribution, Document, Series};
 use hdrhistogram::Histogram;
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -181,8 +181,8 @@ impl Gathered {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::histogram::encode;
-    use crate::result::import::Place;
+    use crate::histogram::encode;
+    use crate::import::Place;
 
     fn log(lines: &[String]) -> String {
         format!(

@@ -9,7 +9,7 @@
 use super::json::{self, Entries};
 use super::tally::{Budget, Tally, rounded};
 use super::{Importer, Refusal, TimeUnit, document, text};
-use crate::result::{Document, Kind, Machine, Series, Unit};
+use crate::{Document, Kind, Machine, Series, Unit};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -114,7 +114,7 @@ fn tally(thread: Thread, unit: TimeUnit) -> Result<Tally, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::import::Place;
+    use crate::import::Place;
 
     const FILE: &str = r##"{
   "version": 3,

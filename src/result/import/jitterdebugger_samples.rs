@@ -10,8 +10,8 @@
 use super::tally::Budget;
 use super::text::COLUMNS_MAX;
 use super::{Importer, Place, Refusal, TimeUnit, document};
-use crate::result::histogram::VALUE_MAX;
-use crate::result::{Distribution, Document, Kind, Series, Unit};
+use crate::histogram::VALUE_MAX;
+use crate::{Distribution, Document, Kind, Series, Unit};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 

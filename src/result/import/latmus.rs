@@ -8,7 +8,7 @@
 use super::tally::{Budget, Tally, cut_down};
 use super::text::{self, lines, ns_of_us, number};
 use super::{Importer, Refusal, TimeUnit, document};
-use crate::result::{Document, Kind, Machine, Series, Unit};
+use crate::{Document, Kind, Machine, Series, Unit};
 use std::collections::BTreeMap;
 
 pub struct Latmus;
@@ -186,7 +186,7 @@ impl<'a> Plot<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::import::Place;
+    use crate::import::Place;
 
     const FILE: &str = "\
 # test started on: Sat Nov 21 19:10:04 2026

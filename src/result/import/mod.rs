@@ -212,7 +212,7 @@ mod tests {
 
     /// The examples of all formats, which the damage below is done to.
     fn examples() -> Vec<Vec<u8>> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/result");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/result");
         let mut paths: Vec<PathBuf> = std::fs::read_dir(folder)
             .unwrap()
             .map(|entry| entry.unwrap().path())

@@ -13,7 +13,7 @@
 use super::tally::{Budget, Tally, cut_down, rounded};
 use super::text::{self, COLUMNS_MAX, lines, number};
 use super::{Importer, Refusal, TimeUnit, document};
-use crate::result::{Document, Kind, Series, Unit};
+use crate::{Document, Kind, Series, Unit};
 
 pub struct Rtla;
 
@@ -286,7 +286,7 @@ fn common_divisor(one: u64, two: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::import::Place;
+    use crate::import::Place;
 
     const FILE: &str = "\
 # RTLA timerlat histogram

@@ -15,9 +15,9 @@
 //! - The standard deviation is always that of the histogram.
 
 use super::TimeUnit;
-use crate::result::distribution::{COUNT_MAX, Moments};
-use crate::result::histogram::VALUE_MAX;
-use crate::result::{Distribution, Warning};
+use crate::distribution::{COUNT_MAX, Moments};
+use crate::histogram::VALUE_MAX;
+use crate::{Distribution, Warning};
 
 /// The usual width of buckets, of which nothing needs to be said.
 const NS_PER_US: u64 = 1000;

@@ -2,7 +2,7 @@
 //! Lines, words and numbers of foreign text files, each failure with its line.
 
 use super::Refusal;
-use crate::result::histogram::VALUE_MAX;
+use crate::histogram::VALUE_MAX;
 use std::str::FromStr;
 
 /// More columns than Linux has CPUs.
@@ -79,7 +79,7 @@ pub fn seconds_of_clock(line: usize, word: &str) -> Result<f64, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::import::Place;
+    use crate::import::Place;
 
     #[test]
     fn a_bad_word_is_told_with_its_line_and_shortened() {

@@ -18,7 +18,7 @@
 use super::tally::{Budget, Tally};
 use super::text::{self, lines, ns_of_us, number};
 use super::{Importer, Refusal, TimeUnit, document};
-use crate::result::{Distribution, Document, Kind, Moments, Series, Unit, Warning};
+use crate::{Distribution, Document, Kind, Moments, Series, Unit, Warning};
 
 pub struct Xenomai;
 
@@ -303,7 +303,7 @@ fn extremes(line: usize, words: &[&str]) -> Result<[i64; 3], Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::import::Place;
+    use crate::import::Place;
 
     const FILE: &str = "\
 == Sampling period: 100 us

@@ -2,7 +2,7 @@
 //! Canned machines, one for each cause of a refusal.
 
 use super::*;
-use crate::machine::root::canned;
+use artis_testing::canned;
 
 const TID: i32 = 42;
 const NORMAL: Scheduling = Scheduling {

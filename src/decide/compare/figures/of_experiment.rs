@@ -126,7 +126,7 @@ fn of_row(row: &experiment::Figures) -> Figures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::experiment::tests::{experiment, row};
+    use artis_testing::experiment::{experiment, row};
 
     #[test]
     fn meaningless_times_are_refused() {

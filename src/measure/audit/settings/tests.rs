@@ -2,7 +2,7 @@
 
 use super::super::tests::{ids, plan};
 use super::*;
-use crate::machine::root::canned;
+use artis_testing::canned;
 
 fn found(files: &[(&str, &str)], plan: &Plan) -> Vec<Warning> {
     let (_folder, root) = canned(files);
