@@ -58,6 +58,9 @@ pub enum Error {
         folder: std::path::PathBuf,
         reason: std::io::Error,
     },
+    /// The memory of a real-time load cannot be kept in RAM.
+    #[error("{0} (needs CAP_IPC_LOCK or a larger RLIMIT_MEMLOCK)")]
+    Memory(#[from] crate::task::memory::Error),
     /// What a supervised process reported before it ended.
     #[error("{0}")]
     Reported(String),

@@ -11,7 +11,7 @@
 //! Forked and not executed anew, so that it works in every program that links this library; see
 //! [`super::own::process`] for what that asks of the starter.
 
-use super::Error;
+use super::{Error, usage};
 use crate::machine::{CpuList, Root, processes};
 use crate::task::{self, starter, syscall};
 use nix::errno::Errno;
@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -37,6 +37,8 @@ use tempfile::TempDir;
 const KILL_PAUSE: Duration = Duration::from_millis(2);
 /// Where load files go without `TMPDIR`: `/tmp` is memory on many machines, this is a disk.
 const FOLDER: &str = "/var/tmp";
+
+pub use super::usage::Usage;
 
 /// One line of the supervised process to its starter.
 #[derive(Serialize, Deserialize)]
@@ -233,16 +235,6 @@ pub enum Event {
     Nothing,
 }
 
-/// What a process used, as wait4(2) tells when it has ended: with its threads and the children it
-/// has waited for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usage {
-    pub user: Duration,
-    pub system: Duration,
-    pub voluntary_switches: u64,
-    pub involuntary_switches: u64,
-}
-
 /// A supervised process, seen from inside.
 pub struct Inside<'a> {
     stream: &'a UnixStream,
@@ -345,15 +337,10 @@ impl<'a> Inside<'a> {
         }
     }
 
-    /// The next process that has ended, how, and what it used. Those that were left over by
-    /// others are among them.
+    /// The next process that has ended, how, and what it used. Orphans of other processes are
+    /// among them.
     pub fn reap(&self) -> Option<(i32, ExitStatus, Usage)> {
-        let mut status = 0;
-        // SAFETY: an all-zero rusage is valid, and the kernel fills it.
-        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: both pointers are to live values.
-        let pid = unsafe { libc::wait4(-1, &raw mut status, libc::WNOHANG, &raw mut usage) };
-        (pid > 0).then(|| (pid, ExitStatus::from_raw(status), Usage::from(usage)))
+        usage::wait_for(-1, libc::WNOHANG)
     }
 
     /// Binds this process, and so all that it starts from here on, to these CPUs.
@@ -363,31 +350,6 @@ impl<'a> Inside<'a> {
     pub fn bind(&self, cpus: &CpuList) -> Result<(), Error> {
         syscall::set_affinity(0, cpus)
             .map_err(Error::system(format!("bind the load to CPUs {cpus}")))
-    }
-}
-
-impl From<libc::rusage> for Usage {
-    fn from(usage: libc::rusage) -> Self {
-        // The kernel's counts are never negative.
-        let number = |count: i64| u64::try_from(count).unwrap_or(0);
-        let time = |time: libc::timeval| {
-            Duration::from_secs(number(time.tv_sec)) + Duration::from_micros(number(time.tv_usec))
-        };
-        Self {
-            user: time(usage.ru_utime),
-            system: time(usage.ru_stime),
-            voluntary_switches: number(usage.ru_nvcsw),
-            involuntary_switches: number(usage.ru_nivcsw),
-        }
-    }
-}
-
-impl std::ops::AddAssign for Usage {
-    fn add_assign(&mut self, other: Self) {
-        self.user += other.user;
-        self.system += other.system;
-        self.voluntary_switches += other.voluntary_switches;
-        self.involuntary_switches += other.involuntary_switches;
     }
 }
 

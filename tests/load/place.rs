@@ -123,6 +123,14 @@ impl Place {
         self.wait_for(|| Some(self.processes()).filter(|all| all.len() >= number))
     }
 
+    /// Kills one of them, which has this line in its `comm`.
+    pub fn kill_one(&self, comm: &str) {
+        let victim = self.processes().into_iter().find(|pid| {
+            fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == comm)
+        });
+        kill(pid(victim.unwrap()), Signal::SIGKILL).unwrap();
+    }
+
     fn files(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.loads()).unwrap().flatten();
         entries.map(|entry| entry.path()).collect()

@@ -10,7 +10,7 @@ use std::convert::Infallible;
 use std::process::{Command, Stdio};
 
 /// One group of 4 senders and 4 receivers, 25 messages between each pair: 400 messages. Threads,
-/// because with processes such a short round would be mostly their creation, which `forks` does.
+/// because with processes such a short round would be mostly their creation, which `fork` does.
 /// A round takes about 0.02 s on an otherwise idle emulated CPU, about 1 s among ten that compute.
 const ARGUMENTS: [&str; 7] = ["-T", "-g", "1", "-f", "4", "-l", "25"];
 
@@ -31,7 +31,12 @@ pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {
 
 fn failed(reason: String) -> Error {
     Error::ProgramFailed {
-        program: format!("{PROGRAM} {}", ARGUMENTS.join(" ")),
+        program: command_line(),
         reason,
     }
+}
+
+/// The program of a round, as one would type it.
+pub(super) fn command_line() -> String {
+    format!("{PROGRAM} {}", ARGUMENTS.join(" "))
 }

@@ -4,9 +4,9 @@
 
 use super::Error;
 use super::counters::Counters;
+use super::process::fork_helper;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
-use nix::unistd::{ForkResult, fork};
 use std::convert::Infallible;
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -14,14 +14,11 @@ use std::path::PathBuf;
 
 pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {
     let file = tempfile::tempfile().map_err(Error::io("create a temporary file"))?;
-    // SAFETY: a load is one thread, and both sides only lock and unlock.
-    if let ForkResult::Child = unsafe { fork() }.map_err(Error::system("fork the rival"))? {
-        // The other goes on; a lock without a rival is told here.
+    fork_helper("the rival", || {
+        // The load itself goes on, so a lock without a rival is reported here.
         let Err(error) = reopen(&file).and_then(|file| fight(&file, counters));
         eprintln!("artis: load `locks`: {error}");
-        // SAFETY: ends the child without destructors.
-        unsafe { libc::_exit(1) }
-    }
+    })?;
     fight(&file, counters)
 }
 

@@ -9,9 +9,8 @@ use super::counters::Counters;
 use super::process::{Place, Process};
 use super::{Error, Load, compute};
 use crate::machine::CpuList;
-use crate::task::huge_pages;
+use crate::task::memory;
 use nix::errno::Errno;
-use nix::sys::mman::{MlockAllFlags, mlockall};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 use std::convert::Infallible;
@@ -45,10 +44,7 @@ impl Periodic {
     }
 
     fn run(self, counters: &Counters) -> Result<Infallible, Error> {
-        huge_pages::go_without().map_err(Error::system("go without huge pages"))?;
-        mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).map_err(Error::system(
-            "lock memory (needs CAP_IPC_LOCK or a larger RLIMIT_MEMLOCK)",
-        ))?;
+        memory::lock_all()?;
         self.become_fifo()?;
         // From here on: no allocation, no lock, no output.
         let mut state = compute::START;

@@ -9,6 +9,7 @@
 
 use super::Error;
 use super::counters::{Counters, SharedCounters};
+use crate::load::usage::{Usage, wait_for};
 use crate::machine::CpuList;
 use crate::task::huge_pages;
 use crate::task::starter::ends_with;
@@ -130,6 +131,20 @@ impl Process {
     pub fn stop(mut self) -> Result<(), Error> {
         self.check()
     }
+
+    /// As [`stop`](Self::stop), and says what the load and all that it started have used. Only for
+    /// a starter that is a child subreaper: the load's own children become its children.
+    pub(in crate::load) fn stop_and_account(mut self) -> Result<Usage, Error> {
+        self.check()?;
+        // An error can only mean that the group is gone.
+        let _ = killpg(self.pid, Signal::SIGKILL);
+        self.reaped = true;
+        let mut used = Usage::default();
+        while let Some((_, _, usage)) = wait_for(-self.pid.as_raw(), 0) {
+            used += usage;
+        }
+        Ok(used)
+    }
 }
 
 impl Drop for Process {
@@ -140,6 +155,25 @@ impl Drop for Process {
         if !self.reaped {
             while waitpid(self.pid, None) == Err(Errno::EINTR) {}
         }
+    }
+}
+
+/// Forks a helper of a load, which runs `body` and ends with the load.
+///
+/// # Errors
+/// When the system refuses a process.
+pub(super) fn fork_helper(what: &str, body: impl FnOnce()) -> Result<Pid, Error> {
+    let load = getpid();
+    // SAFETY: a load is one thread, and the child runs `body` and ends in `_exit`.
+    match unsafe { fork() }.map_err(Error::system(format!("fork {what}")))? {
+        ForkResult::Child => {
+            // Refused, it still goes with the load's process group.
+            let _ = ends_with(load, Signal::SIGKILL);
+            body();
+            // SAFETY: ends the child without destructors.
+            unsafe { libc::_exit(1) }
+        }
+        ForkResult::Parent { child } => Ok(child),
     }
 }
 
@@ -182,17 +216,10 @@ mod tests {
     #[test]
     fn every_load_counts_and_stops() {
         use super::super::Load;
-        for load in [
-            Load::Compute,
-            Load::Mixed,
-            Load::Faults,
-            Load::Forks,
-            Load::Signals,
-            Load::Io,
-            Load::Network,
-            Load::Locks,
-            Load::Cache,
-        ] {
+        for load in Load::ALL
+            .into_iter()
+            .filter(|load| load.program().is_none())
+        {
             let process = load.start(Place::default()).unwrap();
             wait_until(|| process.counters().done() > 10);
             let pid = process.pid();

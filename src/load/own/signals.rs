@@ -7,9 +7,9 @@
 //! the kernel enters for.
 
 use super::counters::Counters;
+use super::process::fork_helper;
 use super::{Error, compute};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, sigaction};
-use nix::unistd::{ForkResult, fork};
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
@@ -38,17 +38,14 @@ pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {
     // SAFETY: the handler only adds to an atomic.
     unsafe { sigaction(Signal::SIGUSR1, &action) }
         .map_err(Error::system("install a signal handler"))?;
-    // SAFETY: a load is one thread; the child only computes.
-    match unsafe { fork() }.map_err(Error::system("fork the process that computes"))? {
-        ForkResult::Child => {
-            let mut state = compute::START;
-            loop {
-                state = compute::unit(state);
-            }
+    let child = fork_helper("the process that computes", || {
+        let mut state = compute::START;
+        loop {
+            state = compute::unit(state);
         }
-        ForkResult::Parent { child } => loop {
-            std::thread::sleep(PAUSE);
-            kill(child, Signal::SIGUSR1).map_err(Error::system("send SIGUSR1"))?;
-        },
+    })?;
+    loop {
+        std::thread::sleep(PAUSE);
+        kill(child, Signal::SIGUSR1).map_err(Error::system("send SIGUSR1"))?;
     }
 }

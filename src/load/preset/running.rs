@@ -2,9 +2,9 @@
 //! Named loads as a measurement sees them: started and at work before it, checked during it,
 //! stopped and counted after it, gone whatever happens.
 
+use super::Presets;
 use super::job::Job;
 use super::worker::{self, Message};
-use super::{Preset, Presets};
 use crate::load::Error;
 use crate::load::seed::Seed;
 use crate::load::supervised::Supervised;
@@ -39,7 +39,7 @@ impl Running {
         };
         let mut jobs = presets
             .iter()
-            .map(|preset: Preset| Job::find(preset, workers))
+            .map(|preset| Job::find(preset, workers))
             .collect::<Result<Vec<_>, _>>()?;
         // In the lab a run is a sample, and another order of starting is another one.
         if let Some(mut seed) = Seed::of_this_run() {
