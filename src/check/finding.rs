@@ -41,9 +41,9 @@ pub struct Finding {
     /// Who says so.
     pub source: &'static str,
     /// What to type or change; none where nothing helps.
-    pub mend: Option<String>,
-    /// The changes of `artis partition` that mend it; empty: it does not.
-    pub partition_mends: &'static [&'static str],
+    pub fix: Option<String>,
+    /// The changes of `artis partition` that fix it; empty: it does not.
+    pub partition_fixes: &'static [&'static str],
 }
 
 /// The first few of many names.

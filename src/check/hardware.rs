@@ -33,12 +33,12 @@ fn virtual_machine(facts: &Facts) -> Option<Finding> {
               the hypervisor: no deadline here is safer than the host makes it"
                 .to_owned(),
         source: "McKenney, Real Time vs. Real Fast, section 5, principle 4",
-        mend: Some(
+        fix: Some(
             "run real-time work on the real machine; else give each virtual CPU a host CPU of its \
              own, on a real-time host"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -67,8 +67,8 @@ fn steal(facts: &Facts, subject: &Subject) -> Option<Finding> {
         why: "whatever was due meanwhile was late, and nothing inside this machine can help"
             .to_owned(),
         source: "Documentation/filesystems/proc.rst (steal)",
-        mend: Some("on the host: pin each virtual CPU to a CPU of its own".to_owned()),
-        partition_mends: &[],
+        fix: Some("on the host: pin each virtual CPU to a CPU of its own".to_owned()),
+        partition_fixes: &[],
     })
 }
 
@@ -83,7 +83,7 @@ fn clock(facts: &Facts) -> Option<Finding> {
         .available
         .iter()
         .find(|name| clock_source::is_cpu_counter(name));
-    let mend = better.map_or_else(
+    let fix = better.map_or_else(
         || "`dmesg | grep -i tsc` tells why the kernel gave the CPU's counter up".to_owned(),
         |better| format!("`echo {better} | sudo tee {}`", clock_source::FILE),
     );
@@ -104,8 +104,8 @@ fn clock(facts: &Facts) -> Option<Finding> {
         }
         .to_owned(),
         source: "Documentation/timers/timekeeping.rst",
-        mend: Some(mend),
-        partition_mends: &[],
+        fix: Some(fix),
+        partition_fixes: &[],
     })
 }
 
@@ -129,12 +129,12 @@ fn smis(facts: &Facts) -> Option<Finding> {
             .to_owned(),
         source: "Intel SDM volume 3, chapter System Management Mode; \
                  Documentation/trace/hwlat_detector.rst",
-        mend: Some(
+        fix: Some(
             "switch off in the firmware what makes them: USB legacy emulation, power and thermal \
              management, ECC polling"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -156,10 +156,10 @@ fn mitigations(facts: &Facts) -> Option<Finding> {
               microsecond, for every system call, interrupt and wakeup"
             .to_owned(),
         source: "Documentation/admin-guide/hw-vuln/index.rst",
-        mend: Some(
+        fix: Some(
             "boot with mitigations=off, only where no foreign code runs and nobody else logs in"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }

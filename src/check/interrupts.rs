@@ -63,13 +63,13 @@ fn movable(facts: &Facts, subject: &Subject) -> Option<Finding> {
             .to_owned(),
         source: "Documentation/core-api/irq/irq-affinity.rst; McKenney, Real Time vs. Real Fast, \
                  section 2.1",
-        mend: Some(format!(
+        fix: Some(format!(
             "{}; by hand: `for n in {}; do echo {} | sudo tee /proc/irq/$n/smp_affinity_list; done`",
             subject.partition(),
             numbers.join(" "),
             subject.others
         )),
-        partition_mends: &["irq-affinity"],
+        partition_fixes: &["irq-affinity"],
     })
 }
 
@@ -92,12 +92,12 @@ fn managed(facts: &Facts, subject: &Subject) -> Option<Finding> {
               some controllers move nothing; a queue's comes when a task on its CPU uses the device"
             .to_owned(),
         source: "Documentation/admin-guide/kernel-parameters.txt (isolcpus=managed_irq)",
-        mend: Some(format!(
+        fix: Some(format!(
             "boot with isolcpus=managed_irq,{}, or give the device fewer queues, and do no I/O from \
              these CPUs",
             subject.cpus
         )),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -114,12 +114,12 @@ fn default_affinity(facts: &Facts, subject: &Subject) -> Option<Finding> {
         why: "a device that is plugged in or reset gets this default, whatever was set before"
             .to_owned(),
         source: "Documentation/core-api/irq/irq-affinity.rst",
-        mend: Some(format!(
+        fix: Some(format!(
             "{}, or boot with irqaffinity={}",
             subject.partition(),
             subject.others
         )),
-        partition_mends: &["default-irq-affinity"],
+        partition_fixes: &["default-irq-affinity"],
     })
 }
 
@@ -151,7 +151,7 @@ fn balancer(facts: &Facts, subject: &Subject) -> Option<Finding> {
               steered away from"
                 .to_owned(),
         source: "irqbalance(1), IRQBALANCE_BANNED_CPULIST",
-        mend: Some(if subject.is_apart() {
+        fix: Some(if subject.is_apart() {
             format!(
                 "{}, or IRQBALANCE_BANNED_CPULIST={} in /etc/default/irqbalance",
                 subject.partition(),
@@ -161,7 +161,7 @@ fn balancer(facts: &Facts, subject: &Subject) -> Option<Finding> {
             "`sudo systemctl disable --now irqbalance` where interrupts are placed by hand"
                 .to_owned()
         }),
-        partition_mends: &["irqbalance-ban"],
+        partition_fixes: &["irqbalance-ban"],
     })
 }
 
@@ -191,11 +191,11 @@ fn priorities(facts: &Facts) -> Option<Finding> {
             .to_owned(),
         source: "Documentation/core-api/real-time/theory.rst; McKenney, Real Time vs. Real Fast, \
                  section 2.1",
-        mend: Some(
+        fix: Some(
             "put the thread of the device that matters above the real-time task: `sudo chrt -f -p 90 \
              $(pgrep irq/NUMBER)`, the others below"
                 .to_owned(),
         ),
-        partition_mends: &["irq-thread-priority"],
+        partition_fixes: &["irq-thread-priority"],
     })
 }

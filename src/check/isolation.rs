@@ -25,12 +25,12 @@ fn nobody_apart(facts: &Facts, subject: &Subject) -> Option<Finding> {
     }
     let online = facts.online();
     let last = online.last()?;
-    let (severity, mend) = if online.len() > 1 {
-        let mend = format!(
+    let (severity, fix) = if online.len() > 1 {
+        let fix = format!(
             "choose, and see what they suffer from: `artis check --cpus {last}`; then `sudo artis \
              partition plan --rt {last}`"
         );
-        (Severity::Notice, Some(mend))
+        (Severity::Notice, Some(fix))
     } else {
         (Severity::Worsens, None)
     };
@@ -48,8 +48,8 @@ fn nobody_apart(facts: &Facts, subject: &Subject) -> Option<Finding> {
             .to_owned(),
         source: "McKenney, Real Time vs. Real Fast, section 2.1; \
                  Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
-        mend,
-        partition_mends: &[],
+        fix,
+        partition_fixes: &[],
     })
 }
 
@@ -85,11 +85,11 @@ fn unshielded(facts: &Facts, subject: &Subject) -> Option<Finding> {
               full of their own data"
                 .to_owned(),
         source: "Piel and others, ARTiS, section 2; Documentation/admin-guide/cgroup-v2.rst (cpuset)",
-        mend: Some(format!(
+        fix: Some(format!(
             "{share}`sudo artis partition apply --rt {} --shield` keeps them away",
             subject.cpus
         )),
-        partition_mends: &["cpuset-shield"],
+        partition_fixes: &["cpuset-shield"],
     })
 }
 
@@ -97,7 +97,7 @@ fn isolated(facts: &Facts, subject: &Subject) -> Option<Finding> {
     let cpus = subject.among(&facts.cpus.get()?.isolated)?;
     let partitions = facts.isolated_partitions.get();
     let by_partition = partitions.is_some_and(|isolated| cpus.is_subset(isolated));
-    let (by, mend) = if by_partition {
+    let (by, fix) = if by_partition {
         (
             "an isolated cpuset partition",
             format!(
@@ -117,8 +117,8 @@ fn isolated(facts: &Facts, subject: &Subject) -> Option<Finding> {
               sched` cannot share them"
             .to_owned(),
         source: "Documentation/admin-guide/kernel-parameters.txt (isolcpus=); Piel and others, ARTiS",
-        mend: Some(format!("to share them with other work: {mend}")),
-        partition_mends: &[],
+        fix: Some(format!("to share them with other work: {fix}")),
+        partition_fixes: &[],
     })
 }
 
@@ -137,8 +137,8 @@ fn tickless(facts: &Facts, subject: &Subject) -> Option<Finding> {
               stop and restart and for context tracking, at each wakeup and each system call"
                 .to_owned(),
         source: "Documentation/timers/no_hz.rst",
-        mend: Some("for tasks that sleep: boot without nohz_full=".to_owned()),
-        partition_mends: &[],
+        fix: Some("for tasks that sleep: boot without nohz_full=".to_owned()),
+        partition_fixes: &[],
     })
 }
 
@@ -159,14 +159,14 @@ fn callbacks(facts: &Facts, subject: &Subject) -> Option<Finding> {
               thousands in a row after a burst"
             .to_owned(),
         source: "Documentation/admin-guide/kernel-per-CPU-kthreads.rst (rcuc, RCU_SOFTIRQ)",
-        mend: Some(format!("boot with rcu_nocbs={}", subject.cpus)),
-        partition_mends: &["rcu-callbacks"],
+        fix: Some(format!("boot with rcu_nocbs={}", subject.cpus)),
+        partition_fixes: &["rcu-callbacks"],
     })
 }
 
 fn groups(facts: &Facts) -> Option<Finding> {
     let kernel = facts.kernel.get()?;
-    let (id, seen, mend) = match kernel.cgroup {
+    let (id, seen, fix) = match kernel.cgroup {
         Some(CgroupVersion::V2) => return None,
         Some(CgroupVersion::V1) => (
             "cgroup_v1",
@@ -187,7 +187,7 @@ fn groups(facts: &Facts) -> Option<Finding> {
         why: "cpuset partitions, which set CPUs apart at run time, exist in version 2 only"
             .to_owned(),
         source: "Documentation/admin-guide/cgroup-v2.rst (cpuset.cpus.partition)",
-        mend: Some(mend.to_owned()),
-        partition_mends: &[],
+        fix: Some(fix.to_owned()),
+        partition_fixes: &[],
     })
 }

@@ -21,7 +21,7 @@ pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
 }
 
 fn model(kernel: &Kernel) -> Option<Finding> {
-    let (severity, seen, mend) = match kernel.preemption.preemptible() {
+    let (severity, seen, fix) = match kernel.preemption.preemptible() {
         Some(true) => return None,
         Some(false) => (
             Severity::Breaks,
@@ -47,8 +47,8 @@ fn model(kernel: &Kernel) -> Option<Finding> {
             .to_owned(),
         source: "Documentation/admin-guide/kernel-parameters.txt (preempt=); McKenney, Real Time vs. \
                  Real Fast, section 2.1: late by up to 3 ms",
-        mend: Some(mend),
-        partition_mends: &[],
+        fix: Some(fix),
+        partition_fixes: &[],
     })
 }
 
@@ -66,12 +66,12 @@ fn not_preempt_rt(kernel: &Kernel) -> Option<Finding> {
             .to_owned(),
         source: "Documentation/core-api/real-time/differences.rst; McKenney, Real Time vs. Real Fast, \
                  section 4",
-        mend: Some(
+        fix: Some(
             "boot a PREEMPT_RT kernel (Debian: `sudo apt install linux-image-rt-amd64`), or try one: \
              `artis lab run --kernel newest-rt -- uname -v`"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -88,12 +88,12 @@ fn sched_ext(kernel: &Kernel) -> Option<Finding> {
               idle, or to disturb real-time tasks"
             .to_owned(),
         source: "Documentation/scheduler/sched-ext.rst",
-        mend: Some(
+        fix: Some(
             "boot Linux 7.1 or newer with CONFIG_SCHED_CLASS_EXT=y (Debian: linux-image-amd64 from \
              trixie-backports)"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -110,8 +110,8 @@ fn btf(kernel: &Kernel) -> Option<Finding> {
               wakeup"
             .to_owned(),
         source: "Documentation/bpf/btf.rst",
-        mend: Some("boot a kernel with CONFIG_DEBUG_INFO_BTF=y".to_owned()),
-        partition_mends: &[],
+        fix: Some("boot a kernel with CONFIG_DEBUG_INFO_BTF=y".to_owned()),
+        partition_fixes: &[],
     })
 }
 
@@ -129,8 +129,8 @@ fn debugging(facts: &Facts) -> Option<Finding> {
               times as long, much of it with interrupts off"
             .to_owned(),
         source: "lib/Kconfig.debug",
-        mend: Some("boot the distribution's ordinary kernel".to_owned()),
-        partition_mends: &[],
+        fix: Some("boot the distribution's ordinary kernel".to_owned()),
+        partition_fixes: &[],
     })
 }
 
@@ -150,8 +150,8 @@ fn timers(facts: &Facts) -> Option<Finding> {
         evidence: facts.tick.from.clone(),
         why: format!("whoever sleeps wakes up late by up to {tick_ms}"),
         source: "Documentation/timers/highres.rst",
-        mend: Some("boot without highres=off, a kernel with CONFIG_HIGH_RES_TIMERS=y".to_owned()),
-        partition_mends: &[],
+        fix: Some("boot without highres=off, a kernel with CONFIG_HIGH_RES_TIMERS=y".to_owned()),
+        partition_fixes: &[],
     })
 }
 
@@ -169,12 +169,12 @@ fn pressure(facts: &Facts) -> Option<Finding> {
               task's wakeup in artis's lab, one group deep"
             .to_owned(),
         source: "Documentation/accounting/psi.rst; kernel/sched/psi.c; artis, docs/results",
-        mend: Some(
+        fix: Some(
             "boot with psi=0, unless a service goes by these accounts (systemd-oomd does); or start \
              real-time tasks in few groups, `echo 0 | sudo tee /sys/fs/cgroup/GROUP/cgroup.pressure` \
              for each"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }

@@ -17,7 +17,7 @@ pub(super) fn judge(facts: &Facts, subject: &Subject) -> Vec<Finding> {
 }
 
 fn running(facts: &Facts, manager: &Manager) -> Option<Finding> {
-    let (id, severity, why, source, mend) = match manager.name {
+    let (id, severity, why, source, fix) = match manager.name {
         "tuned" | "tuned-ppd" => (
             "tuned",
             Severity::Notice,
@@ -68,8 +68,8 @@ fn running(facts: &Facts, manager: &Manager) -> Option<Finding> {
         evidence: manager.set_in.unwrap_or(&facts.managers.from).to_owned(),
         why: why.to_owned(),
         source,
-        mend: Some(mend.replace("NAME", manager.name)),
-        partition_mends: &[],
+        fix: Some(fix.replace("NAME", manager.name)),
+        partition_fixes: &[],
     })
 }
 
@@ -96,7 +96,7 @@ fn scheduler(facts: &Facts, subject: &Subject) -> Option<Finding> {
               above it and not touched"
                 .to_owned(),
         source: "Documentation/scheduler/sched-ext.rst",
-        mend: Some("stop it, such as `sudo systemctl stop scx`".to_owned()),
-        partition_mends: &[],
+        fix: Some("stop it, such as `sudo systemctl stop scx`".to_owned()),
+        partition_fixes: &[],
     })
 }

@@ -41,8 +41,8 @@ fn overcommitted(memory: &Memory) -> Option<Finding> {
               response can be expected then"
                 .to_owned(),
         source: "McKenney, Real Time vs. Real Fast, section 5, principle 3",
-        mend: Some("lock the memory of real-time tasks, and run less beside them".to_owned()),
-        partition_mends: &[],
+        fix: Some("lock the memory of real-time tasks, and run less beside them".to_owned()),
+        partition_fixes: &[],
     })
 }
 
@@ -58,8 +58,8 @@ fn swap(memory: &Memory) -> Option<Finding> {
         why: "a page that is not locked comes back from there: milliseconds in the middle of the work"
             .to_owned(),
         source: "McKenney, Real Time vs. Real Fast, section 5, principle 3; mlock(2)",
-        mend: Some("mlockall(2) in each real-time program, or `sudo swapoff -a`".to_owned()),
-        partition_mends: &[],
+        fix: Some("mlockall(2) in each real-time program, or `sudo swapoff -a`".to_owned()),
+        partition_fixes: &[],
     })
 }
 
@@ -76,8 +76,8 @@ fn huge_pages(memory: &Memory) -> Option<Finding> {
               a task uses them"
             .to_owned(),
         source: "Documentation/admin-guide/mm/transhuge.rst",
-        mend: Some(format!("`echo madvise | sudo tee {}`", memory::THP_FILE)),
-        partition_mends: &[],
+        fix: Some(format!("`echo madvise | sudo tee {}`", memory::THP_FILE)),
+        partition_fixes: &[],
     })
 }
 
@@ -92,8 +92,8 @@ fn merging(memory: &Memory) -> Option<Finding> {
         evidence: memory::KSM_FILE.to_owned(),
         why: "the first write to a merged page is a page fault with a copy".to_owned(),
         source: "Documentation/admin-guide/mm/ksm.rst",
-        mend: Some(format!("`echo 2 | sudo tee {}`", memory::KSM_FILE)),
-        partition_mends: &[],
+        fix: Some(format!("`echo 2 | sudo tee {}`", memory::KSM_FILE)),
+        partition_fixes: &[],
     })
 }
 
@@ -111,8 +111,8 @@ fn balancing(memory: &Memory) -> Option<Finding> {
               was thought to be locked"
                 .to_owned(),
         source: "Documentation/admin-guide/sysctl/kernel.rst (numa_balancing)",
-        mend: Some("`sudo sysctl kernel.numa_balancing=0`".to_owned()),
-        partition_mends: &[],
+        fix: Some("`sudo sysctl kernel.numa_balancing=0`".to_owned()),
+        partition_fixes: &[],
     })
 }
 
@@ -129,10 +129,10 @@ fn compaction(memory: &Memory) -> Option<Finding> {
               is 0: who touches one waits"
             .to_owned(),
         source: "Documentation/admin-guide/sysctl/vm.rst (compaction_proactiveness)",
-        mend: Some(
+        fix: Some(
             "`sudo sysctl vm.compaction_proactiveness=0 vm.compact_unevictable_allowed=0`".to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -153,10 +153,10 @@ fn counting(memory: &Memory) -> Option<Finding> {
               task"
             .to_owned(),
         source: "Documentation/admin-guide/sysctl/vm.rst (stat_interval); mm/vmstat.c",
-        mend: Some(format!(
+        fix: Some(format!(
             "`sudo sysctl vm.stat_interval={}`",
             memory::STAT_INTERVAL_CALM_S
         )),
-        partition_mends: &["stat-interval"],
+        partition_fixes: &["stat-interval"],
     })
 }

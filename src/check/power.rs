@@ -44,11 +44,11 @@ fn idle_states(facts: &Facts, subject: &Subject) -> Option<Finding> {
             deepest.exit_latency_us
         ),
         source: "Documentation/admin-guide/pm/cpuidle.rst",
-        mend: Some(format!(
+        fix: Some(format!(
             "{}, or hold /dev/cpu_dma_latency open with a 0 in it while real-time work runs",
             subject.partition()
         )),
-        partition_mends: &["idle-states"],
+        partition_fixes: &["idle-states"],
     })
 }
 
@@ -76,11 +76,11 @@ fn governor(facts: &Facts, subject: &Subject) -> Option<Finding> {
               it stops the CPU for some ten microseconds"
             .to_owned(),
         source: "Documentation/admin-guide/pm/cpufreq.rst",
-        mend: Some(format!(
+        fix: Some(format!(
             "{}; by hand: `sudo cpupower -c {cpus} frequency-set -g performance`",
             subject.partition()
         )),
-        partition_mends: &["governor"],
+        partition_fixes: &["governor"],
     })
 }
 
@@ -117,12 +117,12 @@ fn siblings(facts: &Facts, subject: &Subject) -> Option<Finding> {
                 .to_owned(),
         source: "Documentation/admin-guide/cputopology.rst; Documentation/admin-guide/hw-vuln/\
                  core-scheduling.rst",
-        mend: Some(
+        fix: Some(
             "use one thread of each core and take the other offline, or all: `echo off | sudo tee \
              /sys/devices/system/cpu/smt/control`"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -143,11 +143,11 @@ fn kinds(facts: &Facts, subject: &Subject) -> Option<Finding> {
               worst case is that of the slowest"
             .to_owned(),
         source: "Documentation/scheduler/sched-capacity.rst",
-        mend: Some(
+        fix: Some(
             "choose real-time CPUs of one kind, such as `artis check --cpus LIST` with the fast ones"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -167,12 +167,12 @@ fn nodes(facts: &Facts, subject: &Subject) -> Option<Finding> {
         why: "memory of another node takes half as long again or more, and depends on that node's load"
             .to_owned(),
         source: "Documentation/mm/numa.rst",
-        mend: Some(
+        fix: Some(
             "keep CPUs, memory and device of a real-time task in one node: `numactl --membind=N \
              --cpunodebind=N`"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -200,11 +200,11 @@ fn caches(facts: &Facts, subject: &Subject) -> Option<Finding> {
               times stretch, most after a pause"
             .to_owned(),
         source: "Documentation/filesystems/resctrl.rst",
-        mend: Some(
+        fix: Some(
             "give real-time CPUs ways of their own where the CPU can (resctrl); see how much it is: \
              `sudo artis measure exec --routine memory --load cache`"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }

@@ -36,7 +36,7 @@ fn no_right(facts: &Facts) -> Option<Finding> {
     if has(privilege, Capability::SysNice) || privilege.rtprio.may_reach(1) {
         return None;
     }
-    let mend = match facts.container.get() {
+    let fix = match facts.container.get() {
         Some(kind) => format!(
             "start the container ({kind}) with `--cap-add SYS_NICE`, or with `--ulimit rtprio=99`"
         ),
@@ -58,14 +58,14 @@ fn no_right(facts: &Facts) -> Option<Finding> {
         why: "sched_setscheduler(2) answers EPERM, and the task stays one among all others"
             .to_owned(),
         source: "sched(7), Privileges and resource limits",
-        mend: Some(mend),
-        partition_mends: &[],
+        fix: Some(fix),
+        partition_fixes: &[],
     })
 }
 
 fn group_budget(facts: &Facts) -> Option<Finding> {
     let group = facts.rt_group.get().filter(|group| !group.has_budget())?;
-    let (place, mend) = match group {
+    let (place, fix) = match group {
         RtGroup::V1 { file, .. } => (
             file.clone(),
             format!("`echo 950000 | sudo tee {file}`; its parents need a budget first"),
@@ -83,8 +83,8 @@ fn group_budget(facts: &Facts) -> Option<Finding> {
         why: "the kernel refuses SCHED_FIFO and SCHED_RR to every task of the group, root's too"
             .to_owned(),
         source: "Documentation/scheduler/sched-rt-group.rst",
-        mend: Some(mend),
-        partition_mends: &[],
+        fix: Some(fix),
+        partition_fixes: &[],
     })
 }
 
@@ -118,11 +118,11 @@ fn throttling(facts: &Facts) -> Option<Finding> {
             (limit.period_us - runtime_us) / 1000
         ),
         source: "Documentation/scheduler/sched-rt-group.rst",
-        mend: Some(
+        fix: Some(
             "`sudo sysctl kernel.sched_rt_runtime_us=-1`, when every real-time task is known to sleep"
                 .to_owned(),
         ),
-        partition_mends: &["rt-throttling"],
+        partition_fixes: &["rt-throttling"],
     })
 }
 
@@ -143,11 +143,11 @@ fn servers(facts: &Facts, subject: &Subject) -> Option<Finding> {
               SCHED_FIFO task"
                 .to_owned(),
         source: "Documentation/scheduler/sched-deadline.rst; kernel/sched/deadline.c",
-        mend: Some(format!(
+        fix: Some(format!(
             "{}; by hand: write 0 to {DEBUGFS}/sched/*_server/cpuN/runtime",
             subject.partition()
         )),
-        partition_mends: &["deadline-servers"],
+        partition_fixes: &["deadline-servers"],
     })
 }
 
@@ -167,12 +167,12 @@ fn memory_lock(facts: &Facts) -> Option<Finding> {
         why: "mlockall(2) fails, and page faults, from disk at worst, fall into real-time work"
             .to_owned(),
         source: "mlock(2); McKenney, Real Time vs. Real Fast, section 2.1",
-        mend: Some(
+        fix: Some(
             "`USER - memlock unlimited` in /etc/security/limits.conf, or LimitMEMLOCK=infinity in the \
              systemd unit"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -187,8 +187,8 @@ fn container(facts: &Facts) -> Option<Finding> {
               and the machine's other work cannot be seen from here"
             .to_owned(),
         source: "Documentation/admin-guide/cgroup-v2.rst; user_namespaces(7)",
-        mend: Some("run `artis check` on the host, too".to_owned()),
-        partition_mends: &[],
+        fix: Some("run `artis check` on the host, too".to_owned()),
+        partition_fixes: &[],
     })
 }
 

@@ -32,7 +32,7 @@ fn a_machine_without_sysfs_gets_a_sentence() {
     let report = report(&[("proc/stat", "cpu0 1 0 0 9 0 0 0 0 0 0\n")], None);
     let finding = found(&report, "unseen");
     assert!(finding.seen.contains("is /sys mounted"), "{}", finding.seen);
-    assert!(finding.mend.as_ref().unwrap().contains("mounted"));
+    assert!(finding.fix.as_ref().unwrap().contains("mounted"));
     assert_eq!(report.subject.cpus.to_string(), "0");
     found(&report, "no_cgroup");
 }
@@ -57,12 +57,12 @@ fn offline_cpus_and_holes_are_no_reason_to_stop() {
     assert!(finding.seen.contains("CPUs 2,6: 9 ("), "{}", finding.seen);
     assert!(
         finding
-            .mend
+            .fix
             .as_ref()
             .unwrap()
             .contains("echo 0,5 | sudo tee")
     );
-    assert_eq!(finding.partition_mends, ["irq-affinity"]);
+    assert_eq!(finding.partition_fixes, ["irq-affinity"]);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn findings_come_by_severity_and_tell_everything() {
         for text in [&finding.seen, &finding.evidence, &finding.why] {
             assert!(!text.is_empty(), "{finding:?}");
         }
-        assert!(!finding.source.is_empty() && finding.mend.as_deref() != Some(""));
+        assert!(!finding.source.is_empty() && finding.fix.as_deref() != Some(""));
     }
     assert_eq!(report.principles.len(), 6);
 }

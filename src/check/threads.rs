@@ -57,12 +57,12 @@ fn movable(facts: &Facts, subject: &Subject) -> Option<Finding> {
             .to_owned(),
         source: "Documentation/admin-guide/kernel-per-CPU-kthreads.rst; McKenney, Real Time vs. Real \
                  Fast, section 2.1",
-        mend: Some(format!(
+        fix: Some(format!(
             "{}; by hand: `sudo taskset -cp {} TID` for each",
             subject.partition(),
             subject.others
         )),
-        partition_mends: &["kthread-affinity"],
+        partition_fixes: &["kthread-affinity"],
     })
 }
 
@@ -77,13 +77,13 @@ fn workqueue_mask(facts: &Facts, subject: &Subject) -> Option<Finding> {
             .to_owned(),
         source: "Documentation/core-api/workqueue.rst; \
                  Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
-        mend: Some(format!(
+        fix: Some(format!(
             "{}; by hand: write the mask of CPUs {} to {}",
             subject.partition(),
             subject.others,
             workqueues::file(None)
         )),
-        partition_mends: &["workqueue-mask"],
+        partition_fixes: &["workqueue-mask"],
     })
 }
 
@@ -103,8 +103,8 @@ fn writeback(facts: &Facts, subject: &Subject) -> Option<Finding> {
               milliseconds"
             .to_owned(),
         source: "Documentation/core-api/workqueue.rst (writeback)",
-        mend: Some(subject.partition()),
-        partition_mends: &["writeback", "workqueue-mask"],
+        fix: Some(subject.partition()),
+        partition_fixes: &["writeback", "workqueue-mask"],
     })
 }
 
@@ -122,8 +122,8 @@ fn timers(facts: &Facts) -> Option<Finding> {
             .to_owned(),
         source: "Documentation/admin-guide/sysctl/kernel.rst (timer_migration); \
                  kernel/time/timer_migration.c",
-        mend: Some("`sudo sysctl kernel.timer_migration=0`".to_owned()),
-        partition_mends: &["timer-migration"],
+        fix: Some("`sudo sysctl kernel.timer_migration=0`".to_owned()),
+        partition_fixes: &["timer-migration"],
     })
 }
 
@@ -144,12 +144,12 @@ fn watchdogs(facts: &Facts, subject: &Subject) -> Option<Finding> {
               task; the NMI detector interrupts even code that has interrupts off"
             .to_owned(),
         source: "Documentation/admin-guide/lockup-watchdogs.rst",
-        mend: Some(format!(
+        fix: Some(format!(
             "{}; by hand: `sudo sysctl kernel.watchdog_cpumask={}`",
             subject.partition(),
             subject.others
         )),
-        partition_mends: &["watchdog-cpumask"],
+        partition_fixes: &["watchdog-cpumask"],
     })
 }
 
@@ -179,8 +179,8 @@ fn above(facts: &Facts, subject: &Subject) -> Option<Finding> {
             .to_owned(),
         source: "Documentation/admin-guide/kernel-per-CPU-kthreads.rst; \
                  Documentation/core-api/real-time/theory.rst",
-        mend: None,
-        partition_mends: &[],
+        fix: None,
+        partition_fixes: &[],
     })
 }
 
@@ -208,10 +208,10 @@ fn others_real_time(facts: &Facts, subject: &Subject) -> Option<Finding> {
         why: "of two real-time tasks on a CPU, the one with the lower priority waits for the other"
             .to_owned(),
         source: "sched(7)",
-        mend: Some(
+        fix: Some(
             "bind each to its own CPU: `sudo artis run rt0 --cpu N --priority P --pid PID`"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }

@@ -48,12 +48,12 @@ fn problem<T>(what: &str, fact: &Fact<T>) -> Option<Finding> {
         evidence: fact.from.clone(),
         why: "what could not be looked at may spoil real time all the same".to_owned(),
         source: "artis",
-        mend: Some(
+        fix: Some(
             "run artis with sudo, on the machine itself and not in a container, with /proc and /sys \
              mounted"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -72,10 +72,10 @@ fn debugfs(facts: &Facts) -> Option<Finding> {
         why: "deadline servers, the preemption model and managed interrupts are told only there"
             .to_owned(),
         source: "Documentation/filesystems/debugfs.rst",
-        mend: Some(format!(
+        fix: Some(format!(
             "`sudo mount -t debugfs none {DEBUGFS}`, and check as root"
         )),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -92,7 +92,7 @@ fn read_only(facts: &Facts) -> Option<Finding> {
               `artis partition` neither"
             .to_owned(),
         source: "sysfs(5)",
-        mend: Some("change them on the host, or start a container with `--privileged`".to_owned()),
-        partition_mends: &[],
+        fix: Some("change them on the host, or start a container with `--privileged`".to_owned()),
+        partition_fixes: &[],
     })
 }

@@ -18,7 +18,7 @@ use super::privilege::{self, Privilege};
 use super::tasks::{self, Status, Task};
 use super::tick::Tick;
 use super::topology::{self, Topology};
-use super::virtualisation::virtualisation;
+use super::virtualisation::{self, Hypervisor};
 use super::watchdogs::{self, Watchdogs};
 use super::workqueues::{self, Workqueues};
 use super::{CpuList, Root, Unreadable};
@@ -213,11 +213,11 @@ impl Facts {
             clock: Fact::new(clock_source::FILE, clock(root)),
             idle_states: Fact::new(
                 format!("{CPU_FOLDER}/cpu*/cpuidle/state*"),
-                idle::allowed(root, &online).map(Some),
+                idle::allowed(root, &online).map(|states| not_empty(states, Vec::is_empty)),
             ),
             governors: Fact::new(
                 format!("{CPU_FOLDER}/cpu*/cpufreq/scaling_governor"),
-                frequency::governors(root, &online).map(Some),
+                frequency::governors(root, &online).map(|all| not_empty(all, BTreeMap::is_empty)),
             ),
             topology: Fact::new(
                 format!("{CPU_FOLDER}/cpu*/{{topology,cache}}, {}", topology::NODES),
@@ -252,11 +252,11 @@ impl Facts {
                 memory::read(root),
             ),
             watchdogs: Fact::new(watchdogs::CPUS_FILE, watchdogs::read(root)),
-            mitigations: Fact::new(mitigations::FOLDER, mitigations::read(root).map(Some)),
-            virtualisation: Fact::known(
-                "/proc/cpuinfo, /sys/class/dmi/id, /sys/hypervisor",
-                virtualisation(root),
+            mitigations: Fact::new(
+                mitigations::FOLDER,
+                mitigations::read(root).map(|all| not_empty(all, BTreeMap::is_empty)),
             ),
+            virtualisation: virtualisation(root),
             smis: Fact::new(
                 smi::file(online.first().unwrap_or(0)),
                 smis(root, online.first().unwrap_or(0)),
@@ -296,6 +296,11 @@ fn build(config: &BuildConfig) -> Build {
     }
 }
 
+/// What an absent folder holds is no fact.
+fn not_empty<T>(value: T, is_empty: impl Fn(&T) -> bool) -> Option<T> {
+    (!is_empty(&value)).then_some(value)
+}
+
 /// `nohz_full=` takes callbacks away as well.
 fn rcu_nocbs(
     arguments: &BootArguments,
@@ -327,6 +332,13 @@ fn threads(root: &Root, tasks: &[Task]) -> Vec<Thread> {
         })
     };
     concerned.filter_map(with_status).collect()
+}
+
+fn virtualisation(root: &Root) -> Fact<String> {
+    match virtualisation::hypervisor(root) {
+        Some(Hypervisor { name, from }) => Fact::known(from, Some(name)),
+        None => Fact::known(virtualisation::CPU_FILE, None),
+    }
 }
 
 fn smis(root: &Root, cpu: u32) -> Result<Option<Smis>, Unreadable> {

@@ -81,7 +81,7 @@ fn a_small_virtual_machine() {
     seen(&document, "kthread_affinity", "kthreadd");
     seen(&document, "kernel_real_time_threads", "migration/1 99");
     let irq = finding(&document, "irq_affinity");
-    assert_eq!(irq["partition_mends"], serde_json::json!(["irq-affinity"]));
+    assert_eq!(irq["partition_fixes"], serde_json::json!(["irq-affinity"]));
     assert_eq!(irq["evidence"], "/proc/irq/*/effective_affinity_list");
     let preemption = finding(&document, "preemption_model");
     assert_eq!(preemption["evidence"], "/boot/config-6.18.44-micro");
@@ -212,7 +212,7 @@ fn a_container() {
     );
     let right = finding(&document, "no_real_time_right");
     assert!(
-        right["mend"]
+        right["fix"]
             .as_str()
             .unwrap()
             .contains("--cap-add SYS_NICE")
@@ -247,8 +247,8 @@ const CHANGES: [&str; 16] = [
 ];
 
 #[test]
-fn each_change_of_a_partition_mends_something() {
-    let mut mending = BTreeSet::new();
+fn each_change_of_a_partition_fixes_something() {
+    let mut fixing = BTreeSet::new();
     for (machine, cpus) in [
         ("vm", "1"),
         ("laptop", "2"),
@@ -257,12 +257,12 @@ fn each_change_of_a_partition_mends_something() {
     ] {
         let (document, _) = document(machine, &["--cpus", cpus]);
         for finding in document["findings"].as_array().unwrap() {
-            for change in finding["partition_mends"].as_array().unwrap() {
-                mending.insert(change.as_str().unwrap().to_owned());
+            for change in finding["partition_fixes"].as_array().unwrap() {
+                fixing.insert(change.as_str().unwrap().to_owned());
             }
         }
     }
-    assert_eq!(mending, BTreeSet::from(CHANGES.map(str::to_owned)));
+    assert_eq!(fixing, BTreeSet::from(CHANGES.map(str::to_owned)));
 }
 
 #[test]
@@ -275,8 +275,30 @@ fn every_machine_is_told_in_a_hundred_columns() {
             let one_word = line.split_whitespace().count() == 1;
             assert!(line.chars().count() <= 100 || one_word, "{name}: {line}");
         }
-        let last = text.lines().last().unwrap();
-        assert!(last.ends_with("worth knowing"), "{name}: {last}");
+        let first = text.lines().next().unwrap();
+        assert!(first.contains("fit for real time: "), "{name}: {first}");
+        // Text without a fact that the machine does not have.
+        assert!(!text.contains("SMIs") || name == "laptop", "{name}");
+    }
+}
+
+#[test]
+fn the_brief_form_fits_a_screen() {
+    for name in ["vm", "laptop", "server", "board", "container"] {
+        let machine = Machine::unpack(name);
+        let output = check(&["--brief", "--root", machine.root.0.to_str().unwrap()]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.lines().count() <= 24, "{name}: {text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        let breaks = output.status.code() == Some(2);
+        assert_eq!(
+            text.starts_with("not fit for real time: "),
+            breaks,
+            "{text}"
+        );
     }
 }
 
