@@ -10,7 +10,7 @@ use std::fmt;
 /// The moves that artis knows. `artis check` names the same ones where a finding can be mended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Move {
+pub enum Kind {
     DeadlineServers,
     RtThrottling,
     TimerMigration,
@@ -31,7 +31,7 @@ pub enum Move {
     CpuCycle,
 }
 
-impl Move {
+impl Kind {
     /// As documents and tables have it.
     pub fn id(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ impl Move {
     }
 }
 
-impl fmt::Display for Move {
+impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.id())
     }
@@ -143,7 +143,7 @@ pub struct Detour {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     #[serde(rename = "id")]
-    pub kind: Move,
+    pub kind: Kind,
     /// What is changed, in words: `interrupt 24 (virtio0-config)`.
     pub what: String,
     #[serde(flatten)]
@@ -161,7 +161,7 @@ impl Change {
     /// The machine may refuse it without that being an error: a kernel before 6.9 does not say
     /// which interrupts cannot be moved, and a thread may have ended.
     pub fn may_be_refused(&self) -> bool {
-        self.kind == Move::IrqAffinity
+        self.kind == Kind::IrqAffinity
             || matches!(
                 self.target,
                 Target::Scheduling { .. } | Target::Affinity { .. }
@@ -187,12 +187,12 @@ mod tests {
     #[test]
     fn the_id_of_a_move_is_its_name_in_documents() {
         for one in [
-            Move::DeadlineServers,
-            Move::IrqAffinity,
-            Move::IrqbalanceBan,
-            Move::WatchdogCpumask,
-            Move::CpusetShield,
-            Move::KthreadAffinity,
+            Kind::DeadlineServers,
+            Kind::IrqAffinity,
+            Kind::IrqbalanceBan,
+            Kind::WatchdogCpumask,
+            Kind::CpusetShield,
+            Kind::KthreadAffinity,
         ] {
             assert_eq!(serde_json::to_value(one).unwrap(), one.id());
         }
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn a_change_is_one_flat_object() {
         let change = Change {
-            kind: Move::IrqThreadPriority,
+            kind: Kind::IrqThreadPriority,
             what: "irq/9-acpi".to_owned(),
             target: Target::Scheduling {
                 tid: 72,

@@ -6,7 +6,7 @@
 //! others. Source: `Documentation/core-api/cpu_hotplug.rst`, `kernel/time/timer.c`
 //! (`timers_dead_cpu`), `kernel/workqueue.c`.
 
-use super::change::{Change, Move, Target};
+use super::change::{Change, Kind, Target};
 use crate::machine::tasks::{self, Task};
 use crate::machine::{CpuList, Root, Unreadable, cgroup, interrupts};
 
@@ -69,7 +69,7 @@ fn is_only_on(rt: &CpuList, root: &Root, task: &Task) -> bool {
 
 fn offline(cpu: u32) -> Change {
     Change {
-        kind: Move::CpuCycle,
+        kind: Kind::CpuCycle,
         what: format!("CPU {cpu} online"),
         target: Target::file(format!("/sys/devices/system/cpu/cpu{cpu}/online")),
         old: "1".to_owned(),

@@ -5,8 +5,8 @@
 //! that believes root only, and acts on what it was told at its next look, some seconds later.
 //! Source: irqbalance(1), irqbalance-ui(1), and what the socket of version 1.9 says.
 
-use super::change::{Change, Move, Target};
-use super::plan::{Plan, Wish};
+use super::change::{Change, Kind, Target};
+use super::plan::{Plan, Request};
 use crate::machine::{CpuList, Root, cpumask};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -23,32 +23,32 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const ANSWER_MAX: u64 = 1 << 20;
 
 /// Plans the ban, where irqbalance runs.
-pub(super) fn plan(root: &Root, wish: &Wish, plan: &mut Plan) {
+pub(super) fn plan(root: &Root, request: &Request, plan: &mut Plan) {
     let Some(pid) = running(root) else {
         return;
     };
     let socket = format!("{FOLDER}/irqbalance{pid}.sock");
     let by_hand = format!(
         "set IRQBALANCE_BANNED_CPULIST={} where its service reads its environment and restart it",
-        wish.rt
+        request.rt
     );
     match banned(&root.path(&socket)) {
         Ok(Some(old)) => plan.push(Change {
-            kind: Move::IrqbalanceBan,
+            kind: Kind::IrqbalanceBan,
             what: format!("CPUs that irqbalance (process {pid}) leaves alone"),
             target: Target::Irqbalance { path: socket },
-            new: (&old | &wish.rt).to_string(),
+            new: (&old | &request.rt).to_string(),
             old: old.to_string(),
             detour: None,
             reason: "irqbalance would move interrupts back to RT CPUs".to_owned(),
         }),
         Ok(None) => plan.leave(
-            Move::IrqbalanceBan,
+            Kind::IrqbalanceBan,
             format!("irqbalance (process {pid})"),
             format!("it has no socket at {socket}: {by_hand}"),
         ),
         Err(error) => plan.leave(
-            Move::IrqbalanceBan,
+            Kind::IrqbalanceBan,
             format!("irqbalance (process {pid})"),
             format!("it could not be asked at {socket}: {error}; {by_hand}"),
         ),

@@ -2,7 +2,7 @@
 //! The undo journals: what artis has changed and why it is not gone when artis is.
 //!
 //! Each owner has one, whole on disk before the first of its changes is made and removed after the
-//! last was undone: to undo needs no room on a disk. They stand where a run directory that is
+//! last was reverted: to undo needs no room on a disk. They stand where a run directory that is
 //! emptied early (a container's) does not take them, and carry the kernel's boot id: what they
 //! speak of ends with the boot. Files are root's, mode 0600, and no link is followed.
 
@@ -314,7 +314,7 @@ mod tests {
     use super::*;
     use crate::machine::Root;
     use crate::machine::root::canned;
-    use crate::partition::change::{Move, Target};
+    use crate::partition::change::{Kind, Target};
     use proptest::prelude::*;
     use std::os::unix::fs::PermissionsExt;
 
@@ -326,7 +326,7 @@ mod tests {
             since: "now".to_owned(),
             rt: "1".parse().unwrap(),
             changes: vec![Change {
-                kind: Move::TimerMigration,
+                kind: Kind::TimerMigration,
                 what: "timer migration".to_owned(),
                 target: Target::file(path),
                 old: "1".to_owned(),
@@ -358,6 +358,37 @@ mod tests {
         let host = Host::at(root.clone());
         Store::of(&host).remove(Owner::Partition).unwrap();
         assert_eq!(read(&root).unwrap(), None);
+    }
+
+    /// As artis wrote it before its words changed; a machine may still have such a journal.
+    const OLD: &str = r#"{
+        "owner": "partition", "boot_id": "boot", "pid": 7, "since": "2026-11-01T00:00:00Z",
+        "rt": "1", "changes": [
+            {"id": "irq-affinity", "what": "interrupt 9", "kind": "file",
+             "path": "/proc/irq/9/smp_affinity_list", "old": "0-1", "new": "0",
+             "detour": {"through": "1", "shown": "/proc/irq/9/effective_affinity_list"},
+             "reason": "why"},
+            {"id": "kthread-affinity", "what": "kthreadd", "kind": "affinity", "tid": 2,
+             "start_ticks": 5, "old": "0-1", "new": "0", "reason": "why"},
+            {"id": "cpuset-shield", "what": "group", "kind": "group",
+             "path": "/sys/fs/cgroup/artis", "old": "absent", "new": "present", "reason": "why"},
+            {"id": "cpuset-shield", "what": "cpuset", "kind": "controller", "name": "cpuset",
+             "path": "/sys/fs/cgroup/cgroup.subtree_control", "old": "off", "new": "on",
+             "reason": "why"},
+            {"id": "irqbalance-ban", "what": "irqbalance", "kind": "irqbalance",
+             "path": "/run/irqbalance/x.sock", "old": "", "new": "1", "reason": "why"},
+            {"id": "irq-thread-priority", "what": "irq/9", "kind": "scheduling", "tid": 3,
+             "start_ticks": 5, "old": "SCHED_FIFO 50", "new": "SCHED_FIFO 39", "reason": "why"}
+        ]}"#;
+
+    #[test]
+    fn a_journal_of_an_older_artis_is_read() {
+        let (_folder, root) = canned(&[]);
+        fs::write(kept(&root), OLD).unwrap();
+        let journal = read(&root).unwrap().unwrap();
+        assert_eq!(journal.changes.len(), 6);
+        assert_eq!(journal.changes[0].detour.as_ref().unwrap().through, "1");
+        assert_eq!(journal.changes[1].target.path(), "/proc/2");
     }
 
     #[test]

@@ -71,7 +71,7 @@ pub struct Foreign {
 
 /// What was put back, and what was not.
 #[derive(Debug, Default, Serialize)]
-pub struct Undone {
+pub struct Reverted {
     /// Last change first.
     pub restored: Vec<Change>,
     /// Somebody else has changed these since; they stay.
@@ -87,7 +87,7 @@ pub struct Undone {
     pub rebooted: bool,
 }
 
-impl Undone {
+impl Reverted {
     /// There was nothing to undo.
     pub fn is_empty(&self) -> bool {
         let parts = [
@@ -141,7 +141,7 @@ pub struct Standing {
 
 /// What one owner has in force.
 #[derive(Debug, Serialize)]
-pub struct Holding {
+pub struct InForce {
     pub owner: Owner,
     pub pid: u32,
     pub since: String,
@@ -149,7 +149,7 @@ pub struct Holding {
     pub changes: Vec<Standing>,
 }
 
-impl Holding {
+impl InForce {
     /// Everything is as it was made.
     pub fn is_whole(&self) -> bool {
         self.changes
@@ -162,10 +162,10 @@ impl Holding {
 ///
 /// # Errors
 /// When a journal cannot be read or is not believed.
-pub fn holdings(host: &Host<'_>) -> Result<Vec<Holding>, journal::Error> {
+pub fn in_force(host: &Host<'_>) -> Result<Vec<InForce>, journal::Error> {
     let store = Store::of(host);
     let boot_id = store.boot_id();
-    let mut holdings = Vec::new();
+    let mut in_force = Vec::new();
     for owner in OWNERS {
         let Some(journal) = store.read(owner)?.filter(|one| one.boot_id == boot_id) else {
             continue;
@@ -174,7 +174,7 @@ pub fn holdings(host: &Host<'_>) -> Result<Vec<Holding>, journal::Error> {
             state: state(host, &change),
             change,
         };
-        holdings.push(Holding {
+        in_force.push(InForce {
             owner,
             pid: journal.pid,
             since: journal.since,
@@ -182,7 +182,7 @@ pub fn holdings(host: &Host<'_>) -> Result<Vec<Holding>, journal::Error> {
             changes: journal.changes.into_iter().map(stand).collect(),
         });
     }
-    Ok(holdings)
+    Ok(in_force)
 }
 
 fn state(host: &Host<'_>, change: &Change) -> State {
@@ -202,7 +202,7 @@ fn state(host: &Host<'_>, change: &Change) -> State {
 
 /// Sorts what is wanted into what is to be changed and what others hold otherwise. What is right
 /// already is left out, unless another owner made it so: then both rely on it.
-pub fn settle(wanted: Vec<Change>, others: &[Journal]) -> (Vec<Change>, Vec<Left>) {
+pub fn planned(wanted: Vec<Change>, others: &[Journal]) -> (Vec<Change>, Vec<Left>) {
     let mut changes = Vec::new();
     let mut left = Vec::new();
     for mut change in wanted {
@@ -231,22 +231,22 @@ pub fn settle(wanted: Vec<Change>, others: &[Journal]) -> (Vec<Change>, Vec<Left
     (changes, left)
 }
 
-/// As [`settle`], among those who hold something now. Whoever may not read the journals is told
+/// As [`planned`], among those who hold something now. Whoever may not read the journals is told
 /// what is so without them.
 ///
 /// # Errors
 /// When a journal is damaged or not believed.
-pub fn settled(
+pub fn planned_here(
     host: &Host<'_>,
     owner: Owner,
     wanted: Vec<Change>,
 ) -> Result<(Vec<Change>, Vec<Left>), journal::Error> {
     match Store::of(host).of_others(owner) {
-        Ok(others) => Ok(settle(wanted, &others)),
+        Ok(others) => Ok(planned(wanted, &others)),
         Err(journal::Error::Journal { source, .. })
             if source.kind() == ErrorKind::PermissionDenied =>
         {
-            Ok(settle(wanted, &[]))
+            Ok(planned(wanted, &[]))
         }
         Err(error) => Err(error),
     }
@@ -278,7 +278,7 @@ impl<'a> Transaction<'a> {
     ///
     /// # Errors
     /// When the journal could not be kept (nothing was changed), or a change could not be made
-    /// that the machine has no right to refuse (what had been changed is undone).
+    /// that the machine has no right to refuse (what had been changed is reverted).
     pub fn apply(
         &self,
         owner: Owner,
@@ -306,7 +306,7 @@ impl<'a> Transaction<'a> {
                 }
                 Err(source) => {
                     let change = Box::new(change);
-                    return Err(match self.undo(owner).and_then(Undone::whole) {
+                    return Err(match self.revert(owner).and_then(Reverted::whole) {
                         Ok(_) => Error::Change { change, source },
                         Err(_) => Error::Stuck { change, source },
                     });
@@ -318,30 +318,30 @@ impl<'a> Transaction<'a> {
 
     /// Puts back what the owner changed, last change first, and removes its journal.
     ///
-    /// What cannot be put back is told in [`Undone::failed`]; the journal then stays, and a later
+    /// What cannot be put back is told in [`Reverted::failed`]; the journal then stays, and a later
     /// call tries again.
     ///
     /// # Errors
     /// When the journal cannot be read, is not believed, or cannot be removed.
-    pub fn undo(&self, owner: Owner) -> Result<Undone, Error> {
-        let mut undone = Undone::default();
+    pub fn revert(&self, owner: Owner) -> Result<Reverted, Error> {
+        let mut reverted = Reverted::default();
         // One that could not be finished in its first place may stand in both.
         while let Some(journal) = self.store.read(owner)? {
             if journal.boot_id == self.store.boot_id() {
                 let others = self.store.of_others(owner)?;
                 let halfway = self.take_detours(&journal, &others);
                 for change in journal.changes.into_iter().rev() {
-                    self.put_back(change, &others, &halfway, &mut undone);
+                    self.put_back(change, &others, &halfway, &mut reverted);
                 }
             } else {
-                undone.rebooted = true;
+                reverted.rebooted = true;
             }
-            if !undone.failed.is_empty() {
-                return Ok(undone);
+            if !reverted.failed.is_empty() {
+                return Ok(reverted);
             }
             self.store.remove(owner)?;
         }
-        Ok(undone)
+        Ok(reverted)
     }
 
     fn make(&self, change: &Change) -> io::Result<()> {
@@ -395,10 +395,10 @@ impl<'a> Transaction<'a> {
         change: Change,
         others: &[Journal],
         halfway: &[Target],
-        undone: &mut Undone,
+        reverted: &mut Reverted,
     ) {
         if is_wanted(&change.target, others) {
-            undone.shared.push(change);
+            reverted.shared.push(change);
             return;
         }
         let state = match state(self.host, &change) {
@@ -406,22 +406,22 @@ impl<'a> Transaction<'a> {
             state => state,
         };
         if let State::Halfway(now) = &state {
-            undone.halfway.push(Foreign {
+            reverted.halfway.push(Foreign {
                 change: change.clone(),
                 now: now.clone(),
             });
         }
         match state {
-            State::Gone => undone.gone.push(change),
+            State::Gone => reverted.gone.push(change),
             State::NotMade => {}
-            State::Changed(now) => undone.foreign.push(Foreign { change, now }),
+            State::Changed(now) => reverted.foreign.push(Foreign { change, now }),
             State::InForce | State::Halfway(_) => {
                 match self.host.set(&change.target, &change.old) {
-                    Ok(()) => undone.restored.push(change),
-                    Err(error) if is_gone(&error) => undone.gone.push(change),
+                    Ok(()) => reverted.restored.push(change),
+                    Err(error) if is_gone(&error) => reverted.gone.push(change),
                     Err(error) => {
                         let why = error.to_string();
-                        undone.failed.push(Refused { change, why });
+                        reverted.failed.push(Refused { change, why });
                     }
                 }
             }

@@ -4,9 +4,9 @@
 use super::*;
 use crate::machine::Root;
 use crate::machine::root::canned;
-use crate::partition::change::{Move, Target};
+use crate::partition::change::{Kind, Target};
 use crate::partition::host::Step;
-use crate::partition::plan::{Plan, Wish};
+use crate::partition::plan::{Plan, Request};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs;
@@ -49,20 +49,20 @@ fn settings(root: &Root) -> BTreeMap<&'static str, String> {
 }
 
 fn wanted(root: &Root) -> Vec<Change> {
-    let wish = Wish::new(root, &rt()).unwrap();
-    Plan::make(root, &wish).unwrap().changes
+    let request = Request::new(root, &rt()).unwrap();
+    Plan::make(root, &request).unwrap().changes
 }
 
 /// What `artis partition apply` does.
 fn apply(host: &Host<'_>) -> Result<Applied, Error> {
     let transaction = Transaction::begin(host)?;
-    transaction.undo(Owner::Partition)?.whole()?;
-    let (changes, _) = settled(host, Owner::Partition, wanted(&host.root))?;
+    transaction.revert(Owner::Partition)?.whole()?;
+    let (changes, _) = planned_here(host, Owner::Partition, wanted(&host.root))?;
     transaction.apply(Owner::Partition, &rt(), changes)
 }
 
-fn reset(host: &Host<'_>) -> Result<Undone, Error> {
-    Transaction::begin(host)?.undo(Owner::Partition)
+fn reset(host: &Host<'_>) -> Result<Reverted, Error> {
+    Transaction::begin(host)?.revert(Owner::Partition)
 }
 
 fn journals(root: &Root) -> usize {
@@ -125,13 +125,13 @@ fn apply_then_reset_leaves_everything_as_before() {
     let applied = apply(&host).unwrap();
     assert_eq!(applied.made.len(), 8);
     assert_ne!(settings(&root), before);
-    assert!(holdings(&host).unwrap()[0].is_whole());
-    let undone = reset(&host).unwrap();
-    assert_eq!(undone.restored.len(), 8);
-    assert!(undone.foreign.is_empty() && undone.failed.is_empty());
+    assert!(in_force(&host).unwrap()[0].is_whole());
+    let reverted = reset(&host).unwrap();
+    assert_eq!(reverted.restored.len(), 8);
+    assert!(reverted.foreign.is_empty() && reverted.failed.is_empty());
     assert_eq!(settings(&root), before);
     assert_eq!(journals(&root), 0);
-    assert!(holdings(&host).unwrap().is_empty());
+    assert!(in_force(&host).unwrap().is_empty());
     assert!(reset(&host).unwrap().restored.is_empty());
 }
 
@@ -181,10 +181,10 @@ fn dying_before_any_step_leaves_a_machine_that_can_be_put_in_order() {
             let successor = Host::at(root.clone());
             if by_apply {
                 assert_eq!(apply(&successor).unwrap().made.len(), 8, "dead at {dying}");
-                assert!(holdings(&successor).unwrap()[0].is_whole());
+                assert!(in_force(&successor).unwrap()[0].is_whole());
             }
-            let undone = reset(&successor).unwrap();
-            assert!(undone.foreign.is_empty(), "dead at {dying}: {undone:?}");
+            let reverted = reset(&successor).unwrap();
+            assert!(reverted.foreign.is_empty(), "dead at {dying}: {reverted:?}");
             assert_eq!(settings(&root), before, "dead at {dying}");
             assert_eq!(journals(&root), 0, "dead at {dying}");
         }
@@ -200,8 +200,8 @@ fn dying_while_undoing_leaves_something_to_undo() {
         apply(&Host::at(root.clone())).unwrap();
         let dead = dead_from(&root, dying);
         let _ = reset(&dead);
-        let undone = reset(&Host::at(root.clone())).unwrap();
-        assert!(undone.foreign.is_empty() && undone.failed.is_empty());
+        let reverted = reset(&Host::at(root.clone())).unwrap();
+        assert!(reverted.foreign.is_empty() && reverted.failed.is_empty());
         assert_eq!(settings(&root), before, "dead at {dying}");
     }
 }
@@ -240,9 +240,9 @@ fn what_ended_with_the_boot_is_not_undone() {
     // Set by the user of the new boot: as artis had it, and not artis's.
     fs::write(root.path("/proc/sys/kernel/timer_migration"), "0\n").unwrap();
     let before = settings(&root);
-    assert!(holdings(&host).unwrap().is_empty());
-    let undone = reset(&host).unwrap();
-    assert!(undone.rebooted && undone.restored.is_empty());
+    assert!(in_force(&host).unwrap().is_empty());
+    let reverted = reset(&host).unwrap();
+    assert!(reverted.rebooted && reverted.restored.is_empty());
     assert_eq!(settings(&root), before);
     assert_eq!(journals(&root), 0);
 }
@@ -253,13 +253,13 @@ fn what_somebody_else_changed_since_is_told_and_stays() {
     let host = Host::at(root.clone());
     apply(&host).unwrap();
     fs::write(root.path("/proc/irq/24/smp_affinity_list"), "1").unwrap();
-    let standing = &holdings(&host).unwrap()[0];
+    let standing = &in_force(&host).unwrap()[0];
     assert!(!standing.is_whole());
     let changed = |one: &&Standing| one.state == State::Changed("1".to_owned());
     assert_eq!(standing.changes.iter().filter(changed).count(), 1);
-    let undone = reset(&host).unwrap();
-    assert_eq!(undone.restored.len(), 7);
-    assert_eq!(undone.foreign[0].now, "1");
+    let reverted = reset(&host).unwrap();
+    assert_eq!(reverted.restored.len(), 7);
+    assert_eq!(reverted.foreign[0].now, "1");
     let now = root.read("/proc/irq/24/smp_affinity_list").unwrap();
     assert_eq!(now.as_deref(), Some("1"));
     assert_eq!(journals(&root), 0);
@@ -272,9 +272,9 @@ fn an_interrupt_sent_back_to_where_it_was_is_set_free_and_told() {
     let host = Host::at(root.clone());
     apply(&host).unwrap();
     fs::write(root.path("/proc/irq/24/smp_affinity_list"), "3").unwrap();
-    let undone = reset(&host).unwrap();
-    assert_eq!(undone.halfway[0].now, "3");
-    assert_eq!(undone.restored.len(), 8);
+    let reverted = reset(&host).unwrap();
+    assert_eq!(reverted.halfway[0].now, "3");
+    assert_eq!(reverted.restored.len(), 8);
     assert_eq!(settings(&root), before);
 }
 
@@ -284,9 +284,9 @@ fn what_is_gone_needs_no_undoing() {
     let host = Host::at(root.clone());
     apply(&host).unwrap();
     fs::remove_dir_all(root.path("/proc/irq/24")).unwrap();
-    let undone = reset(&host).unwrap();
-    assert_eq!(undone.gone.len(), 1);
-    assert_eq!(undone.restored.len(), 7);
+    let reverted = reset(&host).unwrap();
+    assert_eq!(reverted.gone.len(), 1);
+    assert_eq!(reverted.restored.len(), 7);
 }
 
 #[test]
@@ -300,15 +300,15 @@ fn the_last_owner_puts_back_what_two_wanted() {
         let sharing = Plan::for_sharing(&root, &rt(), &"0-2".parse().unwrap())
             .unwrap()
             .changes;
-        let (changes, left) = settled(&host, Owner::Sched, sharing).unwrap();
+        let (changes, left) = planned_here(&host, Owner::Sched, sharing).unwrap();
         assert_eq!((changes.len(), left.len()), (3, 0));
         begin().apply(Owner::Sched, &rt(), changes).unwrap();
         let last = OWNERS.into_iter().find(|owner| *owner != first).unwrap();
-        let undone = begin().undo(first).unwrap();
-        assert_eq!(undone.shared.len(), 3);
+        let reverted = begin().revert(first).unwrap();
+        assert_eq!(reverted.shared.len(), 3);
         let migration = root.read("/proc/sys/kernel/timer_migration").unwrap();
         assert_eq!(migration.as_deref(), Some("0"));
-        begin().undo(last).unwrap();
+        begin().revert(last).unwrap();
         assert_eq!(settings(&root), before, "{first:?} first");
     }
 }
@@ -316,7 +316,7 @@ fn the_last_owner_puts_back_what_two_wanted() {
 #[test]
 fn what_another_holds_otherwise_is_left_to_it() {
     let change = |new: &str| Change {
-        kind: Move::TimerMigration,
+        kind: Kind::TimerMigration,
         what: "timer migration".to_owned(),
         target: Target::file("/proc/x"),
         old: "1".to_owned(),
@@ -332,7 +332,7 @@ fn what_another_holds_otherwise_is_left_to_it() {
         rt: rt(),
         changes: vec![change("0")],
     };
-    let (changes, left) = settle(vec![change("2")], &[other]);
+    let (changes, left) = planned(vec![change("2")], &[other]);
     assert!(changes.is_empty());
     assert!(
         left[0].why.contains("artis sched holds it at 0"),
@@ -354,9 +354,9 @@ fn two_at_once_come_one_after_the_other() {
             });
         }
     });
-    let undone = reset(&Host::at(root.clone())).unwrap();
-    assert_eq!(undone.restored.len(), 8);
-    assert!(undone.foreign.is_empty());
+    let reverted = reset(&Host::at(root.clone())).unwrap();
+    assert_eq!(reverted.restored.len(), 8);
+    assert!(reverted.foreign.is_empty());
     assert_eq!(settings(&root), before);
 }
 
@@ -367,7 +367,7 @@ fn a_kernel_that_takes_a_value_and_makes_another_is_not_believed() {
     let mut changes = wanted(&root);
     // Reads are trimmed, so that this one comes back otherwise.
     for change in &mut changes {
-        if change.kind == Move::Governor {
+        if change.kind == Kind::Governor {
             change.new = "fast ".to_owned();
         }
     }
