@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis partition`: plan, make, show and undo the changes that give CPUs to real-time tasks.
+//! `artis partition`: plan, make, show and revert the changes that give CPUs to real-time tasks.
 
 mod text;
 
@@ -33,21 +33,21 @@ pub struct Args {
 enum Command {
     Plan(PlanArgs),
     Apply(ApplyArgs),
-    /// What is in force, and who owns it
+    /// Show what is in force, and who owns it
     #[command(after_help = "Example:\n  sudo artis partition show")]
     Show(ReportArgs),
-    /// Put the old values back, last change first; tell what somebody else changed meanwhile
+    /// Put the old values back, last change first; report what somebody else changed meanwhile
     #[command(after_help = "Example:\n  sudo artis partition reset")]
     Reset(ReportArgs),
 }
 
-/// What is wanted of the machine.
+/// What the user asks for.
 #[derive(clap::Args)]
 struct RequestArgs {
     /// RT CPUs, such as 1 or 2-3,6; the other online CPUs are NRT
     #[arg(long, value_name = "LIST")]
     rt: CpuList,
-    /// Lowest priority of any RT0 task: threads that serve everybody go below it
+    /// Lowest priority of any RT0 task: kernel threads that serve all tasks go below it
     #[arg(long, value_name = "P", default_value_t = 99,
           value_parser = clap::value_parser!(u32).range(1..=99))]
     priority: u32,
@@ -57,10 +57,10 @@ struct RequestArgs {
     /// Switch off idle states of RT CPUs that take longer to leave, microseconds
     #[arg(long, value_name = "US", default_value_t = EXIT_LATENCY_US_MAX)]
     exit_latency: u32,
-    /// Nobody else on the RT CPUs (cgroup v2): safe and wasteful; not with artis sched
+    /// Keep all other tasks off the RT CPUs (cgroup v2): safe and wasteful; not with artis sched
     #[arg(long)]
     shield: bool,
-    /// Let real-time tasks take all of a CPU
+    /// Let real-time tasks use all of a CPU
     #[arg(long)]
     no_throttling: bool,
 }
@@ -71,7 +71,7 @@ struct RequestArgs {
 struct PlanArgs {
     #[command(flatten)]
     request: RequestArgs,
-    /// Print the plan for the tool that is to own it permanently
+    /// Print the plan in the format of a tool that keeps it in force permanently
     #[arg(long, value_enum, value_name = "TOOL", conflicts_with = "json")]
     export: Option<ToolArg>,
     /// Print JSON
@@ -81,8 +81,8 @@ struct PlanArgs {
 
 /// Make the changes that plan prints; until reset or reboot
 ///
-/// What is in force already is put back first when it was made for other CPUs, or was not finished.
-/// Ends with 2 when some of the plan was not permitted, or refused by the kernel.
+/// A partition that is in force for other CPUs, or was not finished, is reverted first. Ends with 2
+/// when a part of the plan was not permitted, or refused by the kernel.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  sudo artis partition apply --rt 3 --priority 80")]
 struct ApplyArgs {
@@ -182,7 +182,7 @@ fn plan(args: &PlanArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Leaves out what is right already, and what others hold.
+/// Leaves out what is right already, and what other owners hold.
 fn keep_needed(host: &Host<'_>, plan: &mut Plan) -> anyhow::Result<()> {
     let wanted = std::mem::take(&mut plan.changes);
     let (changes, left) = planned_here(host, Owner::Partition, wanted)?;
@@ -223,7 +223,7 @@ fn permitted(host: &Host<'_>, changes: Vec<Change>) -> anyhow::Result<(Vec<Chang
     Ok((permitted, missing))
 }
 
-/// Says, each reason once, what this process may not change, and what may be regretted.
+/// Prints what this process may not change, each reason once, and the plan's warnings.
 fn tell(missing: &[Refused], warnings: &[String]) {
     let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for one in missing {
@@ -252,8 +252,8 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
     let in_force = in_force(&host)?;
     if request.shield && in_force.iter().any(|one| one.owner == Owner::Sched) {
         return Err(UsageError(
-            "artis is scheduling, and a shield keeps everybody from sharing RT CPUs; leave out \
-             --shield, or stop it with `artis sched stop`"
+            "artis sched is running, and a shield keeps other tasks from sharing RT CPUs; leave out \
+             --shield, or stop the scheduler with `artis sched stop`"
                 .to_owned(),
         )
         .into());
@@ -273,7 +273,7 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
     tell(&missing, &plan.warnings);
     anyhow::ensure!(
         !changes.is_empty() || missing.is_empty(),
-        "nothing of the plan may be changed by this user; run artis with sudo"
+        "this user may make none of the planned changes; run artis with sudo"
     );
     let Applied { made, refused } = transaction.apply(Owner::Partition, &request.rt, changes)?;
     drop(transaction);
@@ -295,7 +295,7 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
 
 fn show(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let in_force = in_force(&Host::default()).map_err(|error| match error {
-        // The journals are root's.
+        // Only root can read the journals.
         journal::Error::Journal { .. } if !nix::unistd::geteuid().is_root() => {
             anyhow::Error::new(error).context("only root may see what is in force; use sudo")
         }
@@ -315,7 +315,7 @@ fn reset(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let host = Host::default();
     let reverted: Reverted = Transaction::begin(&host)?
         .revert(Owner::Partition)
-        .context("could not put the machine back")?;
+        .context("could not revert the changes")?;
     let mut stdout = stdout();
     if args.json {
         print_json(&mut stdout, &reverted)?;

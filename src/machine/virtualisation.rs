@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Whether the machine is a virtual one, and whose.
+//! Whether the machine is a virtual machine, and of which hypervisor.
 //!
 //! Source: `Documentation/ABI/stable/sysfs-hypervisor-xen`; the DMI strings that the vendors set;
 //! the `hypervisor` CPU flag (CPUID leaf 1, ECX bit 31), which every hypervisor of x86 sets on
@@ -8,7 +8,7 @@
 
 use super::Root;
 
-/// What DMI strings say, and what that is called.
+/// Words in DMI strings, and the name of the hypervisor.
 const VENDORS: [(&str, &str); 10] = [
     ("KVM", "kvm"),
     ("QEMU", "qemu"),
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn each_sign_is_understood() {
+    fn each_source_is_understood() {
         for (files, name) in [
             (vec![("sys/hypervisor/type", "xen\n")], "xen"),
             (

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Interrupts leave RT CPUs, except those that RT0 waits for.
+//! Moves interrupts away from RT CPUs, except those that RT0 waits for.
 //!
 //! Source: `Documentation/core-api/irq/irq-affinity.rst`.
 
@@ -9,7 +9,7 @@ use crate::machine::irq_affinity::{self, DEFAULT_FILE, Irq, effective_file, file
 use crate::machine::{CpuList, Root, Unreadable, cpumask};
 
 const REASON: &str = "an interrupt on an RT CPU preempts RT0";
-const WANTED: &str = "RT0 waits for it, so it is taken where RT0 runs";
+const WANTED: &str = "RT0 waits for it, so it is handled where RT0 runs";
 const COMING: &str = "interrupts of drivers loaded later would go to RT CPUs";
 
 pub(super) fn plan(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unreadable> {
@@ -42,7 +42,7 @@ fn default(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unread
 
 fn one(request: &Request, irq: &Irq, plan: &mut Plan) {
     let for_rt0 = request.rt0_irqs.contains(&irq.number);
-    // Nobody asked for it; who does later gets the default.
+    // No driver uses it; a driver that does later gets the default affinity.
     if irq.handlers.is_empty() && !for_rt0 {
         return;
     }
@@ -56,7 +56,7 @@ fn one(request: &Request, irq: &Irq, plan: &mut Plan) {
                 Kind::IrqAffinity,
                 what,
                 format!(
-                    "the kernel places it itself (managed), or its controller cannot move it; boot \
+                    "the kernel places it (managed), or its controller cannot move it; boot \
                      with isolcpus=managed_irq,{}, or give the device fewer queues",
                     request.rt
                 ),
@@ -83,7 +83,7 @@ fn one(request: &Request, irq: &Irq, plan: &mut Plan) {
     });
 }
 
-/// The CPU that takes it now, if it can be sent back there alone.
+/// The CPU that handles it now, if the interrupt can be sent back to that CPU alone.
 fn moved_from<'a>(irq: &'a Irq, new: &CpuList) -> Option<&'a CpuList> {
     irq.effective
         .as_ref()
@@ -110,13 +110,13 @@ mod tests {
             ("proc/irq/24/eth0-rx/x", ""),
             ("proc/irq/25/smp_affinity_list", "0-1\n"),
             ("proc/irq/25/eth0-tx/x", ""),
-            // Nobody asked for this one.
+            // No driver uses this one.
             ("proc/irq/10/smp_affinity_list", "0-3\n"),
         ])
     }
 
     #[test]
-    fn interrupts_leave_rt_cpus_and_find_back() {
+    fn interrupts_leave_rt_cpus_and_get_a_way_back() {
         let (_folder, root) = machine();
         let mut planned = Plan::default();
         plan(&root, &request(), &mut planned).unwrap();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Kernel threads: off the RT CPUs where they may go, below RT0 where they may not.
+//! Kernel threads: moved off the RT CPUs where that is possible, else below RT0 in priority.
 //!
-//! The defaults of interrupt, softirq and RCU threads fit no one's RT0 priority in particular, so
-//! they are compared with it. Source: `Documentation/admin-guide/kernel-per-CPU-kthreads.rst`.
+//! The default priorities of interrupt, softirq and RCU threads know nothing of RT0's priority, so
+//! each is compared with it. Source: `Documentation/admin-guide/kernel-per-CPU-kthreads.rst`.
 
 use super::change::{Change, Kind, Target};
 use super::host::scheduling_text;
@@ -10,8 +10,8 @@ use super::plan::{Plan, Request, without_rt};
 use crate::machine::kernel_threads::{self, KernelThread};
 use crate::machine::{CpuList, Root};
 
-/// What serves interrupts, softirqs and RCU, by the beginning of its name.
-const SERVANTS: [&str; 8] = [
+/// Threads that serve interrupts, softirqs and RCU, by the beginning of their names.
+const SERVICE_THREADS: [&str; 8] = [
     "irq/",
     "ksoftirqd/",
     "ktimers/",
@@ -21,12 +21,12 @@ const SERVANTS: [&str; 8] = [
     "irq_work/",
     "backlog_napi/",
 ];
-/// Run RCU's callbacks in place of softirqs (`rcu_nocbs=`).
+/// Threads that run RCU's callbacks in place of softirqs (`rcu_nocbs=`).
 const CALLBACKS: [&str; 3] = ["rcuog/", "rcuop/", "rcuos/"];
-/// Drives RCU's grace periods, preemptible RCU's or the other kind's.
+/// The threads that drive RCU's grace periods: of preemptible RCU, and of the other kind.
 const GRACE_PERIODS: [&str; 2] = ["rcu_preempt", "rcu_sched"];
 
-/// What the migration threads and the watchdog have, and nobody should outrank.
+/// The priority of the migration threads and the watchdog. No thread should have a higher one.
 const STOPPER_PRIORITY: u32 = 99;
 
 pub(super) fn plan(root: &Root, request: &Request, plan: &mut Plan) {
@@ -34,7 +34,7 @@ pub(super) fn plan(root: &Root, request: &Request, plan: &mut Plan) {
     for thread in &threads {
         priority(request, thread, plan);
     }
-    // The thread of an interrupt follows it.
+    // The thread of an interrupt moves with the interrupt.
     let free = |thread: &&KernelThread| !thread.bound && irq_of(&thread.name).is_none();
     for thread in threads.iter().filter(free) {
         affinity(request, thread, plan);
@@ -59,12 +59,12 @@ fn affinity(request: &Request, thread: &KernelThread, plan: &mut Plan) {
     let callbacks = runs_callbacks(thread);
     let only_rt = thread.allowed.is_subset(&request.rt);
     if only_rt && !callbacks {
-        // Its owner put it there.
+        // Its owner put it there on purpose.
         plan.leave(
             Kind::KthreadAffinity,
             &thread.name,
             format!(
-                "somebody bound thread {} to RT CPUs; taskset -p tells, and changes it",
+                "somebody bound thread {} to RT CPUs; taskset -p shows and changes that",
                 thread.tid
             ),
         );
@@ -94,9 +94,10 @@ fn affinity(request: &Request, thread: &KernelThread, plan: &mut Plan) {
     });
 }
 
-/// A CPU that is the last to report for a grace period wakes RCU's thread, in a softirq behind its
-/// tick, and RT0 waits: a real-time task is woken in half the instructions of one of ours (1,900
-/// and 3,800 in the emulator). It stays off RT CPUs, or it would be taken for RT0 there.
+/// Makes RCU's grace-period thread a real-time task, off the RT CPUs. The last CPU that reports for
+/// a grace period wakes this thread in a softirq after its tick, and RT0 waits meanwhile. To wake a
+/// real-time task takes half the instructions of waking a task of the artis scheduler (1,900 and
+/// 3,800 in the emulator). On an RT CPU the thread would be taken for RT0.
 pub(super) fn grace_periods(root: &Root, rt: &CpuList, nrt: &CpuList, plan: &mut Plan) {
     for thread in kernel_threads::read(root) {
         if !GRACE_PERIODS.contains(&thread.name.as_str()) || thread.bound {
@@ -137,7 +138,9 @@ fn irq_of(name: &str) -> Option<u32> {
 }
 
 fn priority(request: &Request, thread: &KernelThread, plan: &mut Plan) {
-    let serves = SERVANTS.iter().any(|name| thread.name.starts_with(name));
+    let serves = SERVICE_THREADS
+        .iter()
+        .any(|name| thread.name.starts_with(name));
     if !serves {
         return;
     }
@@ -166,7 +169,7 @@ fn priority(request: &Request, thread: &KernelThread, plan: &mut Plan) {
     if new >= STOPPER_PRIORITY && thread.priority < new {
         plan.warnings.push(format!(
             "{} gets priority {new}, that of the migration and watchdog threads: while it runs, the \
-             kernel can neither balance nor notice; run RT0 at 97 or lower",
+             kernel cannot migrate tasks or notice a lockup; run RT0 at 97 or lower",
             thread.name
         ));
     }
@@ -259,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn servants_on_rt_cpus_go_below_rt0() {
+    fn service_threads_on_rt_cpus_go_below_rt0() {
         let request = Request {
             rt0_priority: 40,
             ..request()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What there is to change so that RT CPUs belong to real-time tasks, and what cannot be.
+//! What to change so that RT CPUs belong to real-time tasks, and what cannot be changed.
 //!
-//! Reads the machine and writes nothing. Each family of changes has its own file; here is their
-//! order: what would undo a change comes before it (irqbalance before interrupts), and the shield,
-//! which moves everybody, comes last.
+//! Reads the machine and writes nothing. Each family of changes has its own file; this one has
+//! their order. What would revert a change comes before it (irqbalance before interrupts). The
+//! shield, which moves all tasks, comes last.
 //! Source of the whole: `Documentation/admin-guide/kernel-per-CPU-kthreads.rst`.
 
 use super::change::{Change, Kind, Target};
@@ -13,7 +13,7 @@ use crate::machine::{CpuList, Root, Unreadable, irq_affinity};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// What is wanted, after it was found to make sense on this machine.
+/// What the user asks for, checked against this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     pub rt: CpuList,
@@ -25,7 +25,7 @@ pub struct Request {
     pub rt0_irqs: BTreeSet<u32>,
     /// Idle states of RT CPUs that take longer to leave are switched off, microseconds.
     pub exit_latency_us_max: u32,
-    /// Nobody but who is put there runs on RT CPUs.
+    /// Only tasks that are put into the shield's group run on RT CPUs.
     pub shield: bool,
     /// Real-time tasks may take all of a CPU.
     pub unthrottle: bool,
@@ -46,10 +46,10 @@ pub enum Error {
 }
 
 impl Request {
-    /// The request to give these CPUs to real-time tasks, everything else as usual.
+    /// The request to give these CPUs to real-time tasks, with defaults for everything else.
     ///
     /// # Errors
-    /// When the machine does not have these CPUs, one is offline or CPU 0, or no other is left.
+    /// When the machine does not have these CPUs, one is offline or CPU 0, or no other CPU is left.
     pub fn new(root: &Root, rt: &CpuList) -> Result<Self, Error> {
         let cpus = Cpus::read(root)?;
         let absent = rt - &cpus.possible;
@@ -129,7 +129,7 @@ pub(super) fn without_rt(cpus: &CpuList, rt: &CpuList, nrt: &CpuList) -> CpuList
     if rest.is_empty() { nrt.clone() } else { rest }
 }
 
-/// Something that stays as it is.
+/// Something that is left as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Left {
     pub id: Kind,
@@ -143,13 +143,13 @@ pub struct Left {
 pub struct Plan {
     pub changes: Vec<Change>,
     pub left: Vec<Left>,
-    /// What is about to be done and may be regretted.
+    /// Effects of the plan that the user may not want.
     pub warnings: Vec<String>,
 }
 
 impl Plan {
-    /// The whole plan for this machine. It contains settings that are right already, for whoever
-    /// has to know that somebody relies on them: see [`super::transaction::planned`].
+    /// The whole plan for this machine. It contains settings that are right already, because
+    /// another owner may have made them so: see [`super::transaction::planned`].
     ///
     /// # Errors
     /// When a setting exists and cannot be read or understood.
@@ -167,8 +167,8 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The part that the scheduler cannot do without: what would take an RT CPU from RT0, or bring
-    /// the kernel's own work there because of what others do.
+    /// The part that the scheduler needs: it stops what would take an RT CPU from RT0, or bring
+    /// kernel work of other tasks there.
     ///
     /// # Errors
     /// As [`Plan::make`].
@@ -178,7 +178,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What a partition and the scheduler both want.
+    /// What a partition and the scheduler both need.
     fn common(root: &Root, rt: &CpuList, nrt: &CpuList) -> Result<Self, Unreadable> {
         let mut plan = Self::default();
         servers::plan(root, rt, &mut plan)?;
@@ -200,7 +200,7 @@ impl Plan {
         });
     }
 
-    /// A file that is to hold `new`; says why not where there is none and `absent` has a reason.
+    /// Plans the change of a file to what `new` makes of its value. False: there is no such file.
     pub(super) fn file(
         &mut self,
         root: &Root,

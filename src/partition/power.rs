@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! RT CPUs keep their frequency and do not sleep deeply.
+//! Keeps the frequency of RT CPUs and keeps them out of deep idle states.
 //!
 //! Source: `Documentation/admin-guide/pm/cpufreq.rst` and `cpuidle.rst`.
 
@@ -27,7 +27,7 @@ fn governors(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unre
         if !offered {
             found = true;
             let why = format!(
-                "the kernel offers {} only; modprobe cpufreq_performance",
+                "the kernel offers only {}; load cpufreq_performance with modprobe",
                 choice.unwrap_or_default()
             );
             plan.leave(Kind::Governor, what, why);
@@ -44,7 +44,7 @@ fn governors(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unre
         plan.leave(
             Kind::Governor,
             "frequency governor",
-            "this kernel changes no frequencies: the hypervisor or the firmware does, if anybody",
+            "this kernel changes no frequencies; the hypervisor or the firmware may",
         );
     }
     Ok(())
@@ -65,7 +65,7 @@ fn idle_states(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Un
             let file = (
                 what,
                 format!("{}/state{number}/disable", idle::folder(cpu)),
-                "leaving a deep idle state comes on top of each wakeup",
+                "the time to leave a deep idle state adds to each wakeup latency",
             );
             plan.file(root, Kind::IdleStates, file, |_| Some("1".to_owned()))?;
         }
@@ -74,7 +74,7 @@ fn idle_states(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Un
         plan.leave(
             Kind::IdleStates,
             "idle states",
-            "this kernel has no choice of them: the hypervisor has, or idle= or cpuidle.off was given",
+            "this kernel cannot choose them: the hypervisor does, or idle= or cpuidle.off was given",
         );
     }
     Ok(())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Deadline servers off on RT CPUs: their time is a hole in RT0's latency.
+//! Switches deadline servers off on RT CPUs: RT0 has to wait while they run.
 
 use super::change::Kind;
 use super::plan::Plan;
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn without_debugfs_they_are_left_and_said_so() {
+    fn without_debugfs_they_are_left_with_a_reason() {
         let (_folder, root) = canned(&[]);
         let mut planned = Plan::default();
         plan(&root, &"1".parse().unwrap(), &mut planned).unwrap();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The classic shield: a control group that has the RT CPUs for itself.
+//! The shield: a control group that has the RT CPUs for itself.
 //!
-//! An isolated cpuset partition of cgroup v2 takes its CPUs from everybody outside of it, at run
-//! time, and gives them back when it goes. Source: `Documentation/admin-guide/cgroup-v2.rst`, "Cpuset".
+//! An isolated cpuset partition of cgroup v2 takes its CPUs from all tasks outside of it, at run
+//! time, and gives them back when it is removed. Source: `Documentation/admin-guide/cgroup-v2.rst`, "Cpuset".
 
 use super::change::{ABSENT, Change, Kind, OFF, ON, PRESENT, Target};
 use super::plan::{Plan, Request};
@@ -13,7 +13,7 @@ const CGROUPS: &str = "/sys/fs/cgroup";
 /// The group; RT0 tasks are to be put here.
 pub const GROUP: &str = "/sys/fs/cgroup/artis-rt";
 
-const REASON: &str = "nobody runs on RT CPUs but who is put into the group";
+const REASON: &str = "only tasks that are put into the group run on RT CPUs";
 
 pub(super) fn plan(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unreadable> {
     let what = "shield around RT CPUs";
@@ -39,7 +39,7 @@ pub(super) fn plan(root: &Root, request: &Request, plan: &mut Plan) -> Result<()
         plan.leave(
             Kind::CpusetShield,
             what,
-            format!("there is a group {GROUP} already; remove it with rmdir if nobody uses it"),
+            format!("the group {GROUP} exists already; remove it with rmdir if nobody uses it"),
         );
         return Ok(());
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Sysctls about time: timer migration, RT throttling, the lockup detector's CPUs, and how often
-//! memory is counted.
+//! Sysctls about time: timer migration, RT throttling, the lockup detector's CPUs, and the time
+//! between two counts of memory.
 //!
 //! Source: `Documentation/admin-guide/sysctl/kernel.rst` and `vm.rst`,
 //! `Documentation/scheduler/sched-rt-group.rst`, `Documentation/admin-guide/lockup-watchdogs.rst`.
@@ -47,7 +47,7 @@ pub(super) fn throttling(
         let file = (
             "RT throttling, us each period".to_owned(),
             THROTTLING.to_owned(),
-            "a real-time task that wants all of its CPU is stopped once a second",
+            "a real-time task that uses all of its CPU is stopped once a second",
         );
         plan.file(root, Kind::RtThrottling, file, |_| Some("-1".to_owned()))?;
         plan.warnings.push(
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_counted_now_and_then_only() {
+    fn memory_is_counted_rarely() {
         for (old, new) in [("1\n", "120"), ("600\n", "600")] {
             let (_folder, root) = canned(&[(STAT_INTERVAL_FILE, old)]);
             let mut planned = Plan::default();
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn timers_stay_where_they_are() {
+    fn timers_are_not_migrated() {
         let (_folder, root) = canned(&[(TIMER_MIGRATION, "1\n")]);
         let mut planned = Plan::default();
         migration(&root, &mut planned).unwrap();

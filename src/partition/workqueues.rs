@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Unbound workqueues leave RT CPUs: all of them through one mask, and writeback through its own,
-//! which older settings of the user may have narrowed.
+//! Moves unbound workqueues away from RT CPUs: all of them through one mask, and writeback through
+//! its own mask, which the user may have narrowed earlier.
 //!
 //! Source: `Documentation/core-api/workqueue.rst`.
 
@@ -19,7 +19,7 @@ pub(super) fn plan(root: &Root, request: &Request, plan: &mut Plan) -> Result<()
             Kind::WorkqueueMask,
             "unbound workqueues",
             FOLDER,
-            "work that any CPU could do would be done on RT CPUs",
+            "RT CPUs would do work that any CPU can do",
         ),
     )?;
     mask(
@@ -42,8 +42,8 @@ fn mask(
     (kind, what, folder, reason): (Kind, &str, &str, &str),
 ) -> Result<(), Unreadable> {
     let path = format!("{folder}/cpumask");
-    // Without the CPUs of isolated partitions, which come back by themselves, kernels from 6.8 on
-    // show what was asked for here.
+    // `cpumask` lacks the CPUs of isolated partitions, which come back by themselves. Kernels from
+    // 6.8 on show the mask that was asked for in this file.
     let requested = format!("{folder}/cpumask_requested");
     let shown = root.exists(&requested).then_some(requested);
     let file = shown.as_ref().unwrap_or(&path);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_for_is_what_counts() {
+    fn the_requested_mask_counts() {
         let (_folder, root) = canned(&[
             ("sys/devices/virtual/workqueue/cpumask", "3\n"),
             ("sys/devices/virtual/workqueue/cpumask_requested", "f\n"),

@@ -17,7 +17,7 @@ use std::process::{Command, Stdio, exit};
 /// More steps than any plan here has.
 const STEPS_MAX: usize = 1000;
 
-/// What happens before the step.
+/// What happens at the step.
 #[derive(Clone, Copy, PartialEq)]
 enum Fate {
     Dies,
@@ -42,15 +42,15 @@ pub fn walk(words: &[String]) {
         let ended = in_child(|| apply(&request, step, fate));
         match (fate, ended) {
             (Fate::Dies, WaitStatus::Signaled(_, Signal::SIGKILL, _)) => {
-                // Either of the two puts the machine in order.
+                // Both a reset alone and another apply before it restore the machine.
                 if step % 2 == 1 {
                     artis(&["apply", "--rt", &words[1]]);
                 }
                 artis(&["reset"]);
             }
-            // All or nothing, at once.
+            // A failed apply has reverted everything at once.
             (Fate::Fails, WaitStatus::Exited(_, FAILED)) => {}
-            // In its second folder for journals.
+            // The journal is in its second folder.
             (Fate::Fails, WaitStatus::Exited(_, DONE)) => artis(&["reset"]),
             (_, WaitStatus::Exited(_, NOT_REACHED)) => {
                 artis(&["reset"]);
@@ -65,14 +65,14 @@ pub fn walk(words: &[String]) {
     panic!("{STEPS_MAX} steps, and no end");
 }
 
-/// Exit status of the child: everything was made though a step failed.
+/// Exit status of the child: every change was made although a step failed.
 const DONE: i32 = 0;
-/// A step failed, and so did all.
+/// A step failed, and so no change was made.
 const FAILED: i32 = 1;
-/// There are not so many steps.
+/// There are fewer steps.
 const NOT_REACHED: i32 = 2;
 
-/// Applies the request; before step `fatal` this process meets its fate.
+/// Applies the request; before step `fatal` this process dies or the step fails.
 fn apply(request: &Request, fatal: usize, fate: Fate) -> i32 {
     let steps = Cell::new(0);
     let host = Host::announcing(Root::default(), |_| {

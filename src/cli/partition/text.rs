@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Plans and their fate as tables that fit 100 columns.
+//! Plans, and what became of them, as tables that fit 100 columns.
 
 use crate::partition::change::Change;
 use crate::partition::plan::{Left, Plan, Request};
@@ -19,7 +19,7 @@ pub(super) fn plan(request: &Request, plan: &Plan) -> String {
     text
 }
 
-/// What was made of a plan.
+/// The changes that were made of a plan.
 pub(super) fn applied(request: &Request, plan: &Plan, refused: &[Refused]) -> String {
     let made = plan.changes.len();
     let mut text = heading(request, &format!("{made} changes made"));
@@ -163,10 +163,10 @@ pub(super) fn in_force(in_force: &[InForce]) -> String {
                 State::InForce => continue,
                 State::Changed(now) => format!("somebody has made it {now}"),
                 State::Halfway(now) => {
-                    format!("it is at {now}: an artis died putting it back, or somebody moved it")
+                    format!("it is at {now}: artis died while it put it back, or somebody moved it")
                 }
                 State::NotMade => {
-                    "it was not made, or is back; artis partition reset tidies up".to_owned()
+                    "it was not made, or was put back; artis partition reset cleans up".to_owned()
                 }
                 State::Gone => "there is no such thing any more".to_owned(),
             };
@@ -176,11 +176,11 @@ pub(super) fn in_force(in_force: &[InForce]) -> String {
     text
 }
 
-/// What became of changes that were to be reverted.
+/// What was reverted, and what was not.
 pub(super) fn reverted(reverted: &Reverted, whose: &str) -> String {
     if reverted.rebooted {
         return format!(
-            "{whose} ended with the boot that it was made in; nothing was to be put back\n"
+            "{whose} ended with the boot that it was made in; there is nothing to put back\n"
         );
     }
     let mut text = format!("put back {} settings of {whose}\n", reverted.restored.len());
@@ -198,7 +198,7 @@ pub(super) fn reverted(reverted: &Reverted, whose: &str) -> String {
         reverted.foreign.iter().map(three_values).collect(),
     );
     list(
-        "put back, though not as artis had left them: somebody moved them, or an artis died here",
+        "put back, though they were not as artis had left them: somebody moved them, or artis died",
         reverted.halfway.iter().map(three_values).collect(),
     );
     list(
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_changed_is_told_with_all_three_values() {
+    fn what_somebody_else_changed_is_reported_with_all_three_values() {
         let undo = Reverted {
             foreign: vec![Foreign {
                 change: change("interrupt 24", "/proc/x", "0-2"),

@@ -19,7 +19,7 @@ fn covers(kind: Kind) -> bool {
 pub(super) fn render(plan: &Plan, request: &Request) -> (String, Covers) {
     let mut words = placement(request);
     words.push(format!("workqueue.unbound_cpus={}", request.nrt));
-    // From 5.8 on; older kernels hand the words to init, which takes them for its environment.
+    // From kernel 5.8 on; older kernels pass these words to init, as environment variables.
     words.extend(sysctls(plan).map(|(name, value)| format!("sysctl.{name}={value}")));
     if plan.changes.iter().any(|one| one.kind == Kind::Governor) {
         words.push("cpufreq.default_governor=performance".to_owned());
@@ -31,13 +31,14 @@ pub(super) fn render(plan: &Plan, request: &Request) -> (String, Covers) {
     (text, covers)
 }
 
-/// What only the boot can do for good: where interrupts, RCU callbacks and, behind a shield, tasks go.
+/// What only boot arguments can set permanently: where interrupts, RCU callbacks and, with a
+/// shield, tasks run.
 pub(super) fn placement(request: &Request) -> Vec<String> {
     let domain = if request.shield { "domain," } else { "" };
     vec![
         format!("irqaffinity={}", request.nrt),
         format!("rcu_nocbs={}", request.rt),
-        // Without "domain" tasks still share the CPUs; managed interrupts leave them all the same.
+        // Without "domain", tasks still share the CPUs, and only managed interrupts leave them.
         format!("isolcpus={domain}managed_irq,{}", request.rt),
     ]
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The kubelet's part: containers with whole CPUs get the RT ones, everybody else the others.
+//! The kubelet's part: containers with whole CPUs get the RT CPUs, all others the NRT CPUs.
 //! Source: Kubernetes, "Control CPU Management Policies on the Node", and CRI-O's annotations.
 
 use super::super::change::Kind;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A plan in the words of the tool that is to own it for good.
+//! A plan in the format of another tool, which then keeps it in force permanently.
 //!
-//! Pure: text from a plan. Each tool says in a comment what of the plan it has no words for.
+//! Pure: text from a plan. A comment in each export lists the changes that the tool cannot make.
 
 mod cmdline;
 mod kubernetes;
@@ -12,7 +12,7 @@ use super::change::{Change, Kind, Target};
 use super::plan::{Plan, Request};
 use std::collections::BTreeSet;
 
-/// Who is to own it.
+/// The tool that keeps it in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
     Tuned,
@@ -21,7 +21,7 @@ pub enum Tool {
     Kubernetes,
 }
 
-/// Has the tool words for a move?
+/// Can the tool make this kind of change?
 type Covers = fn(Kind) -> bool;
 
 /// The plan for this tool. `request` is what the plan was made for.
@@ -35,7 +35,7 @@ pub fn render(tool: Tool, plan: &Plan, request: &Request) -> String {
     text + &missing(plan, covers)
 }
 
-/// Comments about the moves that are planned and not covered.
+/// Comments that list the planned changes that the tool cannot make.
 fn missing(plan: &Plan, covers: Covers) -> String {
     let others: BTreeSet<Kind> = plan
         .changes
@@ -59,7 +59,7 @@ fn files<'a>(plan: &'a Plan, folder: &'a str) -> impl Iterator<Item = (&'a str, 
         let Target::File { path, .. } = &change.target else {
             return None;
         };
-        // The number of an interrupt, and a group that is not there yet, are of this boot only.
+        // The number of an interrupt and a group that artis makes are valid for this boot only.
         let lasting = !matches!(change.kind, Kind::IrqAffinity | Kind::CpusetShield);
         Some((path.strip_prefix(folder)?, change)).filter(|_| lasting)
     })
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn systemd_gets_its_own_files() {
+    fn systemd_gets_files_in_its_formats() {
         let text = rendered(Tool::Systemd);
         assert!(text.contains("kernel.watchdog_cpumask = 0-2\n"), "{text}");
         let line = "w /sys/devices/virtual/workqueue/cpumask - - - - 7\n";

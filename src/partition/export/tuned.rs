@@ -38,7 +38,7 @@ pub(super) fn render(plan: &Plan, request: &Request) -> (String, Covers) {
     (text, covers)
 }
 
-/// One group with the names of all threads that move; tuned shows a kernel thread in brackets.
+/// One group with the names of all threads that move. tuned shows a kernel thread in brackets.
 fn threads(plan: &Plan, nrt: &CpuList) -> String {
     let names: BTreeSet<String> = plan
         .changes
@@ -57,7 +57,7 @@ fn threads(plan: &Plan, nrt: &CpuList) -> String {
     )
 }
 
-/// As itself in a regular expression.
+/// Escapes a name for a regular expression.
 fn escaped(name: &str) -> String {
     name.chars()
         .flat_map(|one| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What happens when something fails, or dies, at each step there is.
+//! What happens when a step fails, or artis dies there, for every step.
 
 use super::*;
 use crate::machine::Root;
@@ -74,7 +74,7 @@ fn journals(root: &Root) -> usize {
         .count()
 }
 
-/// A machine that refuses the steps whose numbers, from 0, are such.
+/// A machine that refuses some steps, by their numbers from 0.
 fn refusing(root: &Root, refuses: impl Fn(usize) -> bool + 'static) -> Host<'static> {
     let count = Cell::new(0);
     Host::announcing(root.clone(), move |_| {
@@ -86,12 +86,12 @@ fn refusing(root: &Root, refuses: impl Fn(usize) -> bool + 'static) -> Host<'sta
     })
 }
 
-/// The process that has this machine dies before a step: it changes nothing any more.
+/// As if the process died before this step: it changes nothing any more.
 fn dead_from(root: &Root, step: usize) -> Host<'static> {
     refusing(root, move |number| number >= step)
 }
 
-/// How many steps an undisturbed apply takes, and in which order.
+/// The steps of an undisturbed apply, in their order.
 fn steps() -> Vec<Step> {
     let (_folder, root) = canned(&FILES);
     let seen = RefCell::new(Vec::new());
@@ -113,7 +113,7 @@ fn everything_is_on_disk_before_the_first_change() {
         assert!(before.contains(&step), "{steps:?}");
     }
     assert!(after.iter().all(|step| *step == Step::Set), "{steps:?}");
-    // Servers, migration, default, 24, masks, watchdog, governor; interrupt 25 never was there.
+    // Servers, migration, default, 24, masks, watchdog, governor; 25 is not on an RT CPU.
     assert_eq!(after.len(), 8);
 }
 
@@ -136,7 +136,7 @@ fn apply_then_reset_leaves_everything_as_before() {
 }
 
 #[test]
-fn reset_goes_backwards() {
+fn reset_reverts_the_last_change_first() {
     let (_folder, root) = canned(&FILES);
     let host = Host::at(root);
     let made = apply(&host).unwrap().made;
@@ -153,7 +153,7 @@ fn a_failing_step_changes_nothing() {
         let before = settings(&root);
         let host = refusing(&root, move |number| number == failing);
         match apply(&host) {
-            // In the first folder for journals; the second one served.
+            // The step was in the first folder for journals, and the second one served.
             Ok(_) => assert!(failing < 6, "step {failing} failed and nobody noticed"),
             Err(_) => {
                 assert_eq!(settings(&root), before, "after a failing step {failing}");
@@ -169,7 +169,7 @@ fn a_failing_step_changes_nothing() {
     }
 }
 
-/// The process dies before a step: from then on it changes nothing. Another one cleans up.
+/// The process dies before a step; from then on it changes nothing. Another process cleans up.
 #[test]
 fn dying_before_any_step_leaves_a_machine_that_can_be_put_in_order() {
     for dying in 0..=steps().len() {
@@ -191,9 +191,9 @@ fn dying_before_any_step_leaves_a_machine_that_can_be_put_in_order() {
     }
 }
 
-/// The same while undoing.
+/// The same during a reset.
 #[test]
-fn dying_while_undoing_leaves_something_to_undo() {
+fn after_dying_in_a_reset_another_reset_completes_it() {
     for dying in 0..10 {
         let (_folder, root) = canned(&FILES);
         let before = settings(&root);
@@ -208,7 +208,7 @@ fn dying_while_undoing_leaves_something_to_undo() {
 
 /// No journal can be written any more, anywhere.
 #[test]
-fn a_full_disk_prevents_every_change_and_no_undoing() {
+fn a_full_disk_prevents_every_change_and_no_reset() {
     let (_folder, root) = canned(&FILES);
     let before = settings(&root);
     let full = || {
@@ -229,7 +229,7 @@ fn a_full_disk_prevents_every_change_and_no_undoing() {
 }
 
 #[test]
-fn what_ended_with_the_boot_is_not_undone() {
+fn what_ended_with_the_boot_is_not_reverted() {
     let (_folder, root) = canned(&FILES);
     let host = Host::at(root.clone());
     apply(&host).unwrap();
@@ -237,7 +237,7 @@ fn what_ended_with_the_boot_is_not_undone() {
         fs::write(root.path(path), text).unwrap();
     }
     fs::write(root.path("/proc/sys/kernel/random/boot_id"), "second\n").unwrap();
-    // Set by the user of the new boot: as artis had it, and not artis's.
+    // The user has set this in the new boot, by chance to artis's value.
     fs::write(root.path("/proc/sys/kernel/timer_migration"), "0\n").unwrap();
     let before = settings(&root);
     assert!(in_force(&host).unwrap().is_empty());
@@ -248,7 +248,7 @@ fn what_ended_with_the_boot_is_not_undone() {
 }
 
 #[test]
-fn what_somebody_else_changed_since_is_told_and_stays() {
+fn what_somebody_else_changed_since_is_reported_and_stays() {
     let (_folder, root) = canned(&FILES);
     let host = Host::at(root.clone());
     apply(&host).unwrap();
@@ -266,7 +266,7 @@ fn what_somebody_else_changed_since_is_told_and_stays() {
 }
 
 #[test]
-fn an_interrupt_sent_back_to_where_it_was_is_set_free_and_told() {
+fn an_interrupt_sent_back_to_its_old_cpu_is_reported_and_gets_its_old_cpus() {
     let (_folder, root) = canned(&FILES);
     let before = settings(&root);
     let host = Host::at(root.clone());
@@ -279,7 +279,7 @@ fn an_interrupt_sent_back_to_where_it_was_is_set_free_and_told() {
 }
 
 #[test]
-fn what_is_gone_needs_no_undoing() {
+fn what_is_gone_needs_no_reset() {
     let (_folder, root) = canned(&FILES);
     let host = Host::at(root.clone());
     apply(&host).unwrap();
@@ -290,7 +290,7 @@ fn what_is_gone_needs_no_undoing() {
 }
 
 #[test]
-fn the_last_owner_puts_back_what_two_wanted() {
+fn the_last_owner_reverts_what_two_changed() {
     for first in OWNERS {
         let (_folder, root) = canned(&FILES);
         let before = settings(&root);
@@ -314,7 +314,7 @@ fn the_last_owner_puts_back_what_two_wanted() {
 }
 
 #[test]
-fn what_another_holds_otherwise_is_left_to_it() {
+fn what_another_owner_holds_at_another_value_is_left_to_it() {
     let change = |new: &str| Change {
         kind: Kind::TimerMigration,
         what: "timer migration".to_owned(),
@@ -340,9 +340,9 @@ fn what_another_holds_otherwise_is_left_to_it() {
     );
 }
 
-/// Two at once: one waits, and finds the work done.
+/// Several at once: each waits for the one before, and finds the work done.
 #[test]
-fn two_at_once_come_one_after_the_other() {
+fn several_at_once_run_one_after_the_other() {
     let (_folder, root) = canned(&FILES);
     let before = settings(&root);
     std::thread::scope(|scope| {
@@ -361,11 +361,11 @@ fn two_at_once_come_one_after_the_other() {
 }
 
 #[test]
-fn a_kernel_that_takes_a_value_and_makes_another_is_not_believed() {
+fn a_kernel_that_accepts_a_value_and_sets_another_is_noticed() {
     let (_folder, root) = canned(&FILES);
     let before = settings(&root);
     let mut changes = wanted(&root);
-    // Reads are trimmed, so that this one comes back otherwise.
+    // Reads are trimmed, so this value reads back differently.
     for change in &mut changes {
         if change.kind == Kind::Governor {
             change.new = "fast ".to_owned();
