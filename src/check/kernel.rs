@@ -33,7 +33,7 @@ fn model(kernel: &Kernel) -> Option<Finding> {
         ),
         None => (
             Severity::Worsens,
-            "which preemption model was chosen at boot cannot be seen".to_owned(),
+            "the preemption model that was chosen at boot is not visible".to_owned(),
             "`sudo mount -t debugfs none /sys/kernel/debug`, and check again".to_owned(),
         ),
     };
@@ -42,7 +42,7 @@ fn model(kernel: &Kernel) -> Option<Finding> {
         severity,
         seen,
         evidence: kernel.preemption_from.clone(),
-        why: "a real-time task waits until the kernel has done what another task asked of it: \
+        why: "a real-time task waits until the kernel has finished work for another task: \
               milliseconds, with no upper bound"
             .to_owned(),
         source: "Documentation/admin-guide/kernel-parameters.txt (preempt=); McKenney, Real Time vs. \
@@ -59,10 +59,10 @@ fn not_preempt_rt(kernel: &Kernel) -> Option<Finding> {
     Some(Finding {
         id: "not_preempt_rt",
         severity: Severity::Worsens,
-        seen: format!("Linux {} is no PREEMPT_RT kernel", kernel.release),
+        seen: format!("Linux {} is not a PREEMPT_RT kernel", kernel.release),
         evidence: "/proc/sys/kernel/version".to_owned(),
-        why: "spinlocks, interrupt handlers and softirqs cannot be preempted here: what they do for \
-              others on its CPU delays a real-time task"
+        why: "code in spinlocks, interrupt handlers and softirqs cannot be preempted here: what it \
+              does on a CPU for other tasks delays the real-time task there"
             .to_owned(),
         source: "Documentation/core-api/real-time/differences.rst; McKenney, Real Time vs. Real Fast, \
                  section 4",
@@ -84,8 +84,8 @@ fn sched_ext(kernel: &Kernel) -> Option<Finding> {
         severity: Severity::Notice,
         seen: format!("Linux {} has no sched_ext", kernel.release),
         evidence: "/sys/kernel/sched_ext".to_owned(),
-        why: "`artis sched` cannot share a real-time CPU with other work here: it has to be left \
-              idle, or to disturb real-time tasks"
+        why: "`artis sched` cannot run here, so a real-time CPU is either left idle or shared with \
+              tasks that disturb real-time tasks"
             .to_owned(),
         source: "Documentation/scheduler/sched-ext.rst",
         fix: Some(
@@ -104,7 +104,7 @@ fn btf(kernel: &Kernel) -> Option<Finding> {
     Some(Finding {
         id: "no_btf",
         severity: Severity::Notice,
-        seen: "the kernel does not describe its types".to_owned(),
+        seen: "the kernel does not describe its types (BTF)".to_owned(),
         evidence: "/sys/kernel/btf/vmlinux".to_owned(),
         why: "BPF programs cannot be loaded: neither a scheduler, nor what finds the cause of a late \
               wakeup"
@@ -125,7 +125,7 @@ fn debugging(facts: &Facts) -> Option<Finding> {
         severity: Severity::Worsens,
         seen: format!("the kernel was built with {}", options.join(", ")),
         evidence: facts.build.from.clone(),
-        why: "these options check every lock or every piece of memory: kernel work takes several \
+        why: "these options check every lock or every memory access: kernel work takes several \
               times as long, much of it with interrupts off"
             .to_owned(),
         source: "lib/Kconfig.debug",

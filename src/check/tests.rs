@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Odd machines; the usual ones are in `tests/check`.
+//! Unusual machines; the usual ones are in `tests/check`.
 
 use super::*;
 use crate::machine::root::canned;
@@ -84,7 +84,7 @@ fn four_thousand_cpus_are_judged() {
 }
 
 #[test]
-fn each_unreadable_file_is_told() {
+fn each_unreadable_file_is_reported() {
     let report = report(
         &[
             ("sys/devices/system/cpu/online", "0-1\n"),
@@ -119,7 +119,7 @@ fn each_unreadable_file_is_told() {
 }
 
 #[test]
-fn findings_come_by_severity_and_tell_everything() {
+fn findings_are_sorted_by_severity_and_complete() {
     let facts = Facts::read(&Root::default());
     let subject = Subject::choose(&facts, None, None);
     let report = Report::new(facts, subject);
@@ -134,7 +134,7 @@ fn findings_come_by_severity_and_tell_everything() {
 }
 
 #[test]
-fn the_subject_is_who_was_asked_for_then_who_schedules_then_who_is_apart() {
+fn the_subject_is_what_was_asked_for_else_the_schedulers_cpus_else_those_set_apart() {
     let (_folder, root) = canned(&[
         ("sys/devices/system/cpu/online", "0-7\n"),
         ("sys/devices/system/cpu/possible", "0-7\n"),
@@ -149,7 +149,7 @@ fn the_subject_is_who_was_asked_for_then_who_schedules_then_who_is_apart() {
     assert_eq!(chosen(None, None), "6-7");
 }
 
-/// Files of which nothing can be expected.
+/// Files that may contain anything.
 const FILES: [&str; 18] = [
     "proc/cmdline",
     "proc/cpuinfo",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis check`: the machine, and what on it stands in the way of real time.
+//! `artis check`: what on this machine speaks against real time.
 
 mod facts;
 
@@ -17,7 +17,7 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  sudo artis check --cpus 1")]
 pub struct Args {
-    /// CPUs meant for real-time tasks; else those of `artis sched`, else isolated ones, else all
+    /// CPUs for real-time tasks [default: those of artis sched, else isolated CPUs, else all]
     #[arg(long, value_name = "LIST")]
     cpus: Option<CpuList>,
     /// Print one screen: the verdict, what breaks real time, and the names of the other findings
@@ -26,7 +26,7 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Look at the copy of another machine's /proc, /sys, ... in this folder
+    /// Read the copy of another machine's /proc, /sys, ... in this folder
     #[arg(long, value_name = "FOLDER", default_value = "/")]
     root: PathBuf,
 }
@@ -35,7 +35,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let root = Root(args.root);
     let facts = Facts::read(&root);
     if let (None, Some(problem)) = (facts.kernel.get(), &facts.kernel.problem) {
-        anyhow::bail!("could not look at the machine: {problem}; is /proc mounted?");
+        anyhow::bail!("could not read facts of the machine: {problem}; is /proc mounted?");
     }
     let asked = args.cpus.map(|cpus| online(&facts, cpus)).transpose()?;
     let scheduler = match scheduler::running(&root) {
@@ -115,7 +115,7 @@ fn in_words(report: &Report) -> String {
     text
 }
 
-/// A screen: the findings that break real time, of the others the names.
+/// One screen: the findings that break real time, and the names of the others.
 fn in_brief(report: &Report) -> String {
     let mut text = verdict(report);
     for finding in of(report, Severity::Breaks) {

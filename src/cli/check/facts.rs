@@ -22,12 +22,12 @@ pub(super) fn in_words(facts: &Facts) -> Vec<(&'static str, String, &str)> {
     });
     lines.add("tick", &facts.tick, |tick| {
         let hz = tick.hz.map_or_else(String::new, |hz| format!(", {hz} Hz"));
-        let fine = if tick.high_resolution {
-            "fine"
+        let timers = if tick.high_resolution {
+            "high-resolution timers"
         } else {
-            "coarse"
+            "timers of the tick's resolution"
         };
-        format!("{}{hz}, timers {fine}", tick.mode)
+        format!("{}{hz}, {timers}", tick.mode)
     });
     lines.add("CPUs", &facts.cpus, |cpus| {
         format!(
@@ -251,10 +251,10 @@ fn interrupts_in_words(interrupts: &[Interrupt]) -> String {
         .iter()
         .fold(CpuList::new(), |all, one| &all | &one.target());
     match (interrupts.len(), fixed) {
-        (0, _) => "none to be seen".to_owned(),
+        (0, _) => "none visible".to_owned(),
         (all, 0) => format!("{all} of devices, on {}", targets.in_words()),
         (all, fixed) => format!(
-            "{all} of devices, on {}; {fixed} cannot be moved",
+            "{all} of devices, on {}; {fixed} of them cannot be moved",
             targets.in_words()
         ),
     }
@@ -278,7 +278,7 @@ fn memory(memory: &Memory) -> String {
             .compaction_proactiveness
             .map_or_else(|| "none".to_owned(), |number| number.to_string()),
         memory.stat_interval_s.map_or_else(
-            || "unseen".to_owned(),
+            || "not visible".to_owned(),
             |seconds| format!("every {seconds} s")
         ),
         on_or_off(memory.merges_pages),
