@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis load`: named loads without a measurement of ours, for any command or for a time.
+//! `artis load`: named loads beside any command, or for a time.
 
 mod command;
 
@@ -28,7 +28,7 @@ pub struct Args {
 #[derive(clap::Subcommand)]
 enum Command {
     Run(Run),
-    /// Say which loads there are
+    /// Print the loads and what each does
     #[command(after_help = "Example:\n  artis load list")]
     List {
         /// Print the list as JSON
@@ -93,7 +93,7 @@ fn run_loads(args: Run) -> anyhow::Result<ExitCode> {
         eprintln!("artis: at work: {presets}");
     }
     let status = command::run(&args.command, args.duration, &stop);
-    // Also when the command could not be started: the loads end first.
+    // Even when the command could not be started, the loads end first.
     let (document, table_wanted) = session.finish(|_| ())?;
     let table = loads::table(&document.load);
     if !args.command.is_empty() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis load` as a whole: loads that work and are counted, that fail in words, and that leave
-//! nothing behind however artis ends. No speed is judged.
+//! `artis load` as a whole: loads work and are counted, their failures are explained, and nothing
+//! of them is left, however artis ends. No speed is judged.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -14,7 +14,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 
-/// Ends the test, loudly, when a program is not installed.
+/// Skips the test when a program is not installed.
 macro_rules! need {
     ($test:literal, $($program:literal),+) => {
         for program in [$($program),+] {
@@ -85,7 +85,7 @@ fn the_command_decides_how_it_ends() {
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(3), "{output:?}");
-    // The load's files were there: the command ran while it did.
+    // The load's files existed, so the command ran while the load did.
     assert!(
         String::from_utf8(output.stdout)
             .unwrap()
@@ -195,9 +195,9 @@ fn kill_9_leaves_nothing() {
 }
 
 #[test]
-fn a_load_that_dies_is_an_error_in_its_own_words() {
+fn a_load_that_dies_is_an_error_with_its_own_output() {
     let place = Place::new();
-    // A worker that computes, as a check of being at work wants to see, and then the end.
+    // Workers that compute, so that the load counts as at work, and then the end.
     place.program(
         "stress-ng",
         "#!/bin/sh\n(while :; do :; done) & (while :; do :; done) &\n\
@@ -261,7 +261,7 @@ fn a_killed_supervisor_is_an_error_and_leaves_nothing() {
 #[test]
 fn a_load_that_does_nothing_is_an_error() {
     let place = Place::new();
-    // It works and ends as asked, but reports nothing, as for a stressor that was skipped.
+    // It works and ends as asked, but reports no work, as stress-ng does for a skipped stressor.
     place.program(
         "stress-ng",
         "#!/bin/sh\n(while :; do :; done) &\ntrap 'kill %1; echo skipped it; exit 0' INT\nwait\nwait\n",
@@ -300,7 +300,7 @@ fn a_missing_tool_names_its_package() {
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(said.contains(&format!("apt install {package}")), "{said}");
     }
-    // With make alone it is the compiler that is missing.
+    // With make installed, the compiler is missing.
     fs::write(empty.join("make"), "").unwrap();
     fs::set_permissions(empty.join("make"), fs::Permissions::from_mode(0o755)).unwrap();
     let output = place

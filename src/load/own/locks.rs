@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Kernel locks: two processes take the same file's lock in turn. Each time the kernel walks its
-//! lists of locks and of waiters under its own spinlocks, and wakes the other.
+//! lists of locks and of waiters under its own spinlocks, and wakes the other process.
 
 use super::Error;
 use super::counters::Counters;
@@ -16,13 +16,13 @@ pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {
     let file = tempfile::tempfile().map_err(Error::io("create a temporary file"))?;
     fork_helper("the rival", || {
         // The load itself goes on, so a lock without a rival is reported here.
-        let Err(error) = reopen(&file).and_then(|file| fight(&file, counters));
+        let Err(error) = reopen(&file).and_then(|file| compete(&file, counters));
         eprintln!("artis: load `locks`: {error}");
     })?;
-    fight(&file, counters)
+    compete(&file, counters)
 }
 
-/// The same file, opened anew: a lock belongs to the opening, not to the process.
+/// Opens the same file again: a lock belongs to the open file, not to the process.
 fn reopen(file: &File) -> Result<File, Error> {
     let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
     let opened = nix::fcntl::open(&path, OFlag::O_RDWR, nix::sys::stat::Mode::empty());
@@ -31,8 +31,8 @@ fn reopen(file: &File) -> Result<File, Error> {
     ))
 }
 
-/// Both count: who wins how often is the scheduler's affair.
-fn fight(file: &File, counters: &Counters) -> Result<Infallible, Error> {
+/// Both processes count, because the scheduler decides which of them wins how often.
+fn compete(file: &File, counters: &Counters) -> Result<Infallible, Error> {
     loop {
         for operation in [libc::LOCK_EX, libc::LOCK_UN] {
             // SAFETY: the file is open.

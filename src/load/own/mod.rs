@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The loads that are artis's own code. Each kind counts what it did in units of its own, exactly
-//! and at any moment. The lab needs that to compare windows of time.
+//! The loads that are artis's own code. Each kind counts its work in its own unit, exactly and at
+//! any moment. The lab needs that to compare windows of time.
 //!
 //! Owns one file for each kind, the process that a load runs in ([`process`]) and the shared
 //! counters that its starter reads ([`counters`]). To add a kind: a file with a `run` function,
@@ -48,7 +48,7 @@ pub enum Load {
     Io,
     /// TCP over the loopback device.
     Network,
-    /// Two processes that fight for a lock in the kernel.
+    /// Two processes that compete for a lock in the kernel.
     Locks,
     /// Reads in user mode that miss the cache.
     Cache,
@@ -69,7 +69,7 @@ impl Load {
         Self::Hackbench,
     ];
 
-    /// Its name, as people and `ps` see it.
+    /// Its name, as people type it and `ps` shows it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Compute => "compute",

@@ -9,7 +9,7 @@ use std::convert::Infallible;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
-/// What is sent at once: two full frames of an Ethernet.
+/// Bytes sent at once: two full Ethernet frames.
 const MESSAGE: usize = 2896;
 
 pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {
@@ -20,7 +20,7 @@ pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {
         .map_err(Error::io("ask for the port that was opened"))?;
     fork_helper("the sender", || {
         let _ = TcpStream::connect(address).and_then(send);
-        // Without its sender the receiver ends, and reports it.
+        // Without the sender, the receiver ends and reports it.
     })?;
     let (mut stream, _) = listener
         .accept()

@@ -2,9 +2,8 @@
 //! Signals that interrupt user-mode work: one process computes, another sends it a signal every
 //! few milliseconds, and the handler counts.
 //!
-//! Sent from another process and not from itself, because a signal to oneself is delivered at the
-//! end of the system call that sent it, while the case of interest is a task in user mode that
-//! the kernel enters for.
+//! The signal comes from another process. A process that sends itself a signal gets it at the end
+//! of that system call, but this load is about a task that is interrupted in user mode.
 
 use super::counters::Counters;
 use super::process::fork_helper;
@@ -17,7 +16,7 @@ use std::time::Duration;
 /// Time between two signals.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The counters, for the handler: it has no other way to them.
+/// The counters, for the handler, which gets no argument with them.
 static HANDLER_COUNTERS: AtomicPtr<Counters> = AtomicPtr::new(std::ptr::null_mut());
 
 extern "C" fn count(_: libc::c_int) {
