@@ -38,19 +38,14 @@ enum Command {
 }
 
 /// Run loads beside a command, for a time, or until Ctrl-C
+///
+/// The command starts when every load is at work. The loads end with the command, and the command
+/// ends with the time (SIGTERM; exit status 124). Otherwise the exit status is the command's own,
+/// and 1 when a load failed. What the loads did is printed on standard output; with a command, on
+/// standard error. Their files are in TMPDIR, or in /var/tmp.
 #[derive(clap::Args)]
 #[command(
-    after_help = "The command is started when every load was seen at work. The loads end with the command, and
-\
-                  the command ends with the time (SIGTERM; exit status 124). Otherwise the exit status is
-\
-                  the command's own, and 1 when a load failed. What the loads did is printed on standard
-\
-                  output; with a command, on standard error. Their files are in TMPDIR, or in /var/tmp.
-
-\
-                  Example:
-  artis load run hackbench io --cpus 0 -D 10m -- cyclictest -q -m -p 90"
+    after_help = "Example:\n  artis load run hackbench io --cpus 0 -D 10m -- cyclictest -q -m -p 90"
 )]
 struct Run {
     /// Loads, such as compute,io or all
@@ -65,6 +60,9 @@ struct Run {
     /// Write the work done as a result file (artis.result/1) to FILE; - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Print neither that the loads are at work nor, with a command, what they did
+    #[arg(short, long)]
+    quiet: bool,
     /// Command to run meanwhile, with its arguments
     #[arg(value_name = "CMD", last = true)]
     command: Vec<OsString>,
@@ -89,7 +87,7 @@ fn run_loads(args: Run) -> anyhow::Result<ExitCode> {
     let mut session = Session::begin(&common, options)?;
     session.start()?;
     let stop = session.stop_flag();
-    if stop.load(Ordering::Relaxed) == 0 {
+    if stop.load(Ordering::Relaxed) == 0 && !args.quiet {
         eprintln!("artis: at work: {presets}");
     }
     let status = command::run(&args.command, args.duration, &stop);
@@ -97,7 +95,9 @@ fn run_loads(args: Run) -> anyhow::Result<ExitCode> {
     let (document, table_wanted) = session.finish(|_| ())?;
     let table = loads::table(&document.load);
     if !args.command.is_empty() {
-        eprint!("{table}");
+        if !args.quiet {
+            eprint!("{table}");
+        }
     } else if table_wanted {
         stdout().write_all(table.as_bytes())?;
     }

@@ -38,7 +38,7 @@ enum Command {
     Show(ReportArgs),
     /// Put the old values back, last change first; report what somebody else changed meanwhile
     #[command(after_help = "Example:\n  sudo artis partition reset")]
-    Reset(ReportArgs),
+    Reset(ResetArgs),
 }
 
 /// What the user asks for.
@@ -88,6 +88,9 @@ struct PlanArgs {
 struct ApplyArgs {
     #[command(flatten)]
     request: RequestArgs,
+    /// Print only warnings, and what the kernel refused
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -95,6 +98,16 @@ struct ApplyArgs {
 
 #[derive(clap::Args)]
 struct ReportArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+struct ResetArgs {
+    /// Print only errors
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -264,7 +277,9 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
     if !as_wanted {
         let reverted = transaction.revert(Owner::Partition)?.whole()?;
         if !reverted.is_empty() {
-            eprint!("{}", text::reverted(&reverted, "an earlier partition"));
+            if !args.quiet {
+                eprint!("{}", text::reverted(&reverted, "an earlier partition"));
+            }
             plan = Plan::make(&host.root, &request)?;
             keep_needed(&host, &mut plan)?;
         }
@@ -281,6 +296,10 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
     let mut stdout = stdout();
     if args.json {
         print_json(&mut stdout, &report(&request, &plan, &missing, &refused))?;
+    } else if args.quiet {
+        for one in &refused {
+            eprintln!("artis: refused by the kernel: {}: {}", one.change, one.why);
+        }
     } else if as_wanted {
         writeln!(stdout, "RT CPUs {} are partitioned already", request.rt)?;
     } else {
@@ -311,7 +330,7 @@ fn show(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn reset(args: &ReportArgs) -> anyhow::Result<ExitCode> {
+fn reset(args: &ResetArgs) -> anyhow::Result<ExitCode> {
     let host = Host::default();
     let reverted: Reverted = Transaction::begin(&host)?
         .revert(Owner::Partition)
@@ -319,6 +338,8 @@ fn reset(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     let mut stdout = stdout();
     if args.json {
         print_json(&mut stdout, &reverted)?;
+    } else if args.quiet {
+        // What could not be put back is an error below.
     } else if reverted.is_empty() {
         writeln!(stdout, "nothing was partitioned")?;
     } else {
