@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis partition plan --export`: the tools themselves, or what they read their files with, take
-//! what is meant for them. This machine's own plan is exported; nothing on it is changed.
+//! `artis partition plan --export`: the tools themselves, or the parsers that they use, accept the
+//! exported files. This machine's own plan is exported; nothing on the machine is changed.
 
 mod common;
 
@@ -12,8 +12,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// What `artis partition plan` prints with these options, for the last CPU; none, loudly, on a
-/// machine that cannot spare one.
+/// What `artis partition plan` prints with these options, for the last CPU. Skips the test on a
+/// machine with one CPU.
 fn plan(test: &str, options: &[&str]) -> Option<String> {
     let cpus = std::thread::available_parallelism().unwrap().get();
     if cpus < 2 {
@@ -29,7 +29,7 @@ fn plan(test: &str, options: &[&str]) -> Option<String> {
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
-/// Runs a program; none, loudly, where there is none.
+/// Runs a program. Skips the test where it is not installed.
 fn run(test: &str, command: &mut Command) -> Option<Output> {
     match command.stdin(Stdio::null()).output() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -101,7 +101,7 @@ fn systemd_knows_its_units() {
             return;
         };
         assert_eq!(said, Vec::<String>::new(), "{text}");
-        // It reads the file, or it would not mind this.
+        // A wrong name is noticed, so it does read the file.
         let said = complaints(slice, &text.replace("AllowedCPUs", "AllowedCPU"));
         assert_eq!(said.unwrap().len(), 1, "{text}");
     }
@@ -166,7 +166,7 @@ fn read_by_python(test: &str, text: &str, program: &str) -> Option<Value> {
 #[test]
 fn tuned_reads_its_profile() {
     const TEST: &str = "tuned_reads_its_profile";
-    // As its own loader opens a profile.
+    // tuned's own loader opens a profile like this.
     const READ: &str = "\
 import configparser, json, sys
 profile = configparser.ConfigParser(delimiters='=', inline_comment_prefixes='#', strict=True)

@@ -18,8 +18,8 @@ macro_rules! on_kernel {
                 super::apply_then_reset_leaves_everything_as_before($kernel);
             }
             #[test]
-            fn killed_or_failing_at_any_step_the_machine_is_put_in_order() {
-                super::killed_or_failing_at_any_step_the_machine_is_put_in_order($kernel);
+            fn after_a_kill_or_failure_at_any_step_the_machine_is_restored() {
+                super::after_a_kill_or_failure_at_any_step_the_machine_is_restored($kernel);
             }
             #[test]
             fn movable_interrupts_leave_the_rt_cpu() {
@@ -63,7 +63,7 @@ fn apply_then_reset_leaves_everything_as_before(kernel: &str) {
                 probe since /tmp/before
                 artis partition show >/tmp/show || die 'show failed'
                 grep -q 'not in force' /tmp/show && die "$(cat /tmp/show)"
-                # Some interrupts move when they next come: they do, until all is put back.
+                # Some interrupts move only when they next occur, so the load makes them occur.
                 while :; do echo x; echo x >/dev/ttyS0; usleep 10000; done & load=$!
                 usleep 500000
                 artis partition reset >/tmp/reset || die 'reset failed'
@@ -81,11 +81,11 @@ fn apply_then_reset_leaves_everything_as_before(kernel: &str) {
     }
 }
 
-fn killed_or_failing_at_any_step_the_machine_is_put_in_order(kernel: &str) {
+fn after_a_kill_or_failure_at_any_step_the_machine_is_restored(kernel: &str) {
     let stdout = run(
         kernel,
-        "probe partition dies 3 shield || die 'the walk of dying'
-        probe partition fails 3 shield || die 'the walk of failing'",
+        "probe partition dies 3 shield || die 'dying at each step'
+        probe partition fails 3 shield || die 'failing at each step'",
     );
     println!("{kernel}: {stdout}");
     assert!(number(&stdout, "steps ") > 30, "{stdout}");
@@ -110,7 +110,7 @@ fn movable_interrupts_leave_the_rt_cpu(kernel: &str) {
             while :; do read_disk 3; done &
             ping -A -q 10.0.2.2 &
             for file in /proc/irq/*/smp_affinity_list; do echo 3 2>/dev/null >$file; done
-            # An IO-APIC's interrupt moves when it next comes: one second is for that.
+            # An IO-APIC's interrupt moves only when it next occurs: one second is for that.
             artis irq >/dev/null
             artis irq --json >$ARTIS_OUTPUT/before.json
             artis partition plan --rt 3 --json >$ARTIS_OUTPUT/plan.json || die 'plan failed'
@@ -205,6 +205,6 @@ fn two_owners_and_somebody_else(kernel: &str) {
     ] {
         assert!(stdout.contains(words), "{words}: {stdout}");
     }
-    // Set to what it was before, it is nobody's quarrel.
+    // Somebody set it to its old value, so there is nothing to report.
     assert!(!stdout.contains("somebody else"), "{stdout}");
 }

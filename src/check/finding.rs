@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a finding consists of.
+//! A finding and its parts.
 
 use serde::Serialize;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// No deadline can be kept for sure.
+    /// No deadline is guaranteed.
     Breaks,
     /// Worst cases get longer.
     Worsens,
@@ -26,24 +26,24 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One thing that speaks against real time on a machine.
+/// One thing on a machine that speaks against real time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// Stable name.
     pub id: &'static str,
     pub severity: Severity,
-    /// What was seen, and on what.
+    /// What was seen, and where on the machine.
     pub seen: String,
-    /// Where: a file or a call.
+    /// The file or call that shows it.
     pub evidence: String,
     /// Why it matters for latency.
     pub why: String,
-    /// Who says so.
+    /// The literature or documentation that says so.
     pub source: &'static str,
-    /// What to type or change; none where nothing helps.
-    pub mend: Option<String>,
-    /// The changes of `artis partition` that mend it; empty: it does not.
-    pub partition_mends: &'static [&'static str],
+    /// What to type or change to fix it; none where nothing helps.
+    pub fix: Option<String>,
+    /// The changes of `artis partition` that fix it; empty when none does.
+    pub partition_fixes: &'static [&'static str],
 }
 
 /// The first few of many names.

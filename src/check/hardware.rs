@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is below the kernel: hypervisor, firmware, clock, and the CPU's own weaknesses.
+//! What is below the kernel: hypervisor, firmware, clock, and the CPU's security holes.
 
 use super::finding::{Finding, Severity, few};
 use super::subject::Subject;
@@ -7,7 +7,7 @@ use crate::machine::clock_source;
 use crate::machine::cpu_times::CpuTimes;
 use crate::machine::facts::Facts;
 
-/// More often than this, system management interrupts are more than a boot's.
+/// System management interrupts that occur more often than this are not only those of the boot.
 const SMI_PERIOD_S: u64 = 3600;
 
 pub(super) fn judge(facts: &Facts, subject: &Subject) -> Vec<Finding> {
@@ -29,16 +29,16 @@ fn virtual_machine(facts: &Facts) -> Option<Finding> {
         seen: format!("this is a virtual machine (hypervisor: {name})"),
         evidence: facts.virtualisation.from.clone(),
         why:
-            "the host takes its CPUs away whenever it wants, and timers and interrupts go through \
-              the hypervisor: no deadline here is safer than the host makes it"
+            "the host can take its CPUs away at any time, and timers and interrupts go through the \
+              hypervisor: deadlines here can only be as safe as the host's scheduling"
                 .to_owned(),
         source: "McKenney, Real Time vs. Real Fast, section 5, principle 4",
-        mend: Some(
-            "run real-time work on the real machine; else give each virtual CPU a host CPU of its \
-             own, on a real-time host"
+        fix: Some(
+            "run real-time work on the real machine; or give each virtual CPU its own host CPU, on a \
+             real-time host"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -58,17 +58,17 @@ fn steal(facts: &Facts, subject: &Subject) -> Option<Finding> {
         id: "steal_time",
         severity: Severity::Worsens,
         seen: format!(
-            "the host ran somebody else while CPU {cpu} wanted to run: {:.2} s since boot, {:.2} % of \
-             its time",
+            "the host ran something else while CPU {cpu} was ready to run: {:.2} s since boot, \
+             {:.2} % of its time",
             most.steal as f64 / 100.0,
             percent(most)
         ),
         evidence: facts.cpu_times.from.clone(),
-        why: "whatever was due meanwhile was late, and nothing inside this machine can help"
+        why: "everything that was due meanwhile was late, and nothing inside this machine can help"
             .to_owned(),
         source: "Documentation/filesystems/proc.rst (steal)",
-        mend: Some("on the host: pin each virtual CPU to a CPU of its own".to_owned()),
-        partition_mends: &[],
+        fix: Some("on the host: pin each virtual CPU to its own CPU".to_owned()),
+        partition_fixes: &[],
     })
 }
 
@@ -83,8 +83,8 @@ fn clock(facts: &Facts) -> Option<Finding> {
         .available
         .iter()
         .find(|name| clock_source::is_cpu_counter(name));
-    let mend = better.map_or_else(
-        || "`dmesg | grep -i tsc` tells why the kernel gave the CPU's counter up".to_owned(),
+    let fix = better.map_or_else(
+        || "`dmesg | grep -i tsc` shows why the kernel does not use the CPU's counter".to_owned(),
         |better| format!("`echo {better} | sudo tee {}`", clock_source::FILE),
     );
     Some(Finding {
@@ -97,15 +97,15 @@ fn clock(facts: &Facts) -> Option<Finding> {
         seen: format!("the clock source is {current}"),
         evidence: facts.clock.from.clone(),
         why: if ticks {
-            "time is only as fine as the tick, and there are no finer timers without a better clock"
+            "time has only the resolution of the tick, and so have timers"
         } else {
-            "reading the time leaves the CPU: up to microseconds each, system calls and timers \
-             included"
+            "reading the time needs a device outside the CPU: up to microseconds each, in system \
+             calls and timers too"
         }
         .to_owned(),
         source: "Documentation/timers/timekeeping.rst",
-        mend: Some(mend),
-        partition_mends: &[],
+        fix: Some(fix),
+        partition_fixes: &[],
     })
 }
 
@@ -125,16 +125,17 @@ fn smis(facts: &Facts) -> Option<Finding> {
             smis.uptime_s / 3600
         ),
         evidence: format!("{} (MSR_SMI_COUNT)", facts.smis.from),
-        why: "each stops every CPU for some ten microseconds up to milliseconds, unseen by the kernel"
+        why: "each stops every CPU for some ten microseconds up to milliseconds, and the kernel does \
+              not see it"
             .to_owned(),
         source: "Intel SDM volume 3, chapter System Management Mode; \
                  Documentation/trace/hwlat_detector.rst",
-        mend: Some(
-            "switch off in the firmware what makes them: USB legacy emulation, power and thermal \
+        fix: Some(
+            "switch off their sources in the firmware: USB legacy emulation, power and thermal \
              management, ECC polling"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -152,14 +153,14 @@ fn mitigations(facts: &Facts) -> Option<Finding> {
         severity: Severity::Notice,
         seen: format!("the kernel works around {}", few(&names)),
         evidence: facts.mitigations.from.clone(),
-        why: "each entry into the kernel and each switch of tasks costs more: fractions of a \
-              microsecond, for every system call, interrupt and wakeup"
+        why: "each entry into the kernel and each switch of tasks takes longer: fractions of a \
+              microsecond for every system call, interrupt and wakeup"
             .to_owned(),
         source: "Documentation/admin-guide/hw-vuln/index.rst",
-        mend: Some(
-            "boot with mitigations=off, only where no foreign code runs and nobody else logs in"
+        fix: Some(
+            "boot with mitigations=off, but only where no foreign code runs and nobody else logs in"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }

@@ -52,24 +52,25 @@ fn movable(facts: &Facts, subject: &Subject) -> Option<Finding> {
             "{} to {}: {}",
             counted(
                 concerned.len(),
-                "interrupt of a device comes",
-                "interrupts of devices come"
+                "interrupt of a device goes",
+                "interrupts of devices go"
             ),
             subject.cpus.in_words(),
             named(&concerned)
         ),
         evidence: "/proc/irq/*/effective_affinity_list".to_owned(),
-        why: "each stops the real-time task for its handler, and often for the softirqs after it"
-            .to_owned(),
+        why:
+            "each stops the real-time task while its handler runs, and often the softirqs after it"
+                .to_owned(),
         source: "Documentation/core-api/irq/irq-affinity.rst; McKenney, Real Time vs. Real Fast, \
                  section 2.1",
-        mend: Some(format!(
+        fix: Some(format!(
             "{}; by hand: `for n in {}; do echo {} | sudo tee /proc/irq/$n/smp_affinity_list; done`",
             subject.partition(),
             numbers.join(" "),
             subject.others
         )),
-        partition_mends: &["irq-affinity"],
+        partition_fixes: &["irq-affinity"],
     })
 }
 
@@ -80,24 +81,25 @@ fn managed(facts: &Facts, subject: &Subject) -> Option<Finding> {
         severity: Severity::Worsens,
         seen: format!(
             "{} to {}, and cannot be moved: {}",
-            counted(concerned.len(), "interrupt comes", "interrupts come"),
+            counted(concerned.len(), "interrupt goes", "interrupts go"),
             subject.cpus.in_words(),
             named(&concerned)
         ),
         evidence: format!(
-            "{} (not for writing), {DEBUGFS}/irq/irqs/* (IRQD_AFFINITY_MANAGED)",
+            "{} (not writable), {DEBUGFS}/irq/irqs/* (IRQD_AFFINITY_MANAGED)",
             irq_affinity::FILES
         ),
-        why: "the kernel gives queues of fast disks and network cards to CPUs for good (managed), and \
-              some controllers move nothing; a queue's comes when a task on its CPU uses the device"
+        why: "the kernel binds queues of fast disks and network cards to CPUs (managed), and some \
+              controllers cannot move interrupts; a queue's interrupt occurs when a task on its CPU \
+              uses the device"
             .to_owned(),
         source: "Documentation/admin-guide/kernel-parameters.txt (isolcpus=managed_irq)",
-        mend: Some(format!(
+        fix: Some(format!(
             "boot with isolcpus=managed_irq,{}, or give the device fewer queues, and do no I/O from \
              these CPUs",
             subject.cpus
         )),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -107,19 +109,19 @@ fn default_affinity(facts: &Facts, subject: &Subject) -> Option<Finding> {
         id: "default_irq_affinity",
         severity: Severity::Worsens,
         seen: format!(
-            "interrupts of drivers that start later may come to {}",
+            "interrupts of drivers that start later may go to {}",
             cpus.in_words()
         ),
         evidence: irq_affinity::DEFAULT_FILE.to_owned(),
-        why: "a device that is plugged in or reset gets this default, whatever was set before"
+        why: "a device that is plugged in or reset gets this default, even if its interrupt was moved"
             .to_owned(),
         source: "Documentation/core-api/irq/irq-affinity.rst",
-        mend: Some(format!(
+        fix: Some(format!(
             "{}, or boot with irqaffinity={}",
             subject.partition(),
             subject.others
         )),
-        partition_mends: &["default-irq-affinity"],
+        partition_fixes: &["default-irq-affinity"],
     })
 }
 
@@ -127,7 +129,7 @@ fn balancer(facts: &Facts, subject: &Subject) -> Option<Finding> {
     let managers = facts.managers.get()?;
     let irqbalance = managers.iter().find(|one| one.name == "irqbalance")?;
     let banned = irqbalance.set_to.as_deref().unwrap_or("");
-    // What was read is a list that was printed.
+    // The text was printed from a CPU list, so it can be parsed.
     let covered = banned
         .parse()
         .is_ok_and(|banned| subject.cpus.is_subset(&banned));
@@ -142,16 +144,16 @@ fn balancer(facts: &Facts, subject: &Subject) -> Option<Finding> {
         id: "irqbalance",
         severity: Severity::Worsens,
         seen: format!(
-            "irqbalance runs (process {}) and spares {banned}",
+            "irqbalance runs (process {}) and leaves {banned} alone",
             irqbalance.pid
         ),
         evidence: facts.managers.from.clone(),
         why:
-            "every ten seconds it moves interrupts to CPUs with less load: back to those they were \
-              steered away from"
+            "every ten seconds it moves interrupts to CPUs with less load, also back to CPUs that \
+              they were moved away from"
                 .to_owned(),
         source: "irqbalance(1), IRQBALANCE_BANNED_CPULIST",
-        mend: Some(if subject.is_apart() {
+        fix: Some(if subject.is_apart() {
             format!(
                 "{}, or IRQBALANCE_BANNED_CPULIST={} in /etc/default/irqbalance",
                 subject.partition(),
@@ -161,7 +163,7 @@ fn balancer(facts: &Facts, subject: &Subject) -> Option<Finding> {
             "`sudo systemctl disable --now irqbalance` where interrupts are placed by hand"
                 .to_owned()
         }),
-        partition_mends: &["irqbalance-ban"],
+        partition_fixes: &["irqbalance-ban"],
     })
 }
 
@@ -174,7 +176,7 @@ fn handlers(facts: &Facts) -> impl Iterator<Item = &Thread> {
 fn priorities(facts: &Facts) -> Option<Finding> {
     let priorities: BTreeSet<u32> = handlers(facts).map(|one| one.task.priority).collect();
     let count = handlers(facts).count();
-    // Somebody has put them in an order.
+    // Different priorities: somebody has chosen them.
     if count < 2 || priorities.len() > 1 {
         return None;
     }
@@ -182,20 +184,20 @@ fn priorities(facts: &Facts) -> Option<Finding> {
         id: "irq_thread_priority",
         severity: Severity::Notice,
         seen: format!(
-            "{count} interrupt threads have one and the same priority, {}",
+            "{count} interrupt threads have the same priority, {}",
             priorities.first()?
         ),
         evidence: "/proc/*/stat (irq/*)".to_owned(),
-        why: "the kernel knows no better default: a real-time task above them holds off its own \
-              device, one below waits for every disk and network card"
+        why: "this is the kernel's default: a real-time task above them delays its own device too, \
+              and a task below them waits for every disk and network card"
             .to_owned(),
         source: "Documentation/core-api/real-time/theory.rst; McKenney, Real Time vs. Real Fast, \
                  section 2.1",
-        mend: Some(
+        fix: Some(
             "put the thread of the device that matters above the real-time task: `sudo chrt -f -p 90 \
              $(pgrep irq/NUMBER)`, the others below"
                 .to_owned(),
         ),
-        partition_mends: &["irq-thread-priority"],
+        partition_fixes: &["irq-thread-priority"],
     })
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which CPUs are set apart, and by what means.
+//! Which CPUs are set apart from other work, and how.
 
 use super::finding::{Finding, Severity};
 use super::subject::{ChosenBy, Subject};
@@ -25,12 +25,12 @@ fn nobody_apart(facts: &Facts, subject: &Subject) -> Option<Finding> {
     }
     let online = facts.online();
     let last = online.last()?;
-    let (severity, mend) = if online.len() > 1 {
-        let mend = format!(
-            "choose, and see what they suffer from: `artis check --cpus {last}`; then `sudo artis \
+    let (severity, fix) = if online.len() > 1 {
+        let fix = format!(
+            "choose some, and see what disturbs them: `artis check --cpus {last}`; then `sudo artis \
              partition plan --rt {last}`"
         );
-        (Severity::Notice, Some(mend))
+        (Severity::Notice, Some(fix))
     } else {
         (Severity::Worsens, None)
     };
@@ -43,17 +43,17 @@ fn nobody_apart(facts: &Facts, subject: &Subject) -> Option<Finding> {
             online.len()
         ),
         evidence: facts.cpus.from.clone(),
-        why: "interrupts, kernel threads and other tasks come wherever real-time tasks run, and there \
-              is no place to send them"
+        why: "interrupts, kernel threads and other tasks run where real-time tasks run, and there is \
+              no other CPU for them"
             .to_owned(),
         source: "McKenney, Real Time vs. Real Fast, section 2.1; \
                  Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
-        mend,
-        partition_mends: &[],
+        fix,
+        partition_fixes: &[],
     })
 }
 
-/// Neither isolated nor in the care of `artis sched`.
+/// CPUs that are neither isolated nor RT CPUs of `artis sched`.
 fn unshielded(facts: &Facts, subject: &Subject) -> Option<Finding> {
     let isolated = facts.cpus.get().map(|cpus| &cpus.isolated);
     let shared = isolated.map_or_else(|| subject.cpus.clone(), |isolated| &subject.cpus - isolated);
@@ -66,7 +66,7 @@ fn unshielded(facts: &Facts, subject: &Subject) -> Option<Finding> {
         .is_some_and(|kernel| kernel.sched_ext.is_some());
     let share = if has_scheduler {
         format!(
-            "`sudo artis sched run --rt {}`, which lets them compute there; ",
+            "`sudo artis sched run --rt {}` lets them compute there in user mode; ",
             subject.cpus
         )
     } else {
@@ -76,20 +76,20 @@ fn unshielded(facts: &Facts, subject: &Subject) -> Option<Finding> {
         id: "unshielded",
         severity: Severity::Worsens,
         seen: format!(
-            "normal tasks may do all their work on {}",
+            "normal tasks may do all their work on {}, in the kernel too",
             shared.in_words()
         ),
         evidence: "/sys/devices/system/cpu/isolated, /sys/kernel/sched_ext/root/ops".to_owned(),
         why:
-            "what they ask of the kernel there cannot always be interrupted, and they leave caches \
-              full of their own data"
+            "the kernel cannot always be interrupted while it works for them there, and they fill \
+              the caches with their own data"
                 .to_owned(),
         source: "Piel and others, ARTiS, section 2; Documentation/admin-guide/cgroup-v2.rst (cpuset)",
-        mend: Some(format!(
+        fix: Some(format!(
             "{share}`sudo artis partition apply --rt {} --shield` keeps them away",
             subject.cpus
         )),
-        partition_mends: &["cpuset-shield"],
+        partition_fixes: &["cpuset-shield"],
     })
 }
 
@@ -97,7 +97,7 @@ fn isolated(facts: &Facts, subject: &Subject) -> Option<Finding> {
     let cpus = subject.among(&facts.cpus.get()?.isolated)?;
     let partitions = facts.isolated_partitions.get();
     let by_partition = partitions.is_some_and(|isolated| cpus.is_subset(isolated));
-    let (by, mend) = if by_partition {
+    let (by, fix) = if by_partition {
         (
             "an isolated cpuset partition",
             format!(
@@ -111,14 +111,17 @@ fn isolated(facts: &Facts, subject: &Subject) -> Option<Finding> {
     Some(Finding {
         id: "isolated_cpus",
         severity: Severity::Notice,
-        seen: format!("{} not in the scheduler's care ({by})", cpus.in_words_are()),
+        seen: format!(
+            "{} left out by the kernel's scheduler ({by})",
+            cpus.in_words_are()
+        ),
         evidence: "/sys/devices/system/cpu/isolated".to_owned(),
-        why: "nothing balances them: each idles whenever its own real-time task does, and `artis \
-              sched` cannot share them"
+        why: "the kernel moves no task to them: each is idle while its real-time task sleeps, and \
+              `artis sched` cannot share them"
             .to_owned(),
         source: "Documentation/admin-guide/kernel-parameters.txt (isolcpus=); Piel and others, ARTiS",
-        mend: Some(format!("to share them with other work: {mend}")),
-        partition_mends: &[],
+        fix: Some(format!("to share them with other work: {fix}")),
+        partition_fixes: &[],
     })
 }
 
@@ -132,13 +135,12 @@ fn tickless(facts: &Facts, subject: &Subject) -> Option<Finding> {
             cpus.in_words_are()
         ),
         evidence: "/sys/devices/system/cpu/nohz_full".to_owned(),
-        why:
-            "the loop that never sleeps gains; a task that sleeps and wakes up pays for the tick's \
-              stop and restart and for context tracking, at each wakeup and each system call"
-                .to_owned(),
+        why: "this helps a loop that never sleeps; for a task that sleeps, each wakeup stops and \
+              restarts the tick, and each system call does context tracking"
+            .to_owned(),
         source: "Documentation/timers/no_hz.rst",
-        mend: Some("for tasks that sleep: boot without nohz_full=".to_owned()),
-        partition_mends: &[],
+        fix: Some("for tasks that sleep: boot without nohz_full=".to_owned()),
+        partition_fixes: &[],
     })
 }
 
@@ -155,18 +157,19 @@ fn callbacks(facts: &Facts, subject: &Subject) -> Option<Finding> {
         severity: Severity::Worsens,
         seen: format!("RCU callbacks of {} run there", own.in_words()),
         evidence: format!("{} (no rcu_nocbs=)", facts.rcu_nocbs.from),
-        why: "what the kernel frees later is freed in a softirq of the CPU that asked for it, \
-              thousands in a row after a burst"
-            .to_owned(),
+        why:
+            "objects that the kernel frees later are freed in a softirq of the CPU that asked for \
+              it, thousands in a row after a burst"
+                .to_owned(),
         source: "Documentation/admin-guide/kernel-per-CPU-kthreads.rst (rcuc, RCU_SOFTIRQ)",
-        mend: Some(format!("boot with rcu_nocbs={}", subject.cpus)),
-        partition_mends: &["rcu-callbacks"],
+        fix: Some(format!("boot with rcu_nocbs={}", subject.cpus)),
+        partition_fixes: &["rcu-callbacks"],
     })
 }
 
 fn groups(facts: &Facts) -> Option<Finding> {
     let kernel = facts.kernel.get()?;
-    let (id, seen, mend) = match kernel.cgroup {
+    let (id, seen, fix) = match kernel.cgroup {
         Some(CgroupVersion::V2) => return None,
         Some(CgroupVersion::V1) => (
             "cgroup_v1",
@@ -187,7 +190,7 @@ fn groups(facts: &Facts) -> Option<Finding> {
         why: "cpuset partitions, which set CPUs apart at run time, exist in version 2 only"
             .to_owned(),
         source: "Documentation/admin-guide/cgroup-v2.rst (cpuset.cpus.partition)",
-        mend: Some(mend.to_owned()),
-        partition_mends: &[],
+        fix: Some(fix.to_owned()),
+        partition_fixes: &[],
     })
 }

@@ -21,7 +21,7 @@ pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
 }
 
 fn model(kernel: &Kernel) -> Option<Finding> {
-    let (severity, seen, mend) = match kernel.preemption.preemptible() {
+    let (severity, seen, fix) = match kernel.preemption.preemptible() {
         Some(true) => return None,
         Some(false) => (
             Severity::Breaks,
@@ -33,7 +33,7 @@ fn model(kernel: &Kernel) -> Option<Finding> {
         ),
         None => (
             Severity::Worsens,
-            "which preemption model was chosen at boot cannot be seen".to_owned(),
+            "the preemption model that was chosen at boot is not visible".to_owned(),
             "`sudo mount -t debugfs none /sys/kernel/debug`, and check again".to_owned(),
         ),
     };
@@ -42,13 +42,13 @@ fn model(kernel: &Kernel) -> Option<Finding> {
         severity,
         seen,
         evidence: kernel.preemption_from.clone(),
-        why: "a real-time task waits until the kernel has done what another task asked of it: \
+        why: "a real-time task waits until the kernel has finished work for another task: \
               milliseconds, with no upper bound"
             .to_owned(),
         source: "Documentation/admin-guide/kernel-parameters.txt (preempt=); McKenney, Real Time vs. \
                  Real Fast, section 2.1: late by up to 3 ms",
-        mend: Some(mend),
-        partition_mends: &[],
+        fix: Some(fix),
+        partition_fixes: &[],
     })
 }
 
@@ -59,19 +59,19 @@ fn not_preempt_rt(kernel: &Kernel) -> Option<Finding> {
     Some(Finding {
         id: "not_preempt_rt",
         severity: Severity::Worsens,
-        seen: format!("Linux {} is no PREEMPT_RT kernel", kernel.release),
+        seen: format!("Linux {} is not a PREEMPT_RT kernel", kernel.release),
         evidence: "/proc/sys/kernel/version".to_owned(),
-        why: "spinlocks, interrupt handlers and softirqs cannot be preempted here: what they do for \
-              others on its CPU delays a real-time task"
+        why: "code in spinlocks, interrupt handlers and softirqs cannot be preempted here: what it \
+              does on a CPU for other tasks delays the real-time task there"
             .to_owned(),
         source: "Documentation/core-api/real-time/differences.rst; McKenney, Real Time vs. Real Fast, \
                  section 4",
-        mend: Some(
+        fix: Some(
             "boot a PREEMPT_RT kernel (Debian: `sudo apt install linux-image-rt-amd64`), or try one: \
              `artis lab run --kernel newest-rt -- uname -v`"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -84,16 +84,16 @@ fn sched_ext(kernel: &Kernel) -> Option<Finding> {
         severity: Severity::Notice,
         seen: format!("Linux {} has no sched_ext", kernel.release),
         evidence: "/sys/kernel/sched_ext".to_owned(),
-        why: "`artis sched` cannot share a real-time CPU with other work here: it has to be left \
-              idle, or to disturb real-time tasks"
+        why: "`artis sched` cannot run here, so a real-time CPU is either left idle or shared with \
+              tasks that disturb real-time tasks"
             .to_owned(),
         source: "Documentation/scheduler/sched-ext.rst",
-        mend: Some(
+        fix: Some(
             "boot Linux 7.1 or newer with CONFIG_SCHED_CLASS_EXT=y (Debian: linux-image-amd64 from \
              trixie-backports)"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -104,14 +104,14 @@ fn btf(kernel: &Kernel) -> Option<Finding> {
     Some(Finding {
         id: "no_btf",
         severity: Severity::Notice,
-        seen: "the kernel does not describe its types".to_owned(),
+        seen: "the kernel does not describe its types (BTF)".to_owned(),
         evidence: "/sys/kernel/btf/vmlinux".to_owned(),
         why: "BPF programs cannot be loaded: neither a scheduler, nor what finds the cause of a late \
               wakeup"
             .to_owned(),
         source: "Documentation/bpf/btf.rst",
-        mend: Some("boot a kernel with CONFIG_DEBUG_INFO_BTF=y".to_owned()),
-        partition_mends: &[],
+        fix: Some("boot a kernel with CONFIG_DEBUG_INFO_BTF=y".to_owned()),
+        partition_fixes: &[],
     })
 }
 
@@ -125,12 +125,12 @@ fn debugging(facts: &Facts) -> Option<Finding> {
         severity: Severity::Worsens,
         seen: format!("the kernel was built with {}", options.join(", ")),
         evidence: facts.build.from.clone(),
-        why: "these options check every lock or every piece of memory: kernel work takes several \
+        why: "these options check every lock or every memory access: kernel work takes several \
               times as long, much of it with interrupts off"
             .to_owned(),
         source: "lib/Kconfig.debug",
-        mend: Some("boot the distribution's ordinary kernel".to_owned()),
-        partition_mends: &[],
+        fix: Some("boot the distribution's ordinary kernel".to_owned()),
+        partition_fixes: &[],
     })
 }
 
@@ -150,8 +150,8 @@ fn timers(facts: &Facts) -> Option<Finding> {
         evidence: facts.tick.from.clone(),
         why: format!("whoever sleeps wakes up late by up to {tick_ms}"),
         source: "Documentation/timers/highres.rst",
-        mend: Some("boot without highres=off, a kernel with CONFIG_HIGH_RES_TIMERS=y".to_owned()),
-        partition_mends: &[],
+        fix: Some("boot without highres=off, a kernel with CONFIG_HIGH_RES_TIMERS=y".to_owned()),
+        partition_fixes: &[],
     })
 }
 
@@ -169,12 +169,12 @@ fn pressure(facts: &Facts) -> Option<Finding> {
               task's wakeup in artis's lab, one group deep"
             .to_owned(),
         source: "Documentation/accounting/psi.rst; kernel/sched/psi.c; artis, docs/results",
-        mend: Some(
+        fix: Some(
             "boot with psi=0, unless a service goes by these accounts (systemd-oomd does); or start \
              real-time tasks in few groups, `echo 0 | sudo tee /sys/fs/cgroup/GROUP/cgroup.pressure` \
              for each"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Others who change the machine, and would undo what a partition sets.
+//! Other programs that change the machine, and would revert what a partition sets.
 //!
-//! irqbalance is told with the interrupts.
+//! irqbalance is among the interrupts' findings.
 
 use super::finding::{Finding, Severity};
 use super::subject::{ChosenBy, Subject};
@@ -17,27 +17,27 @@ pub(super) fn judge(facts: &Facts, subject: &Subject) -> Vec<Finding> {
 }
 
 fn running(facts: &Facts, manager: &Manager) -> Option<Finding> {
-    let (id, severity, why, source, mend) = match manager.name {
+    let (id, severity, why, source, fix) = match manager.name {
         "tuned" | "tuned-ppd" => (
             "tuned",
             Severity::Notice,
-            "it sets governors, idle states, affinities and sysctls by its profile, at each start and \
-             each change of profile",
+            "it sets governors, idle states, affinities and sysctls from its profile, at each start \
+             and each change of profile",
             "tuned(8)",
-            "let one program own the settings: `sudo tuned-adm profile realtime`, or `sudo systemctl \
+            "let only one program change them: `sudo tuned-adm profile realtime`, or `sudo systemctl \
              disable --now tuned`",
         ),
         "kubelet" => (
             "kubelet",
             Severity::Notice,
-            "it gives CPUs to containers by cpusets of its own, and takes them away from everybody else",
+            "it gives CPUs to containers with its own cpusets, and takes them from all other tasks",
             "Kubernetes documentation, Control CPU Management Policies on the Node",
             "policy static, and the real-time CPUs in reservedSystemCPUs",
         ),
         "thermald" | "power-profiles-daemon" | "auto-cpufreq" | "tlp" => (
             "power_manager",
             Severity::Worsens,
-            "it lowers frequencies by load, temperature or battery, whatever governor was set",
+            "it lowers frequencies because of load, temperature or battery, with any governor",
             "Documentation/admin-guide/pm/cpufreq.rst",
             "`sudo systemctl disable --now NAME` where the cooling allows it",
         ),
@@ -53,7 +53,7 @@ fn running(facts: &Facts, manager: &Manager) -> Option<Finding> {
             Severity::Worsens,
             "it gives a starving thread SCHED_DEADLINE time on its CPU, before every SCHED_FIFO task",
             "stalld(8)",
-            "leave real-time CPUs out with --affinity and --ignore, or stop it",
+            "exclude real-time CPUs with --affinity and --ignore, or stop it",
         ),
         _ => return None,
     };
@@ -68,8 +68,8 @@ fn running(facts: &Facts, manager: &Manager) -> Option<Finding> {
         evidence: manager.set_in.unwrap_or(&facts.managers.from).to_owned(),
         why: why.to_owned(),
         source,
-        mend: Some(mend.replace("NAME", manager.name)),
-        partition_mends: &[],
+        fix: Some(fix.replace("NAME", manager.name)),
+        partition_fixes: &[],
     })
 }
 
@@ -82,21 +82,21 @@ fn scheduler(facts: &Facts, subject: &Subject) -> Option<Finding> {
         .as_ref()
         .filter(|it| it.is_on())?;
     let SchedExt { ops, .. } = running;
-    let name = ops.as_deref().unwrap_or("of unknown name");
+    let name = ops.as_deref().unwrap_or("unknown name");
     if subject.chosen_by == ChosenBy::Scheduler || name.starts_with("artis") {
         return None;
     }
     Some(Finding {
         id: "other_scheduler",
         severity: Severity::Notice,
-        seen: format!("another sched_ext scheduler is on: {name}"),
+        seen: format!("another sched_ext scheduler is loaded: {name}"),
         evidence: "/sys/kernel/sched_ext/root/ops".to_owned(),
         why:
-            "the kernel takes one at a time, so `artis sched` cannot start; real-time policies are \
-              above it and not touched"
+            "the kernel loads only one at a time, so `artis sched` cannot start; real-time policies \
+              come before it and are not affected"
                 .to_owned(),
         source: "Documentation/scheduler/sched-ext.rst",
-        mend: Some("stop it, such as `sudo systemctl stop scx`".to_owned()),
-        partition_mends: &[],
+        fix: Some("stop it, for example with `sudo systemctl stop scx`".to_owned()),
+        partition_fixes: &[],
     })
 }

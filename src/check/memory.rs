@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the kernel does with memory behind the back of tasks.
+//! What the kernel does with memory without being asked by tasks.
 
 use super::finding::{Finding, Severity, few};
 use super::subject::Subject;
@@ -41,8 +41,8 @@ fn overcommitted(memory: &Memory) -> Option<Finding> {
               response can be expected then"
                 .to_owned(),
         source: "McKenney, Real Time vs. Real Fast, section 5, principle 3",
-        mend: Some("lock the memory of real-time tasks, and run less beside them".to_owned()),
-        partition_mends: &[],
+        fix: Some("lock the memory of real-time tasks, and run fewer other tasks".to_owned()),
+        partition_fixes: &[],
     })
 }
 
@@ -55,11 +55,12 @@ fn swap(memory: &Memory) -> Option<Finding> {
         severity: Severity::Worsens,
         seen: format!("memory may be swapped out to {}", few(&memory.swaps)),
         evidence: memory::SWAPS_FILE.to_owned(),
-        why: "a page that is not locked comes back from there: milliseconds in the middle of the work"
-            .to_owned(),
+        why:
+            "a page that is not locked may have to be read back: milliseconds in the middle of work"
+                .to_owned(),
         source: "McKenney, Real Time vs. Real Fast, section 5, principle 3; mlock(2)",
-        mend: Some("mlockall(2) in each real-time program, or `sudo swapoff -a`".to_owned()),
-        partition_mends: &[],
+        fix: Some("mlockall(2) in each real-time program, or `sudo swapoff -a`".to_owned()),
+        partition_fixes: &[],
     })
 }
 
@@ -72,12 +73,12 @@ fn huge_pages(memory: &Memory) -> Option<Finding> {
         severity: Severity::Worsens,
         seen: "the kernel makes huge pages for every program".to_owned(),
         evidence: memory::THP_FILE.to_owned(),
-        why: "a page fault may have to clear 2 MiB, and khugepaged moves pages, locked ones too, while \
-              a task uses them"
+        why: "a page fault may have to clear 2 MiB, and khugepaged moves pages, also locked ones, \
+              while a task uses them"
             .to_owned(),
         source: "Documentation/admin-guide/mm/transhuge.rst",
-        mend: Some(format!("`echo madvise | sudo tee {}`", memory::THP_FILE)),
-        partition_mends: &[],
+        fix: Some(format!("`echo madvise | sudo tee {}`", memory::THP_FILE)),
+        partition_fixes: &[],
     })
 }
 
@@ -92,8 +93,8 @@ fn merging(memory: &Memory) -> Option<Finding> {
         evidence: memory::KSM_FILE.to_owned(),
         why: "the first write to a merged page is a page fault with a copy".to_owned(),
         source: "Documentation/admin-guide/mm/ksm.rst",
-        mend: Some(format!("`echo 2 | sudo tee {}`", memory::KSM_FILE)),
-        partition_mends: &[],
+        fix: Some(format!("`echo 2 | sudo tee {}`", memory::KSM_FILE)),
+        partition_fixes: &[],
     })
 }
 
@@ -107,12 +108,12 @@ fn balancing(memory: &Memory) -> Option<Finding> {
         seen: "the kernel moves memory towards the node that uses it".to_owned(),
         evidence: memory::NUMA_FILE.to_owned(),
         why:
-            "it takes mappings away to see who touches them: page faults and copies in memory that \
-              was thought to be locked"
+            "it removes mappings to see which tasks use them: page faults and copies, even in locked \
+              memory"
                 .to_owned(),
         source: "Documentation/admin-guide/sysctl/kernel.rst (numa_balancing)",
-        mend: Some("`sudo sysctl kernel.numa_balancing=0`".to_owned()),
-        partition_mends: &[],
+        fix: Some("`sudo sysctl kernel.numa_balancing=0`".to_owned()),
+        partition_fixes: &[],
     })
 }
 
@@ -129,15 +130,15 @@ fn compaction(memory: &Memory) -> Option<Finding> {
               is 0: who touches one waits"
             .to_owned(),
         source: "Documentation/admin-guide/sysctl/vm.rst (compaction_proactiveness)",
-        mend: Some(
+        fix: Some(
             "`sudo sysctl vm.compaction_proactiveness=0 vm.compact_unevictable_allowed=0`".to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
-/// Seconds between two counts that are often enough for every reader, and seldom enough for most
-/// real-time tasks; tuned's real-time profile has the same.
+/// Counting at this interval is frequent enough for every reader, and rare enough for most
+/// real-time tasks. tuned's real-time profile has the same number of seconds.
 const STAT_INTERVAL_MIN_S: u32 = 10;
 
 fn counting(memory: &Memory) -> Option<Finding> {
@@ -149,14 +150,14 @@ fn counting(memory: &Memory) -> Option<Finding> {
         severity: Severity::Worsens,
         seen: format!("each CPU's counters of memory are added up every {seconds} s"),
         evidence: memory::STAT_INTERVAL_FILE.to_owned(),
-        why: "a kernel thread does it on the very CPU whose memory was touched, beside the real-time \
-              task"
+        why: "a kernel thread does it on each CPU that has used memory, so it delays a real-time task \
+              there"
             .to_owned(),
         source: "Documentation/admin-guide/sysctl/vm.rst (stat_interval); mm/vmstat.c",
-        mend: Some(format!(
+        fix: Some(format!(
             "`sudo sysctl vm.stat_interval={}`",
             memory::STAT_INTERVAL_CALM_S
         )),
-        partition_mends: &["stat-interval"],
+        partition_fixes: &["stat-interval"],
     })
 }

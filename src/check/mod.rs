@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What stands between a machine and real time.
+//! What on a machine speaks against real time.
 //!
-//! Judges [`Facts`]; pure: facts in, findings out, one file a family of findings. Reads nothing,
-//! changes nothing, prints nothing.
+//! Judges [`Facts`]: facts in, findings out, one file for each family of findings. Pure: reads,
+//! changes and prints nothing.
 
 mod finding;
 mod hardware;
@@ -33,7 +33,7 @@ pub const SCHEMA: &str = "artis.check/1";
 pub struct Report {
     /// [`SCHEMA`].
     pub schema: &'static str,
-    /// Whom the findings concern.
+    /// The CPUs that the findings concern.
     pub subject: Subject,
     pub facts: Facts,
     /// The gravest first.
@@ -53,7 +53,7 @@ impl Report {
         }
     }
 
-    /// How many findings are so grave.
+    /// How many findings have this severity.
     pub fn count(&self, severity: Severity) -> usize {
         let grave = self.findings.iter().filter(|one| one.severity == severity);
         grave.count()

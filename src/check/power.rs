@@ -40,15 +40,15 @@ fn idle_states(facts: &Facts, subject: &Subject) -> Option<Finding> {
         ),
         evidence: facts.idle_states.from.clone(),
         why: format!(
-            "an interrupt that wakes a CPU from the deepest waits up to {} us for it",
+            "an interrupt that wakes a CPU from the deepest state is delayed by up to {} us",
             deepest.exit_latency_us
         ),
         source: "Documentation/admin-guide/pm/cpuidle.rst",
-        mend: Some(format!(
-            "{}, or hold /dev/cpu_dma_latency open with a 0 in it while real-time work runs",
+        fix: Some(format!(
+            "{}, or write 0 to /dev/cpu_dma_latency and keep it open while real-time work runs",
             subject.partition()
         )),
-        partition_mends: &["idle-states"],
+        partition_fixes: &["idle-states"],
     })
 }
 
@@ -76,15 +76,15 @@ fn governor(facts: &Facts, subject: &Subject) -> Option<Finding> {
               it stops the CPU for some ten microseconds"
             .to_owned(),
         source: "Documentation/admin-guide/pm/cpufreq.rst",
-        mend: Some(format!(
+        fix: Some(format!(
             "{}; by hand: `sudo cpupower -c {cpus} frequency-set -g performance`",
             subject.partition()
         )),
-        partition_mends: &["governor"],
+        partition_fixes: &["governor"],
     })
 }
 
-/// Groups that hold CPUs of the subject and others.
+/// Groups that contain CPUs of the subject and other CPUs.
 fn shared<'a>(groups: &'a [CpuList], subject: &Subject) -> Vec<&'a CpuList> {
     let holds_both =
         |group: &&CpuList| subject.among(group).is_some() && !group.is_subset(&subject.cpus);
@@ -112,17 +112,17 @@ fn siblings(facts: &Facts, subject: &Subject) -> Option<Finding> {
         ),
         evidence: topology::siblings_file(first),
         why:
-            "the threads of a core share its units and first caches: what one does makes the other \
-              slower, by half at worst, and no priority counts between them"
+            "the threads of a core share its execution units and first caches: each makes the other \
+              slower, by half at worst, and priorities do not count between them"
                 .to_owned(),
         source: "Documentation/admin-guide/cputopology.rst; Documentation/admin-guide/hw-vuln/\
                  core-scheduling.rst",
-        mend: Some(
+        fix: Some(
             "use one thread of each core and take the other offline, or all: `echo off | sudo tee \
              /sys/devices/system/cpu/smt/control`"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -138,16 +138,17 @@ fn kinds(facts: &Facts, subject: &Subject) -> Option<Finding> {
         id: "hybrid_cores",
         severity: Severity::Worsens,
         seen: format!("the CPUs are of different kinds: {}", kinds.join("; ")),
-        evidence: "/sys/devices/cpu_core/cpus, /sys/devices/system/cpu/cpu*/cpu_capacity".to_owned(),
-        why: "the same work takes up to several times as long on one kind as on the other, so its \
-              worst case is that of the slowest"
+        evidence: "/sys/devices/cpu_core/cpus, /sys/devices/system/cpu/cpu*/cpu_capacity"
+            .to_owned(),
+        why: "the same work can take several times as long on one kind as on the other, so the \
+              slowest kind makes the worst case"
             .to_owned(),
         source: "Documentation/scheduler/sched-capacity.rst",
-        mend: Some(
-            "choose real-time CPUs of one kind, such as `artis check --cpus LIST` with the fast ones"
+        fix: Some(
+            "choose real-time CPUs of one kind: `artis check --cpus LIST` with the fast ones"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -164,22 +165,23 @@ fn nodes(facts: &Facts, subject: &Subject) -> Option<Finding> {
         severity: Severity::Notice,
         seen: format!("the CPUs are in {} memory nodes ({})", nodes.len(), nodes.join("; ")),
         evidence: topology::NODES.to_owned(),
-        why: "memory of another node takes half as long again or more, and depends on that node's load"
+        why: "access to memory of another node takes at least half as long again, and depends on that \
+              node's load"
             .to_owned(),
         source: "Documentation/mm/numa.rst",
-        mend: Some(
+        fix: Some(
             "keep CPUs, memory and device of a real-time task in one node: `numactl --membind=N \
              --cpunodebind=N`"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
 fn caches(facts: &Facts, subject: &Subject) -> Option<Finding> {
     let topology = facts.topology.get()?;
     let (l2, l3) = (shared(&topology.l2, subject), shared(&topology.l3, subject));
-    // Where threads of a core share it, that is told already.
+    // Threads of one core share it too, but that has its own finding.
     let beyond_core = |group: &&&CpuList| !topology.cores.contains(**group);
     let l2: Vec<&CpuList> = l2.iter().filter(beyond_core).copied().collect();
     let (name, groups) = match (l2.is_empty(), l3.is_empty()) {
@@ -191,20 +193,20 @@ fn caches(facts: &Facts, subject: &Subject) -> Option<Finding> {
         id: "shared_cache",
         severity: Severity::Notice,
         seen: format!(
-            "a {name} cache of {} serves other CPUs, too: {}",
+            "{} and other CPUs share a {name} cache: {}",
             subject.cpus.in_words(),
             in_words(&groups)
         ),
         evidence: "/sys/devices/system/cpu/cpu*/cache/index*/shared_cpu_list".to_owned(),
-        why: "other CPUs push a real-time task's data out, and it comes back from memory: execution \
-              times stretch, most after a pause"
+        why: "other CPUs replace a real-time task's data there, which must then come from memory: \
+              execution times get longer, most of all after a pause"
             .to_owned(),
         source: "Documentation/filesystems/resctrl.rst",
-        mend: Some(
-            "give real-time CPUs ways of their own where the CPU can (resctrl); see how much it is: \
+        fix: Some(
+            "reserve cache ways for real-time CPUs where the CPU can (resctrl); see how much it is: \
              `sudo artis measure exec --routine memory --load cache`"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Real time or real fast? Six questions, and what this machine has to say to each.
+//! Real time or real fast? Six questions, and this machine's answer to each.
 //!
 //! Source: McKenney, 'Real Time' vs. 'Real Fast': How to Choose?, section 5.
 
@@ -10,11 +10,11 @@ use serde::Serialize;
 /// One of the six.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Principle {
-    /// As the paper counts.
+    /// The number in the paper.
     pub number: u8,
-    /// What to ask.
+    /// The question.
     pub question: &'static str,
-    /// What the machine shows; what only the user can know is said to be so.
+    /// What the machine shows, or that only the user can answer.
     pub here: String,
 }
 
@@ -22,25 +22,24 @@ pub struct Principle {
 pub fn of(facts: &Facts) -> Vec<Principle> {
     let all = [
         (
-            "Much work done, or a little work done in predictable time?",
-            "nothing on the machine tells: it is your choice; `artis measure all` shows the price of \
-             each beside the other"
+            "Much work, or a little work in predictable time?",
+            "this is your choice; `artis measure all` shows what each costs the other"
                 .to_owned(),
         ),
         (
-            "Can the heaviest peak of load be borne without a missed deadline?",
+            "Can the machine meet every deadline at the highest peak of load?",
             load(facts),
         ),
-        ("Does all memory fit, so that no page fault comes?", memory(facts)),
+        ("Does all memory fit, so that there are no page faults?", memory(facts)),
         ("Is there a hypervisor below?", hypervisor(facts)),
         (
             "Does the work run in user mode, or in the kernel?",
             entries(facts),
         ),
         (
-            "When must the work be done, rather than begun?",
-            "the longer an item of work takes, the less a quick start helps; `artis measure exec` \
-             shows how far its execution time stretches"
+            "Must the work only begin in time, or be finished in time?",
+            "the longer the work takes, the less a quick start helps; `artis measure exec` shows how \
+             much its execution time varies"
                 .to_owned(),
         ),
     ];
@@ -63,18 +62,18 @@ fn load(facts: &Facts) -> String {
         format!("; the busiest, CPU {cpu}, was in use {percent} % of the time since boot")
     });
     format!(
-        "{} CPUs are online{used}; real-time CPUs are often planned for half of their time",
+        "{} CPUs are online{used}; real-time CPUs are often planned to be busy half of the time",
         facts.online().len()
     )
 }
 
 fn memory(facts: &Facts) -> String {
     let Some(memory) = facts.memory.get() else {
-        return "the machine does not tell".to_owned();
+        return "not known".to_owned();
     };
     let gib = |kib: u64| kib as f64 / f64::from(1 << 20);
     let swap = if memory.swaps.is_empty() {
-        "nothing to swap to"
+        "swap is off"
     } else {
         "swap is on"
     };
@@ -87,7 +86,7 @@ fn memory(facts: &Facts) -> String {
 
 fn hypervisor(facts: &Facts) -> String {
     facts.virtualisation.get().map_or_else(
-        || "none can be seen".to_owned(),
+        || "none was found".to_owned(),
         |name| format!("yes ({name}): real-time response is unlikely"),
     )
 }
@@ -100,7 +99,7 @@ fn entries(facts: &Facts) -> String {
         .filter(|(_, state)| state.starts_with("Mitigation"))
         .count();
     format!(
-        "{}{mitigations} mitigations make each entry dearer; user mode pays least for real time",
+        "{}{mitigations} mitigations make each entry slower; work in user mode suffers least",
         facts.kernel.get().map(model).unwrap_or_default()
     )
 }

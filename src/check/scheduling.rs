@@ -9,9 +9,9 @@ use crate::machine::deadline_servers::DEBUGFS;
 use crate::machine::facts::Facts;
 use crate::machine::privilege::{Capability, Privilege};
 
-/// Less locked memory than this is no real-time program's.
+/// A real-time program needs to lock more memory than this.
 const MEMLOCK_MIN: u64 = 64 << 20;
-/// From here on, deadline servers stand in for throttling.
+/// Since this version, deadline servers replace throttling.
 const SERVERS_SINCE: (u32, u32) = (6, 12);
 
 pub(super) fn judge(facts: &Facts, subject: &Subject) -> Vec<Finding> {
@@ -26,7 +26,7 @@ pub(super) fn judge(facts: &Facts, subject: &Subject) -> Vec<Finding> {
     all.into_iter().flatten().collect()
 }
 
-/// Capabilities count in the machine's own user namespace only.
+/// Capabilities count only in the machine's own user namespace.
 fn has(privilege: &Privilege, capability: Capability) -> bool {
     privilege.initial_user_namespace && privilege.has(capability)
 }
@@ -36,7 +36,7 @@ fn no_right(facts: &Facts) -> Option<Finding> {
     if has(privilege, Capability::SysNice) || privilege.rtprio.may_reach(1) {
         return None;
     }
-    let mend = match facts.container.get() {
+    let fix = match facts.container.get() {
         Some(kind) => format!(
             "start the container ({kind}) with `--cap-add SYS_NICE`, or with `--ulimit rtprio=99`"
         ),
@@ -55,17 +55,16 @@ fn no_right(facts: &Facts) -> Option<Finding> {
             privilege.euid, privilege.rtprio
         ),
         evidence: facts.privilege.from.clone(),
-        why: "sched_setscheduler(2) answers EPERM, and the task stays one among all others"
-            .to_owned(),
+        why: "sched_setscheduler(2) fails with EPERM, and the task stays a normal task".to_owned(),
         source: "sched(7), Privileges and resource limits",
-        mend: Some(mend),
-        partition_mends: &[],
+        fix: Some(fix),
+        partition_fixes: &[],
     })
 }
 
 fn group_budget(facts: &Facts) -> Option<Finding> {
     let group = facts.rt_group.get().filter(|group| !group.has_budget())?;
-    let (place, mend) = match group {
+    let (place, fix) = match group {
         RtGroup::V1 { file, .. } => (
             file.clone(),
             format!("`echo 950000 | sudo tee {file}`; its parents need a budget first"),
@@ -80,11 +79,11 @@ fn group_budget(facts: &Facts) -> Option<Finding> {
         severity: Severity::Breaks,
         seen: format!("real-time group scheduling is on, and this group has no budget: {place}"),
         evidence: facts.rt_group.from.clone(),
-        why: "the kernel refuses SCHED_FIFO and SCHED_RR to every task of the group, root's too"
+        why: "the kernel refuses SCHED_FIFO and SCHED_RR to every task of the group, also root's"
             .to_owned(),
         source: "Documentation/scheduler/sched-rt-group.rst",
-        mend: Some(mend),
-        partition_mends: &[],
+        fix: Some(fix),
+        partition_fixes: &[],
     })
 }
 
@@ -99,7 +98,7 @@ fn throttling(facts: &Facts) -> Option<Finding> {
     let limit = kernel.rt_throttling?;
     let runtime_us = limit.runtime_us.filter(|us| *us < limit.period_us)?;
     let since = version(&kernel.release).is_some_and(|version| version >= SERVERS_SINCE);
-    // With group scheduling, throttling stays beside the servers.
+    // With group scheduling, the kernel keeps throttling as well as the servers.
     let grouped = facts.build.get().is_some_and(|build| build.rt_group_sched);
     if since && !grouped {
         return None;
@@ -108,21 +107,21 @@ fn throttling(facts: &Facts) -> Option<Finding> {
         id: "rt_throttling",
         severity: Severity::Worsens,
         seen: format!(
-            "real-time tasks of a CPU together may run {runtime_us} us of each {} us",
+            "all real-time tasks of a CPU together may run {runtime_us} us of each {} us",
             limit.period_us
         ),
         evidence: "/proc/sys/kernel/sched_rt_runtime_us".to_owned(),
         why: format!(
-            "when they want more, the kernel stops all of them for up to {} ms; it saves a machine \
+            "when they need more, the kernel stops all of them for up to {} ms; this saves the machine \
              from a real-time task in an endless loop",
             (limit.period_us - runtime_us) / 1000
         ),
         source: "Documentation/scheduler/sched-rt-group.rst",
-        mend: Some(
-            "`sudo sysctl kernel.sched_rt_runtime_us=-1`, when every real-time task is known to sleep"
+        fix: Some(
+            "`sudo sysctl kernel.sched_rt_runtime_us=-1`, if every real-time task sleeps often enough"
                 .to_owned(),
         ),
-        partition_mends: &["rt-throttling"],
+        partition_fixes: &["rt-throttling"],
     })
 }
 
@@ -139,15 +138,15 @@ fn servers(facts: &Facts, subject: &Subject) -> Option<Finding> {
         seen: format!("{} on for {}", names.join(" and "), cpus.in_words()),
         evidence: facts.deadline_servers.from.clone(),
         why:
-            "when normal tasks starve, a server gives them some 50 ms of each second, before every \
+            "when normal tasks starve, a server gives them some 50 ms of each second, above every \
               SCHED_FIFO task"
                 .to_owned(),
         source: "Documentation/scheduler/sched-deadline.rst; kernel/sched/deadline.c",
-        mend: Some(format!(
+        fix: Some(format!(
             "{}; by hand: write 0 to {DEBUGFS}/sched/*_server/cpuN/runtime",
             subject.partition()
         )),
-        partition_mends: &["deadline-servers"],
+        partition_fixes: &["deadline-servers"],
     })
 }
 
@@ -164,15 +163,15 @@ fn memory_lock(facts: &Facts) -> Option<Finding> {
             privilege.euid, privilege.memlock
         ),
         evidence: facts.privilege.from.clone(),
-        why: "mlockall(2) fails, and page faults, from disk at worst, fall into real-time work"
+        why: "mlockall(2) fails, and page faults, at worst from disk, delay real-time work"
             .to_owned(),
         source: "mlock(2); McKenney, Real Time vs. Real Fast, section 2.1",
-        mend: Some(
+        fix: Some(
             "`USER - memlock unlimited` in /etc/security/limits.conf, or LimitMEMLOCK=infinity in the \
              systemd unit"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -183,12 +182,12 @@ fn container(facts: &Facts) -> Option<Finding> {
         severity: Severity::Notice,
         seen: format!("this runs in a container ({kind})"),
         evidence: facts.container.from.clone(),
-        why: "limits, cpusets and missing capabilities of the container come on top of the machine's, \
-              and the machine's other work cannot be seen from here"
+        why: "the container adds its own limits, cpusets and missing capabilities, and the machine's \
+              other work is not visible from here"
             .to_owned(),
         source: "Documentation/admin-guide/cgroup-v2.rst; user_namespaces(7)",
-        mend: Some("run `artis check` on the host, too".to_owned()),
-        partition_mends: &[],
+        fix: Some("run `artis check` on the host too".to_owned()),
+        partition_fixes: &[],
     })
 }
 

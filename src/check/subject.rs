@@ -6,7 +6,7 @@ use crate::machine::facts::Facts;
 use serde::Serialize;
 use std::fmt;
 
-/// Who said which CPUs are meant for real-time tasks.
+/// Where the choice of the CPUs for real-time tasks comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChosenBy {
@@ -36,7 +36,7 @@ impl fmt::Display for ChosenBy {
 pub struct Subject {
     pub cpus: CpuList,
     pub chosen_by: ChosenBy,
-    /// The other CPUs that are online, where everything else can go.
+    /// The other online CPUs, which can do all other work.
     pub others: CpuList,
 }
 
@@ -67,13 +67,13 @@ impl Subject {
         !self.others.is_empty()
     }
 
-    /// Those of them among `cpus`, unless there are none.
+    /// Those of its CPUs that are in `cpus`; none when there are no such CPUs.
     pub(super) fn among(&self, cpus: &CpuList) -> Option<CpuList> {
         let common = &self.cpus & cpus;
         (!common.is_empty()).then_some(common)
     }
 
-    /// How `artis partition` is called for them.
+    /// The command that makes a partition for them.
     pub(super) fn partition(&self) -> String {
         format!("`sudo artis partition apply --rt {}`", self.cpus)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Odd machines; the usual ones are in `tests/check`.
+//! Unusual machines; the usual ones are in `tests/check`.
 
 use super::*;
 use crate::machine::{CpuList, Root};
@@ -32,7 +32,7 @@ fn a_machine_without_sysfs_gets_a_sentence() {
     let report = report(&[("proc/stat", "cpu0 1 0 0 9 0 0 0 0 0 0\n")], None);
     let finding = found(&report, "unseen");
     assert!(finding.seen.contains("is /sys mounted"), "{}", finding.seen);
-    assert!(finding.mend.as_ref().unwrap().contains("mounted"));
+    assert!(finding.fix.as_ref().unwrap().contains("mounted"));
     assert_eq!(report.subject.cpus.to_string(), "0");
     found(&report, "no_cgroup");
 }
@@ -57,12 +57,12 @@ fn offline_cpus_and_holes_are_no_reason_to_stop() {
     assert!(finding.seen.contains("CPUs 2,6: 9 ("), "{}", finding.seen);
     assert!(
         finding
-            .mend
+            .fix
             .as_ref()
             .unwrap()
             .contains("echo 0,5 | sudo tee")
     );
-    assert_eq!(finding.partition_mends, ["irq-affinity"]);
+    assert_eq!(finding.partition_fixes, ["irq-affinity"]);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn four_thousand_cpus_are_judged() {
 }
 
 #[test]
-fn each_unreadable_file_is_told() {
+fn each_unreadable_file_is_reported() {
     let report = report(
         &[
             ("sys/devices/system/cpu/online", "0-1\n"),
@@ -119,7 +119,7 @@ fn each_unreadable_file_is_told() {
 }
 
 #[test]
-fn findings_come_by_severity_and_tell_everything() {
+fn findings_are_sorted_by_severity_and_complete() {
     let facts = Facts::read(&Root::default());
     let subject = Subject::choose(&facts, None, None);
     let report = Report::new(facts, subject);
@@ -128,13 +128,13 @@ fn findings_come_by_severity_and_tell_everything() {
         for text in [&finding.seen, &finding.evidence, &finding.why] {
             assert!(!text.is_empty(), "{finding:?}");
         }
-        assert!(!finding.source.is_empty() && finding.mend.as_deref() != Some(""));
+        assert!(!finding.source.is_empty() && finding.fix.as_deref() != Some(""));
     }
     assert_eq!(report.principles.len(), 6);
 }
 
 #[test]
-fn the_subject_is_who_was_asked_for_then_who_schedules_then_who_is_apart() {
+fn the_subject_is_what_was_asked_for_else_the_schedulers_cpus_else_those_set_apart() {
     let (_folder, root) = canned(&[
         ("sys/devices/system/cpu/online", "0-7\n"),
         ("sys/devices/system/cpu/possible", "0-7\n"),
@@ -149,7 +149,7 @@ fn the_subject_is_who_was_asked_for_then_who_schedules_then_who_is_apart() {
     assert_eq!(chosen(None, None), "6-7");
 }
 
-/// Files of which nothing can be expected.
+/// Files that may contain anything.
 const FILES: [&str; 18] = [
     "proc/cmdline",
     "proc/cpuinfo",

@@ -42,7 +42,7 @@ fn movable(facts: &Facts, subject: &Subject) -> Option<Finding> {
         id: "kthread_affinity",
         severity: Severity::Worsens,
         seen: format!(
-            "{} run on {} and need not: {}",
+            "{} run on {} without need: {}",
             counted(
                 threads.len(),
                 "thread of the kernel may",
@@ -52,17 +52,17 @@ fn movable(facts: &Facts, subject: &Subject) -> Option<Finding> {
             few(&names)
         ),
         evidence: "/proc/*/status (Cpus_allowed_list)".to_owned(),
-        why: "they work for the whole machine, some with interrupts off, and may do so before or \
-              between real-time tasks of this CPU"
+        why: "they work for the whole machine, some with interrupts off, and a real-time task of this \
+              CPU may have to wait for them"
             .to_owned(),
         source: "Documentation/admin-guide/kernel-per-CPU-kthreads.rst; McKenney, Real Time vs. Real \
                  Fast, section 2.1",
-        mend: Some(format!(
+        fix: Some(format!(
             "{}; by hand: `sudo taskset -cp {} TID` for each",
             subject.partition(),
             subject.others
         )),
-        partition_mends: &["kthread-affinity"],
+        partition_fixes: &["kthread-affinity"],
     })
 }
 
@@ -71,19 +71,22 @@ fn workqueue_mask(facts: &Facts, subject: &Subject) -> Option<Finding> {
     Some(Finding {
         id: "workqueue_mask",
         severity: Severity::Worsens,
-        seen: format!("workqueues that belong to no CPU may use {}", cpus.in_words()),
+        seen: format!(
+            "workqueues that belong to no CPU may use {}",
+            cpus.in_words()
+        ),
         evidence: workqueues::file(None),
-        why: "file systems, networks and drivers put work aside, and it runs wherever the mask allows"
+        why: "file systems, networks and drivers defer work, which runs on any CPU of the mask"
             .to_owned(),
         source: "Documentation/core-api/workqueue.rst; \
                  Documentation/admin-guide/kernel-per-CPU-kthreads.rst",
-        mend: Some(format!(
+        fix: Some(format!(
             "{}; by hand: write the mask of CPUs {} to {}",
             subject.partition(),
             subject.others,
             workqueues::file(None)
         )),
-        partition_mends: &["workqueue-mask"],
+        partition_fixes: &["workqueue-mask"],
     })
 }
 
@@ -99,12 +102,12 @@ fn writeback(facts: &Facts, subject: &Subject) -> Option<Finding> {
             cpus.in_words()
         ),
         evidence: workqueues::file(Some("writeback")),
-        why: "writing back walks long lists and holds locks of file systems, in bursts of many \
-              milliseconds"
+        why: "writeback walks long lists and holds locks of file systems, for many milliseconds at a \
+              time"
             .to_owned(),
         source: "Documentation/core-api/workqueue.rst (writeback)",
-        mend: Some(subject.partition()),
-        partition_mends: &["writeback", "workqueue-mask"],
+        fix: Some(subject.partition()),
+        partition_fixes: &["writeback", "workqueue-mask"],
     })
 }
 
@@ -115,15 +118,15 @@ fn timers(facts: &Facts) -> Option<Finding> {
     Some(Finding {
         id: "timer_migration",
         severity: Severity::Worsens,
-        seen: "timers of idle CPUs are run by CPUs that are awake".to_owned(),
+        seen: "CPUs that are awake run the timers of idle CPUs".to_owned(),
         evidence: TIMER_MIGRATION.to_owned(),
-        why: "a real-time task that has its CPU awake gets the timers of others, and its own may \
-              expire on another CPU, which then has to interrupt this one"
+        why: "the CPU of a real-time task is awake and gets the timers of others; the task's own timer \
+              may expire on another CPU, which then has to interrupt this one"
             .to_owned(),
         source: "Documentation/admin-guide/sysctl/kernel.rst (timer_migration); \
                  kernel/time/timer_migration.c",
-        mend: Some("`sudo sysctl kernel.timer_migration=0`".to_owned()),
-        partition_mends: &["timer-migration"],
+        fix: Some("`sudo sysctl kernel.timer_migration=0`".to_owned()),
+        partition_fixes: &["timer-migration"],
     })
 }
 
@@ -138,22 +141,27 @@ fn watchdogs(facts: &Facts, subject: &Subject) -> Option<Finding> {
     Some(Finding {
         id: "watchdogs",
         severity: Severity::Worsens,
-        seen: format!("the {} lockup detector watches {}", names.join(" and "), cpus.in_words()),
+        seen: format!(
+            "the {} lockup detector watches {}",
+            names.join(" and "),
+            cpus.in_words()
+        ),
         evidence: facts.watchdogs.from.clone(),
-        why: "every few seconds a timer wakes the stopper thread, which comes before every real-time \
-              task; the NMI detector interrupts even code that has interrupts off"
-            .to_owned(),
+        why:
+            "every few seconds a timer wakes the stopper thread, which runs before every real-time \
+              task; the NMI detector interrupts even code with interrupts off"
+                .to_owned(),
         source: "Documentation/admin-guide/lockup-watchdogs.rst",
-        mend: Some(format!(
+        fix: Some(format!(
             "{}; by hand: `sudo sysctl kernel.watchdog_cpumask={}`",
             subject.partition(),
             subject.others
         )),
-        partition_mends: &["watchdog-cpumask"],
+        partition_fixes: &["watchdog-cpumask"],
     })
 }
 
-/// The kernel's own real-time threads that belong to these CPUs.
+/// The kernel's real-time threads that belong to these CPUs.
 fn above(facts: &Facts, subject: &Subject) -> Option<Finding> {
     let threads = on_subject(facts, subject, |one| {
         one.task.is_kernel && one.task.is_bound && one.task.policy.is_real_time()
@@ -169,18 +177,19 @@ fn above(facts: &Facts, subject: &Subject) -> Option<Finding> {
         id: "kernel_real_time_threads",
         severity: Severity::Notice,
         seen: format!(
-            "threads of the kernel with a priority on {}: {}",
+            "real-time threads of the kernel on {}: {}",
             subject.cpus.in_words(),
             few(&names)
         ),
         evidence: facts.threads.from.clone(),
-        why: "a real-time task below them waits for them; one above a thread that its own wakeup \
-              needs (ktimers, rcuc) waits for itself"
-            .to_owned(),
+        why:
+            "a real-time task below them waits for them; a task above a thread that its own wakeup \
+              needs (ktimers, rcuc) blocks its own wakeup"
+                .to_owned(),
         source: "Documentation/admin-guide/kernel-per-CPU-kthreads.rst; \
                  Documentation/core-api/real-time/theory.rst",
-        mend: None,
-        partition_mends: &[],
+        fix: None,
+        partition_fixes: &[],
     })
 }
 
@@ -208,10 +217,10 @@ fn others_real_time(facts: &Facts, subject: &Subject) -> Option<Finding> {
         why: "of two real-time tasks on a CPU, the one with the lower priority waits for the other"
             .to_owned(),
         source: "sched(7)",
-        mend: Some(
+        fix: Some(
             "bind each to its own CPU: `sudo artis run rt0 --cpu N --priority P --pid PID`"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }

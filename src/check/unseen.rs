@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What could not be looked at, and what cannot be changed from here: nothing passes unseen.
+//! What could not be read, and what cannot be changed from here, so that nothing is missed silently.
 
 use super::finding::{Finding, Severity};
 use super::subject::Subject;
@@ -44,16 +44,16 @@ fn problem<T>(what: &str, fact: &Fact<T>) -> Option<Finding> {
     Some(Finding {
         id: "unseen",
         severity: Severity::Worsens,
-        seen: format!("could not look at {what}: {reason}"),
+        seen: format!("could not read {what}: {reason}"),
         evidence: fact.from.clone(),
-        why: "what could not be looked at may spoil real time all the same".to_owned(),
+        why: "what could not be read may still break real time".to_owned(),
         source: "artis",
-        mend: Some(
+        fix: Some(
             "run artis with sudo, on the machine itself and not in a container, with /proc and /sys \
              mounted"
                 .to_owned(),
         ),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -65,17 +65,17 @@ fn debugfs(facts: &Facts) -> Option<Finding> {
         id: "no_debugfs",
         severity: Severity::Notice,
         seen:
-            "the scheduler's debugfs files are not to be seen: not mounted, not allowed, or not in \
-               this kernel"
+            "the scheduler's debugfs files are not visible: not mounted, not allowed, or not in this \
+               kernel"
                 .to_owned(),
         evidence: facts.scheduler_debugfs.from.clone(),
-        why: "deadline servers, the preemption model and managed interrupts are told only there"
+        why: "only they show deadline servers, the preemption model and managed interrupts"
             .to_owned(),
         source: "Documentation/filesystems/debugfs.rst",
-        mend: Some(format!(
+        fix: Some(format!(
             "`sudo mount -t debugfs none {DEBUGFS}`, and check as root"
         )),
-        partition_mends: &[],
+        partition_fixes: &[],
     })
 }
 
@@ -88,11 +88,12 @@ fn read_only(facts: &Facts) -> Option<Finding> {
         severity: Severity::Notice,
         seen: "/sys is mounted read-only".to_owned(),
         evidence: facts.sysfs_writable.from.clone(),
-        why: "governors, idle states, workqueues and the clock source cannot be changed from here, by \
-              `artis partition` neither"
-            .to_owned(),
+        why:
+            "governors, idle states, workqueues and the clock source cannot be changed from here, \
+              not by `artis partition` either"
+                .to_owned(),
         source: "sysfs(5)",
-        mend: Some("change them on the host, or start a container with `--privileged`".to_owned()),
-        partition_mends: &[],
+        fix: Some("change them on the host, or start a container with `--privileged`".to_owned()),
+        partition_fixes: &[],
     })
 }

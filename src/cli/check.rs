@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis check`: the machine, and what on it stands in the way of real time.
+//! `artis check`: what on this machine speaks against real time.
 
 mod facts;
 
@@ -17,13 +17,16 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  sudo artis check --cpus 1")]
 pub struct Args {
-    /// CPUs meant for real-time tasks; else those of `artis sched`, else isolated ones, else all
+    /// CPUs for real-time tasks [default: those of artis sched, else isolated CPUs, else all]
     #[arg(long, value_name = "LIST")]
     cpus: Option<CpuList>,
+    /// Print one screen: the verdict, what breaks real time, and the names of the other findings
+    #[arg(long, conflicts_with = "json")]
+    brief: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Look at the copy of another machine's /proc, /sys, ... in this folder
+    /// Read the copy of another machine's /proc, /sys, ... in this folder
     #[arg(long, value_name = "FOLDER", default_value = "/")]
     root: PathBuf,
 }
@@ -32,7 +35,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let root = Root(args.root);
     let facts = Facts::read(&root);
     if let (None, Some(problem)) = (facts.kernel.get(), &facts.kernel.problem) {
-        anyhow::bail!("could not look at the machine: {problem}; is /proc mounted?");
+        anyhow::bail!("could not read facts of the machine: {problem}; is /proc mounted?");
     }
     let asked = args.cpus.map(|cpus| online(&facts, cpus)).transpose()?;
     let scheduler = match scheduler::running(&root) {
@@ -47,6 +50,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut out = stdout();
     if args.json {
         print_json(&mut out, &report)?;
+    } else if args.brief {
+        out.write_all(in_brief(&report).as_bytes())?;
     } else {
         out.write_all(in_words(&report).as_bytes())?;
     }
@@ -82,24 +87,20 @@ const FINDING: Layout = Layout {
     width: WIDTH,
 };
 
+/// How each severity is headed, the gravest first.
+const TITLES: [(Severity, &str); 3] = [
+    (Severity::Breaks, "breaks real time"),
+    (Severity::Worsens, "worsens the worst case"),
+    (Severity::Notice, "worth knowing"),
+];
+
 fn in_words(report: &Report) -> String {
-    let mut text = "facts\n".to_owned();
-    for (name, value, from) in facts::in_words(&report.facts) {
-        text += &FACT.paragraph(name, &format!("{value} [{from}]"));
-    }
-    for (severity, title) in [
-        (Severity::Breaks, "breaks real time"),
-        (Severity::Worsens, "worsens the worst case"),
-        (Severity::Notice, "worth knowing"),
-    ] {
+    let mut text = verdict(report);
+    for (severity, title) in TITLES {
         if report.count(severity) > 0 {
             text += &format!("\n{title}:\n");
         }
-        let alike = report
-            .findings
-            .iter()
-            .filter(|one| one.severity == severity);
-        text.extend(alike.map(finding_in_words));
+        text.extend(of(report, severity).map(finding_in_words));
     }
     text += "\nreal time or real fast? (McKenney's six principles)\n";
     for principle in &report.principles {
@@ -107,8 +108,50 @@ fn in_words(report: &Report) -> String {
         text += &NUMBERED.paragraph(&number, principle.question);
         text += &NUMBERED.paragraph("", &principle.here);
     }
-    text + "\n" + &verdict(report)
+    text += "\nfacts\n";
+    for (name, value, from) in facts::in_words(&report.facts) {
+        text += &FACT.paragraph(name, &format!("{value} [{from}]"));
+    }
+    text
 }
+
+/// One screen: the findings that break real time, and the names of the others.
+fn in_brief(report: &Report) -> String {
+    let mut text = verdict(report);
+    for finding in of(report, Severity::Breaks) {
+        text += &format!("\n{}\n", finding.id);
+        text += &BRIEF.paragraph("seen", &finding.seen);
+        text += &BRIEF.paragraph("fix", finding.fix.as_deref().unwrap_or_default());
+    }
+    for (severity, title) in &TITLES[1..] {
+        let mut names: Vec<&str> = of(report, *severity).map(|one| one.id).collect();
+        names.dedup();
+        if !names.is_empty() {
+            text += &format!("\n{title}\n");
+            text += &NAMES.paragraph("", &names.join(", "));
+        }
+    }
+    text + "\n`artis check` without --brief gives reasons, fixes and facts\n"
+}
+
+fn of(report: &Report, severity: Severity) -> impl Iterator<Item = &Finding> {
+    let findings = report.findings.iter();
+    findings.filter(move |one| one.severity == severity)
+}
+
+const BRIEF_WIDTH: usize = 80;
+
+const BRIEF: Layout = Layout {
+    margin: 2,
+    indent: 8,
+    width: BRIEF_WIDTH,
+};
+
+const NAMES: Layout = Layout {
+    margin: 2,
+    indent: 2,
+    width: BRIEF_WIDTH,
+};
 
 const NUMBERED: Layout = Layout {
     margin: 2,
@@ -119,31 +162,31 @@ const NUMBERED: Layout = Layout {
 fn finding_in_words(finding: &Finding) -> String {
     let mut text = FINDING.paragraph("seen", &format!("{} [{}]", finding.seen, finding.evidence));
     text += &FINDING.paragraph("why", &format!("{} ({})", finding.why, finding.source));
-    text += &FINDING.paragraph("mend", finding.mend.as_deref().unwrap_or_default());
-    if !finding.partition_mends.is_empty() {
-        let mends = format!("mends it: {}", finding.partition_mends.join(", "));
-        text += &FINDING.paragraph("partition", &mends);
+    text += &FINDING.paragraph("fix", finding.fix.as_deref().unwrap_or_default());
+    if !finding.partition_fixes.is_empty() {
+        let fixes = format!("fixes it: {}", finding.partition_fixes.join(", "));
+        text += &FINDING.paragraph("partition", &fixes);
     }
     format!("\n  {}\n{text}", finding.id)
 }
 
+/// Fit or not, and which CPUs that is about.
 fn verdict(report: &Report) -> String {
     let count = |severity, one: &str, many: &str| match report.count(severity) {
         1 => format!("1 {one}"),
         number => format!("{number} {many}"),
     };
-    let fit = if report.count(Severity::Breaks) == 0 {
-        "fit"
-    } else {
-        "not fit"
+    let fit = match report.count(Severity::Breaks) {
+        0 => "fit",
+        _ => "not fit",
     };
     format!(
-        "{} ({}): {fit} for real time\n{}, {} the worst case, {} worth knowing\n",
-        report.subject.cpus.in_words(),
-        report.subject.chosen_by,
+        "{fit} for real time: {}, {} it, {}\n{} ({})\n",
         count(Severity::Breaks, "finding breaks it", "findings break it"),
         count(Severity::Worsens, "worsens", "worsen"),
-        count(Severity::Notice, "is", "are"),
+        count(Severity::Notice, "notice", "notices"),
+        report.subject.cpus.in_words(),
+        report.subject.chosen_by,
     )
 }
 
@@ -151,15 +194,30 @@ fn verdict(report: &Report) -> String {
 mod tests {
     use super::*;
 
-    #[test]
-    fn this_machine_is_told_within_the_width() {
+    fn report() -> Report {
         let facts = Facts::read(&Root::default());
         let subject = Subject::choose(&facts, None, None);
-        let text = in_words(&Report::new(facts, subject));
+        Report::new(facts, subject)
+    }
+
+    #[test]
+    fn this_machine_is_described_within_the_width() {
+        let text = in_words(&report());
         for line in text.lines() {
             let one_word = line.split_whitespace().count() == 1;
             assert!(line.chars().count() <= WIDTH || one_word, "{line}");
         }
-        assert!(text.contains("six principles") && text.contains(" for real time\n"));
+        let verdict = text.lines().next().unwrap();
+        assert!(verdict.contains("fit for real time: "), "{verdict}");
+        assert!(text.contains("six principles"));
+    }
+
+    #[test]
+    fn a_fact_without_a_source_is_not_shown() {
+        let facts = Facts::read(&Root("/no/such/machine".into()));
+        let shown = facts::in_words(&facts);
+        for absent in ["SMIs", "governors", "watchdogs", "default affinity"] {
+            assert!(!shown.iter().any(|(name, ..)| *name == absent), "{absent}");
+        }
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis load`: named loads without a measurement of ours, for any command or for a time.
+//! `artis load`: named loads beside any command, or for a time.
 
 mod command;
 
@@ -8,12 +8,11 @@ use super::measure::session::{Common, Session};
 use super::output::{print_json, stdout};
 use crate::load::preset::{Preset, Presets};
 use crate::machine::CpuList;
-use crate::result::LoadDone;
+use crate::report::loads;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -29,7 +28,7 @@ pub struct Args {
 #[derive(clap::Subcommand)]
 enum Command {
     Run(Run),
-    /// Say which loads there are
+    /// Print the loads and what each does
     #[command(after_help = "Example:\n  artis load list")]
     List {
         /// Print the list as JSON
@@ -39,19 +38,14 @@ enum Command {
 }
 
 /// Run loads beside a command, for a time, or until Ctrl-C
+///
+/// The command starts when every load is at work. The loads end with the command, and the command
+/// ends with the time (SIGTERM; exit status 124). Otherwise the exit status is the command's own,
+/// and 1 when a load failed. What the loads did is printed on standard output; with a command, on
+/// standard error. Their files are in TMPDIR, or in /var/tmp.
 #[derive(clap::Args)]
 #[command(
-    after_help = "The command is started when every load was seen at work. The loads end with the command, and
-\
-                  the command ends with the time (SIGTERM; exit status 124). Otherwise the exit status is
-\
-                  the command's own, and 1 when a load failed. What the loads did is printed on standard
-\
-                  output; with a command, on standard error. Their files are in TMPDIR, or in /var/tmp.
-
-\
-                  Example:
-  artis load run hackbench io --cpus 0 -D 10m -- cyclictest -q -m -p 90"
+    after_help = "Example:\n  artis load run hackbench io --cpus 0 -D 10m -- cyclictest -q -m -p 90"
 )]
 struct Run {
     /// Loads, such as compute,io or all
@@ -66,6 +60,9 @@ struct Run {
     /// Write the work done as a result file (artis.result/1) to FILE; - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Print neither that the loads are at work nor, with a command, what they did
+    #[arg(short, long)]
+    quiet: bool,
     /// Command to run meanwhile, with its arguments
     #[arg(value_name = "CMD", last = true)]
     command: Vec<OsString>,
@@ -90,79 +87,45 @@ fn run_loads(args: Run) -> anyhow::Result<ExitCode> {
     let mut session = Session::begin(&common, options)?;
     session.start()?;
     let stop = session.stop_flag();
-    if stop.load(Ordering::Relaxed) == 0 {
+    if stop.load(Ordering::Relaxed) == 0 && !args.quiet {
         eprintln!("artis: at work: {presets}");
     }
     let status = command::run(&args.command, args.duration, &stop);
-    // Also when the command could not be started: the loads end first.
+    // Even when the command could not be started, the loads end first.
     let (document, table_wanted) = session.finish(|_| ())?;
-    let table = table(&document.load);
+    let table = loads::table(&document.load);
     if !args.command.is_empty() {
-        eprint!("{table}");
+        if !args.quiet {
+            eprint!("{table}");
+        }
     } else if table_wanted {
         stdout().write_all(table.as_bytes())?;
     }
     status
 }
 
-fn table(loads: &[LoadDone]) -> String {
-    let mut text = format!(
-        "{:<11}{:<8}{:>16}  {:<10}{:>10}{:>16}{:>9}\n",
-        "load", "CPUs", "work", "unit", "seconds", "work/second", "CPU s"
-    );
-    for load in loads {
-        let cpus = load.cpus.as_deref().unwrap_or("all");
-        let cpu_s = load
-            .cpu_seconds
-            .map_or_else(String::new, |cpu_s| format!("{cpu_s:.1}"));
-        let _ = writeln!(
-            text,
-            "{:<11}{cpus:<8}{:>16.0}  {:<10}{:>10.1}{:>16.1}{cpu_s:>9}",
-            load.name,
-            load.work,
-            load.unit,
-            load.seconds,
-            load.work / load.seconds
-        );
-    }
-    text
-}
-
 fn list(json: bool) -> anyhow::Result<ExitCode> {
     let mut out = stdout();
     if json {
-        let all: Vec<_> = Preset::ALL
-            .iter()
-            .map(|preset| json!({"name": preset.name(), "description": preset.description()}))
+        let all: Vec<_> = Preset::all()
+            .map(|preset| {
+                json!({
+                    "name": preset.name(),
+                    "description": preset.description(),
+                    "unit": preset.unit(),
+                })
+            })
             .collect();
         print_json(&mut out, &all)?;
         return Ok(ExitCode::SUCCESS);
     }
-    for preset in Preset::ALL {
-        writeln!(out, "{:<11}{}", preset.name(), preset.description())?;
+    let width = Preset::all()
+        .map(|preset| preset.name().len())
+        .max()
+        .unwrap_or(0);
+    for preset in Preset::all() {
+        writeln!(out, "{:width$}  {}", preset.name(), preset.description())?;
     }
-    writeln!(out, "{:<11}every one of these", "all")?;
+    writeln!(out, "{:width$}  every one of these", "all")?;
     Ok(ExitCode::SUCCESS)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_table_gives_work_and_rate() {
-        let done = LoadDone {
-            name: "io".to_owned(),
-            cpus: Some("0-1".to_owned()),
-            command: "stress-ng".to_owned(),
-            work: 300.0,
-            unit: "bogo-ops".to_owned(),
-            seconds: 2.0,
-            cpu_seconds: None,
-        };
-        let text = table(&[done]);
-        let line = text.lines().nth(1).unwrap();
-        let words: Vec<&str> = line.split_whitespace().collect();
-        assert_eq!(words, ["io", "0-1", "300", "bogo-ops", "2.0", "150.0"]);
-    }
 }

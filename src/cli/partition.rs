@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis partition`: plan, make, show and undo the changes that give CPUs to real-time tasks.
+//! `artis partition`: plan, make, show and revert the changes that give CPUs to real-time tasks.
 
 mod text;
 
@@ -11,8 +11,10 @@ use crate::partition::change::Change;
 use crate::partition::export::{self, Tool};
 use crate::partition::host::Host;
 use crate::partition::journal::{self, Owner};
-use crate::partition::plan::{self, EXIT_LATENCY_US_MAX, Left, Plan, Wish};
-use crate::partition::transaction::{Applied, Refused, Transaction, Undone, holdings, settled};
+use crate::partition::plan::{self, EXIT_LATENCY_US_MAX, Left, Plan, Request};
+use crate::partition::transaction::{
+    Applied, Refused, Reverted, Transaction, in_force, planned_here,
+};
 use anyhow::Context;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -31,21 +33,21 @@ pub struct Args {
 enum Command {
     Plan(PlanArgs),
     Apply(ApplyArgs),
-    /// What is in force, and who owns it
+    /// Show what is in force, and who owns it
     #[command(after_help = "Example:\n  sudo artis partition show")]
     Show(ReportArgs),
-    /// Put the old values back, last change first; tell what somebody else changed meanwhile
+    /// Put the old values back, last change first; report what somebody else changed meanwhile
     #[command(after_help = "Example:\n  sudo artis partition reset")]
-    Reset(ReportArgs),
+    Reset(ResetArgs),
 }
 
-/// What is wanted of the machine.
+/// What the user asks for.
 #[derive(clap::Args)]
-struct WishArgs {
+struct RequestArgs {
     /// RT CPUs, such as 1 or 2-3,6; the other online CPUs are NRT
     #[arg(long, value_name = "LIST")]
     rt: CpuList,
-    /// Lowest priority of any RT0 task: threads that serve everybody go below it
+    /// Lowest priority of any RT0 task: kernel threads that serve all tasks go below it
     #[arg(long, value_name = "P", default_value_t = 99,
           value_parser = clap::value_parser!(u32).range(1..=99))]
     priority: u32,
@@ -55,10 +57,10 @@ struct WishArgs {
     /// Switch off idle states of RT CPUs that take longer to leave, microseconds
     #[arg(long, value_name = "US", default_value_t = EXIT_LATENCY_US_MAX)]
     exit_latency: u32,
-    /// Nobody else on the RT CPUs (cgroup v2): safe and wasteful; not with artis sched
+    /// Keep all other tasks off the RT CPUs (cgroup v2): safe and wasteful; not with artis sched
     #[arg(long)]
     shield: bool,
-    /// Let real-time tasks take all of a CPU
+    /// Let real-time tasks use all of a CPU
     #[arg(long)]
     no_throttling: bool,
 }
@@ -68,8 +70,8 @@ struct WishArgs {
 #[command(after_help = "Example:\n  artis partition plan --rt 3 --export cmdline")]
 struct PlanArgs {
     #[command(flatten)]
-    wish: WishArgs,
-    /// Print the plan for the tool that is to own it permanently
+    request: RequestArgs,
+    /// Print the plan in the format of a tool that keeps it in force permanently
     #[arg(long, value_enum, value_name = "TOOL", conflicts_with = "json")]
     export: Option<ToolArg>,
     /// Print JSON
@@ -79,13 +81,16 @@ struct PlanArgs {
 
 /// Make the changes that plan prints; until reset or reboot
 ///
-/// What is in force already is put back first when it was made for other CPUs, or was not finished.
-/// Ends with 2 when some of the plan was not permitted, or refused by the kernel.
+/// A partition that is in force for other CPUs, or was not finished, is reverted first. Ends with 2
+/// when a part of the plan was not permitted, or refused by the kernel.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  sudo artis partition apply --rt 3 --priority 80")]
 struct ApplyArgs {
     #[command(flatten)]
-    wish: WishArgs,
+    request: RequestArgs,
+    /// Print only warnings, and what the kernel refused
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -93,6 +98,16 @@ struct ApplyArgs {
 
 #[derive(clap::Args)]
 struct ReportArgs {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+struct ResetArgs {
+    /// Print only errors
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -136,27 +151,28 @@ struct Report<'a> {
     warnings: &'a [String],
 }
 
-impl WishArgs {
-    fn resolve(&self, root: &Root) -> anyhow::Result<Wish> {
-        let wish = match Wish::new(root, &self.rt) {
-            Err(plan::Error::Cpus(message)) => return Err(UsageError(message).into()),
-            wish => wish?,
+impl RequestArgs {
+    fn resolve(&self, root: &Root) -> anyhow::Result<Request> {
+        let request = Request::new(root, &self.rt)
+            .and_then(|request| request.with_rt0_irqs(root, &self.rt0_irq));
+        let request = match request {
+            Err(plan::Error::Refused(message)) => return Err(UsageError(message).into()),
+            request => request?,
         };
-        Ok(Wish {
+        Ok(Request {
             rt0_priority: self.priority,
-            rt0_irqs: self.rt0_irq.iter().copied().collect(),
             exit_latency_us_max: self.exit_latency,
             shield: self.shield,
             unthrottle: self.no_throttling,
-            ..wish
+            ..request
         })
     }
 }
 
 fn plan(args: &PlanArgs) -> anyhow::Result<ExitCode> {
     let host = Host::default();
-    let wish = args.wish.resolve(&host.root)?;
-    let mut plan = Plan::make(&host.root, &wish)?;
+    let request = args.request.resolve(&host.root)?;
+    let mut plan = Plan::make(&host.root, &request)?;
     let mut stdout = stdout();
     if let Some(tool) = args.export {
         let tool = match tool {
@@ -165,39 +181,39 @@ fn plan(args: &PlanArgs) -> anyhow::Result<ExitCode> {
             ToolArg::Cmdline => Tool::Cmdline,
             ToolArg::Kubernetes => Tool::Kubernetes,
         };
-        write!(stdout, "{}", export::render(tool, &plan, &wish))?;
+        write!(stdout, "{}", export::render(tool, &plan, &request))?;
         return Ok(ExitCode::SUCCESS);
     }
-    settle(&host, &mut plan)?;
+    keep_needed(&host, &mut plan)?;
     let (_, missing) = permitted(&host, plan.changes.clone())?;
     if args.json {
-        print_json(&mut stdout, &report(&wish, &plan, &missing, &[]))?;
+        print_json(&mut stdout, &report(&request, &plan, &missing, &[]))?;
     } else {
-        write!(stdout, "{}", text::plan(&wish, &plan))?;
+        write!(stdout, "{}", text::plan(&request, &plan))?;
         tell(&missing, &plan.warnings);
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Leaves out what is right already, and what others hold.
-fn settle(host: &Host<'_>, plan: &mut Plan) -> anyhow::Result<()> {
+/// Leaves out what is right already, and what other owners hold.
+fn keep_needed(host: &Host<'_>, plan: &mut Plan) -> anyhow::Result<()> {
     let wanted = std::mem::take(&mut plan.changes);
-    let (changes, left) = settled(host, Owner::Partition, wanted)?;
+    let (changes, left) = planned_here(host, Owner::Partition, wanted)?;
     plan.changes = changes;
     plan.left.extend(left);
     Ok(())
 }
 
 fn report<'a>(
-    wish: &'a Wish,
+    request: &'a Request,
     plan: &'a Plan,
     missing: &'a [Refused],
     refused: &'a [Refused],
 ) -> Report<'a> {
     Report {
         schema: SCHEMA,
-        rt: &wish.rt,
-        nrt: &wish.nrt,
+        rt: &request.rt,
+        nrt: &request.nrt,
         changes: &plan.changes,
         left: &plan.left,
         missing,
@@ -220,7 +236,7 @@ fn permitted(host: &Host<'_>, changes: Vec<Change>) -> anyhow::Result<(Vec<Chang
     Ok((permitted, missing))
 }
 
-/// Says, each reason once, what this process may not change, and what may be regretted.
+/// Prints what this process may not change, each reason once, and the plan's warnings.
 fn tell(missing: &[Refused], warnings: &[String]) {
     let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for one in missing {
@@ -242,46 +258,52 @@ fn tell(missing: &[Refused], warnings: &[String]) {
 
 fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
     let host = Host::default();
-    let wish = args.wish.resolve(&host.root)?;
+    let request = args.request.resolve(&host.root)?;
     let transaction = Transaction::begin(&host)?;
-    let mut plan = Plan::make(&host.root, &wish)?;
-    settle(&host, &mut plan)?;
-    let holdings = holdings(&host)?;
-    if wish.shield && holdings.iter().any(|one| one.owner == Owner::Sched) {
+    let mut plan = Plan::make(&host.root, &request)?;
+    keep_needed(&host, &mut plan)?;
+    let in_force = in_force(&host)?;
+    if request.shield && in_force.iter().any(|one| one.owner == Owner::Sched) {
         return Err(UsageError(
-            "artis is scheduling, and a shield keeps everybody from sharing RT CPUs; leave out \
-             --shield, or stop it with `artis sched stop`"
+            "artis sched is running, and a shield keeps other tasks from sharing RT CPUs; leave out \
+             --shield, or stop the scheduler with `artis sched stop`"
                 .to_owned(),
         )
         .into());
     }
-    let ours = holdings.iter().find(|one| one.owner == Owner::Partition);
+    let ours = in_force.iter().find(|one| one.owner == Owner::Partition);
     let as_wanted =
-        ours.is_some_and(|one| one.is_whole() && one.rt == wish.rt) && plan.changes.is_empty();
+        ours.is_some_and(|one| one.is_whole() && one.rt == request.rt) && plan.changes.is_empty();
     if !as_wanted {
-        let undone = transaction.undo(Owner::Partition)?.whole()?;
-        if !undone.is_empty() {
-            eprint!("{}", text::undone(&undone, "an earlier partition"));
-            plan = Plan::make(&host.root, &wish)?;
-            settle(&host, &mut plan)?;
+        let reverted = transaction.revert(Owner::Partition)?.whole()?;
+        if !reverted.is_empty() {
+            if !args.quiet {
+                eprint!("{}", text::reverted(&reverted, "an earlier partition"));
+            }
+            plan = Plan::make(&host.root, &request)?;
+            keep_needed(&host, &mut plan)?;
         }
     }
     let (changes, missing) = permitted(&host, plan.changes)?;
     tell(&missing, &plan.warnings);
     anyhow::ensure!(
         !changes.is_empty() || missing.is_empty(),
-        "nothing of the plan may be changed by this user; run artis with sudo"
+        "this user may make none of the planned changes; run artis with sudo"
     );
-    let Applied { made, refused } = transaction.apply(Owner::Partition, &wish.rt, changes)?;
+    let Applied { made, refused } = transaction.apply(Owner::Partition, &request.rt, changes)?;
     drop(transaction);
     plan.changes = made;
     let mut stdout = stdout();
     if args.json {
-        print_json(&mut stdout, &report(&wish, &plan, &missing, &refused))?;
+        print_json(&mut stdout, &report(&request, &plan, &missing, &refused))?;
+    } else if args.quiet {
+        for one in &refused {
+            eprintln!("artis: refused by the kernel: {}: {}", one.change, one.why);
+        }
     } else if as_wanted {
-        writeln!(stdout, "RT CPUs {} are partitioned already", wish.rt)?;
+        writeln!(stdout, "RT CPUs {} are partitioned already", request.rt)?;
     } else {
-        write!(stdout, "{}", text::applied(&wish, &plan, &refused))?;
+        write!(stdout, "{}", text::applied(&request, &plan, &refused))?;
     }
     Ok(if missing.is_empty() && refused.is_empty() {
         ExitCode::SUCCESS
@@ -291,8 +313,8 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn show(args: &ReportArgs) -> anyhow::Result<ExitCode> {
-    let holdings = holdings(&Host::default()).map_err(|error| match error {
-        // The journals are root's.
+    let in_force = in_force(&Host::default()).map_err(|error| match error {
+        // Only root can read the journals.
         journal::Error::Journal { .. } if !nix::unistd::geteuid().is_root() => {
             anyhow::Error::new(error).context("only root may see what is in force; use sudo")
         }
@@ -300,27 +322,29 @@ fn show(args: &ReportArgs) -> anyhow::Result<ExitCode> {
     })?;
     let mut stdout = stdout();
     if args.json {
-        let document = serde_json::json!({ "schema": SCHEMA, "in_force": holdings });
+        let document = serde_json::json!({ "schema": SCHEMA, "in_force": in_force });
         print_json(&mut stdout, &document)?;
     } else {
-        write!(stdout, "{}", text::holdings(&holdings))?;
+        write!(stdout, "{}", text::in_force(&in_force))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn reset(args: &ReportArgs) -> anyhow::Result<ExitCode> {
+fn reset(args: &ResetArgs) -> anyhow::Result<ExitCode> {
     let host = Host::default();
-    let undone: Undone = Transaction::begin(&host)?
-        .undo(Owner::Partition)
-        .context("could not put the machine back")?;
+    let reverted: Reverted = Transaction::begin(&host)?
+        .revert(Owner::Partition)
+        .context("could not revert the changes")?;
     let mut stdout = stdout();
     if args.json {
-        print_json(&mut stdout, &undone)?;
-    } else if undone.is_empty() {
+        print_json(&mut stdout, &reverted)?;
+    } else if args.quiet {
+        // What could not be put back is an error below.
+    } else if reverted.is_empty() {
         writeln!(stdout, "nothing was partitioned")?;
     } else {
-        write!(stdout, "{}", text::undone(&undone, "the partition"))?;
+        write!(stdout, "{}", text::reverted(&reverted, "the partition"))?;
     }
-    undone.whole()?;
+    reverted.whole()?;
     Ok(ExitCode::SUCCESS)
 }

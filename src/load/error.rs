@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What can go wrong with a load.
+//! The errors of loads.
 
-/// Why a load did not start, or did not last.
+/// Why a load did not start, or ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A system call refused.
@@ -13,9 +13,7 @@ pub enum Error {
         errno: nix::errno::Errno,
     },
     /// A load that never ends by itself has ended.
-    #[error(
-        "the load `{name}` ended early ({status}); its own message stands above, if it had one"
-    )]
+    #[error("the load `{name}` ended early ({status}); its own message, if there is one, is above")]
     EndedEarly {
         /// Which load.
         name: &'static str,
@@ -39,17 +37,17 @@ pub enum Error {
     ProgramFailed {
         /// The program and its arguments.
         program: String,
-        /// Its exit status, or why it could not be started, and its own words.
+        /// Its exit status, or why it could not be started, and its last output.
         reason: String,
     },
-    /// A load that runs, but does nothing.
+    /// A load that runs, but does no work.
     #[error("the load `{name}` did no work {when}; {words}")]
     Idle {
         /// Which load.
         name: &'static str,
         /// For how long, or until when.
         when: String,
-        /// What its program said.
+        /// The last output of its program.
         words: String,
     },
     /// The folder for a load's files cannot be made or written.
@@ -58,13 +56,16 @@ pub enum Error {
         folder: std::path::PathBuf,
         reason: std::io::Error,
     },
+    /// The memory of a real-time load cannot be kept in RAM.
+    #[error("{0} (needs CAP_IPC_LOCK or a larger RLIMIT_MEMLOCK)")]
+    Memory(#[from] artis_task::memory::Error),
     /// What a supervised process reported before it ended.
     #[error("{0}")]
     Reported(String),
 }
 
 impl Error {
-    /// Names what was tried when `errno` came back; for `map_err`.
+    /// The error of a system call that was `what`; for `map_err`.
     pub(crate) fn system(what: impl Into<String>) -> impl FnOnce(nix::errno::Errno) -> Self {
         let what = what.into();
         move |errno| Self::System { what, errno }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// The name of the program.
 pub const PROGRAM: &str = "hackbench";
 
-/// Where it is.
+/// The path of the program.
 ///
 /// # Errors
 /// [`Error::MissingProgram`].

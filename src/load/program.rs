@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Finds the programs that loads run, and keeps what they say for the case that they fail.
+//! Finds the programs that loads run, and quotes their output when they fail.
 
 use super::Error;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// How much of a program's output is looked at for its last words.
+/// How much of the end of a program's output is read.
 const TAIL_BYTES: u64 = 4096;
-/// How many of its last lines an error quotes.
+/// How many of the last lines an error quotes.
 const LINES: usize = 3;
 
 /// Full path of `program`, or an error that names the Debian `package` to install for `load`.
@@ -27,10 +27,10 @@ pub fn find(
     })
 }
 
-/// What the output in this file ends with, in one line, as an error may quote it.
+/// The end of the output in this file, on one line, for an error message.
 pub fn last_words(output: &Path) -> String {
     let mut tail = Vec::new();
-    // Output that cannot be read again is as good as none.
+    // Output that cannot be read counts as no output.
     let _ = File::open(output).and_then(|mut file| {
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES)))?;

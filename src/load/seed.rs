@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The seed of a run: which sample of the guest's behaviour it shows.
 //!
-//! In an engine where every run is the same, a worst case is one number for ever. The seed gives
-//! another sample: loads start in another order and after other pauses. The same seed gives the
-//! same sample.
+//! In an engine where every run is the same, a worst case is always the same number. Another seed
+//! gives another sample: loads start in another order and after other pauses. The same seed gives
+//! the same sample.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ impl Seed {
         Self(seed)
     }
 
-    /// The seed of the run that this process is part of; none outside of one.
+    /// The seed of the run that this process is part of; none outside of a run.
     pub fn of_this_run() -> Option<Self> {
         let value = std::env::var(VARIABLE).ok()?;
         Some(Self(value.parse().ok()?))
@@ -57,7 +57,7 @@ impl Seed {
 mod tests {
     use super::*;
 
-    /// The generator's published first outputs for seed 0: recorded results rest on them.
+    /// The generator's published first outputs for seed 0. Recorded results depend on them.
     #[test]
     fn numbers_are_those_of_splitmix64() {
         let mut seed = Seed::new(0);

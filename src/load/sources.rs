@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A small C program in several files, made up on the spot, so that a source build works offline
-//! and is the same everywhere. It needs a compiler and `make`, and no header at all.
+//! A small generated C program in several files, so that a source build works offline and is the
+//! same everywhere. It needs a compiler and `make`, and no header.
 
 use super::{Error, program};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Source files; a build has as many compilers to run, and one linker.
+/// Source files. A build runs one compiler for each, and one linker.
 const FILES: usize = 12;
 /// Functions in each: enough that a compiler takes about a tenth of a second.
 const FUNCTIONS: usize = 8;
@@ -20,7 +20,7 @@ pub struct Tools {
 }
 
 impl Tools {
-    /// Finds them, for the load or workload of this name.
+    /// Finds them, for the load or workload with this name.
     ///
     /// # Errors
     /// [`Error::MissingProgram`].
@@ -39,16 +39,16 @@ impl Tools {
             .arg(format!("--jobs={jobs}"))
             .arg(format!("CC={}", self.cc.display()))
             .current_dir(folder)
-            // A make that started artis would hand its options, and its pipe, on to this one.
+            // If make started artis, its options and its pipe must not reach this make.
             .env_remove("MAKEFLAGS")
             .env_remove("MAKELEVEL")
-            // Compilers put files there, and they must go with the folder.
+            // Compilers put files there, which are removed with the folder.
             .env("TMPDIR", folder);
         command
     }
 }
 
-/// Writes the sources into `folder`, which is made.
+/// Makes `folder` and writes the sources into it.
 ///
 /// # Errors
 /// [`Error::Folder`].
@@ -75,7 +75,7 @@ fn makefile() -> String {
     )
 }
 
-/// Loops, branches and arrays, for the optimiser to think about.
+/// Loops, branches and arrays, as work for the optimiser.
 fn source(file: usize) -> String {
     let mut text = String::new();
     for function in 0..FUNCTIONS {
@@ -116,7 +116,7 @@ mod tests {
             assert!(output.status.success(), "{output:?}");
             let built = place.join("program.o");
             assert!(std::fs::metadata(&built).unwrap().len() > 0);
-            // Gone, so that the next build has to make it.
+            // Removed, so that the next build has to make it.
             std::fs::remove_file(built).unwrap();
         }
     }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A process that keeps order over everything it starts: when it ends, and when the process that
-//! started it ends in any way, `kill -9` included, all its descendants and its files go.
+//! A process that cleans up after everything it starts. When it ends, or when the process that
+//! started it ends in any way (also `kill -9`), all its descendants are killed and its files are
+//! removed.
 //!
-//! How it holds: it is a child subreaper (prctl(2)), so whoever loses its parent below it becomes
-//! its child and can be found and killed; it is in a session of its own, so Ctrl-C at the
-//! terminal reaches the starter only; and its starter holds the other end of a socket, whose
-//! closing is the one sign of death that also SIGKILL gives. What it starts has the kernel's
-//! order to die with it (`PR_SET_PDEATHSIG`). It is no real-time task, whatever its starter is.
+//! How that works: it is a child subreaper (prctl(2)), so a descendant that loses its parent becomes
+//! its child and can be found and killed. It has its own session, so Ctrl-C at the terminal reaches
+//! only the starter. The starter holds the other end of a socket, which closes even when the
+//! starter is killed with SIGKILL. What the process starts dies with it (`PR_SET_PDEATHSIG`). It
+//! is never a real-time task, even if its starter is one.
 //!
-//! Forked and not executed anew, so that it works in every program that links this library; see
-//! [`super::own::process`] for what that asks of the starter.
+//! It is forked and not executed, so that it works in every program that links this library; see
+//! [`super::own::process`] for what the starter has to observe.
 
-use super::Error;
+use super::{Error, usage};
 use artis_machine::{CpuList, Root, processes};
 use artis_task::{starter, syscall};
 use nix::errno::Errno;
@@ -26,19 +27,21 @@ use serde::{Deserialize, Serialize};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// Between two looks at descendants that were killed and are not gone yet.
+/// Time between two checks whether killed descendants have ended.
 const KILL_PAUSE: Duration = Duration::from_millis(2);
-/// Where load files go without `TMPDIR`: `/tmp` is memory on many machines, this is a disk.
+/// The folder for load files without `TMPDIR`: `/tmp` is memory on many machines, this is a disk.
 const FOLDER: &str = "/var/tmp";
 
-/// One line of the supervised process to its starter.
+pub use super::usage::Usage;
+
+/// One message of the supervised process to its starter.
 #[derive(Serialize, Deserialize)]
 enum Line<T> {
     Said(T),
@@ -50,7 +53,7 @@ enum Line<T> {
 pub struct Supervised {
     pid: Pid,
     lines: BufReader<UnixStream>,
-    /// Usually gone already when this goes: the process removes it. Not when it was killed.
+    /// The process removes it itself, unless it is killed.
     _folder: TempDir,
 }
 
@@ -58,8 +61,8 @@ impl Supervised {
     /// Forks the process, which runs `body` and ends. It is called `name` in `ps`.
     ///
     /// # Errors
-    /// When the system refuses a folder or a process. What fails in the process itself, the error of `body`
-    /// included, comes from [`receive`](Self::receive).
+    /// When the system refuses a folder or a process. [`receive`](Self::receive) gives errors of the
+    /// process itself, including that of `body`.
     pub fn start(
         name: &str,
         body: impl FnOnce(&mut Inside) -> Result<(), Error>,
@@ -75,12 +78,12 @@ impl Supervised {
             }),
             ForkResult::Child => {
                 drop(ours);
-                // A panic has printed its message; the starter sees the socket close.
+                // A panic has printed its message already, and the starter sees the socket close.
                 let outcome = catch_unwind(AssertUnwindSafe(|| {
                     supervise(name, &theirs, folder.path(), body)
                 }));
                 if let Ok(Err(error)) = outcome {
-                    // A starter that has gone needs no answer.
+                    // A starter that has ended needs no answer.
                     let _ = send(&theirs, &Line::<()>::Failed(error.to_string()));
                 }
                 // SAFETY: ends this process without the starter's destructors and buffers.
@@ -89,11 +92,11 @@ impl Supervised {
         }
     }
 
-    /// Waits for the next thing that the process has to say; none after `patience` (without it:
-    /// never), or when a signal came.
+    /// Waits for the next message of the process. None after `patience` (without it, waits for
+    /// ever), or when a signal came.
     ///
     /// # Errors
-    /// The error of `body`; [`Error::EndedEarly`] when the process ended without a word.
+    /// The error of `body`; [`Error::EndedEarly`] when the process ended without a message.
     pub fn receive<T: DeserializeOwned>(
         &mut self,
         patience: Option<Duration>,
@@ -108,7 +111,7 @@ impl Supervised {
         if line.is_empty() {
             return Err(Error::EndedEarly {
                 name: "supervisor",
-                status: "it was killed, or had no memory".to_owned(),
+                status: "it was killed, or ran out of memory".to_owned(),
             });
         }
         match serde_json::from_str(&line) {
@@ -120,15 +123,15 @@ impl Supervised {
         }
     }
 
-    /// Asks the process to come to its end in order; it may still have something to say.
+    /// Asks the process to end in an orderly way. It may still send messages.
     pub fn ask_to_stop(&self) {
-        // When it has gone, `receive` tells.
+        // When it has ended already, `receive` reports it.
         let mut stream = self.lines.get_ref();
         let _ = stream.write_all(b"\n");
     }
 
-    /// Calls `then` from another thread when the process says something or has gone. Nothing is
-    /// taken from [`receive`](Self::receive).
+    /// Calls `then` from another thread when the process sends a message or has ended.
+    /// [`receive`](Self::receive) still gets that message.
     ///
     /// # Errors
     /// When the system refuses a thread.
@@ -138,7 +141,7 @@ impl Supervised {
         std::thread::Builder::new()
             .name("watch".to_owned())
             .spawn(move || {
-                // Signals are for the threads that wait to be interrupted by them.
+                // Signals must interrupt the threads that wait, not this one.
                 let _ = SigSet::all().thread_block();
                 while matches!(readable(&stream, None), Ok(false)) {}
                 then();
@@ -150,13 +153,13 @@ impl Supervised {
 
 impl Drop for Supervised {
     fn drop(&mut self) {
-        // Not only closed: another process of ours may hold a copy.
+        // Closing is not enough: another process may hold a copy of the socket.
         let _ = self.lines.get_ref().shutdown(std::net::Shutdown::Both);
         while waitpid(self.pid, None) == Err(Errno::EINTR) {}
     }
 }
 
-/// Whether something can be read, or the other side has gone. A signal ends the wait, too.
+/// Whether something can be read, or the other side has ended. A signal ends the wait too.
 fn readable(stream: &UnixStream, patience: Option<Duration>) -> Result<bool, Error> {
     let mut fds = [PollFd::new(stream.as_fd(), PollFlags::POLLIN)];
     match poll(&mut fds, timeout(patience)) {
@@ -166,7 +169,7 @@ fn readable(stream: &UnixStream, patience: Option<Duration>) -> Result<bool, Err
     }
 }
 
-/// Rounded up, so that a wait for less than a millisecond does not become none.
+/// Rounded up, so that less than a millisecond does not become no wait.
 fn timeout(patience: Option<Duration>) -> PollTimeout {
     patience.map_or(PollTimeout::NONE, |patience| {
         PollTimeout::try_from(patience.as_micros().div_ceil(1000)).unwrap_or(PollTimeout::MAX)
@@ -182,26 +185,27 @@ fn send<T: Serialize>(mut stream: &UnixStream, line: &Line<T>) -> Result<(), Err
         .map_err(Error::io("talk to the starter"))
 }
 
-/// The life of the process, from its settling to the end of all that it started.
+/// The whole life of the process: prepares it, runs `body`, and ends all that it started.
 fn supervise(
     name: &str,
     stream: &UnixStream,
     folder: &Path,
     body: impl FnOnce(&mut Inside) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    settle(name)?;
+    prepare(name)?;
     let mut inside = Inside::new(stream, folder)?;
     let outcome = catch_unwind(AssertUnwindSafe(|| body(&mut inside)));
     end_all();
-    // What cannot be removed, the starter tries again.
+    // The starter tries again to remove what is left.
     let _ = std::fs::remove_dir_all(folder);
     outcome.unwrap_or_else(|_| Err(Error::Reported("a supervised process panicked".to_owned())))
 }
 
 extern "C" fn do_nothing(_: libc::c_int) {}
 
-/// Stressors that lose their parent send SIGALRM to whoever is their parent then, which is this
-/// process, while it ends them. A handler and not to ignore it, which programs would inherit.
+/// Makes this process survive SIGALRM. Stressors that lose their parent send it to their new
+/// parent, which is this process. A handler is used, because programs would inherit that a signal
+/// is ignored.
 fn outlive_alarms() -> Result<(), Errno> {
     let nothing = SigHandler::Handler(do_nothing);
     let action = SigAction::new(nothing, SaFlags::SA_RESTART, SigSet::empty());
@@ -209,7 +213,8 @@ fn outlive_alarms() -> Result<(), Errno> {
     unsafe { sigaction(Signal::SIGALRM, &action) }.map(drop)
 }
 
-fn settle(name: &str) -> Result<(), Error> {
+/// In the new process: own session, own name, subreaper, and no real-time task.
+fn prepare(name: &str) -> Result<(), Error> {
     outlive_alarms().map_err(Error::system("handle SIGALRM"))?;
     setsid().map_err(Error::system("make a session"))?;
     prctl::set_child_subreaper(true).map_err(Error::system("become a child subreaper"))?;
@@ -227,20 +232,10 @@ pub enum Event {
     Child,
     /// The starter asked to stop.
     Stop,
-    /// The starter has gone.
+    /// The starter has ended.
     Abandoned,
-    /// Nothing, for as long as it was asked to wait.
+    /// Nothing happened in the time to wait.
     Nothing,
-}
-
-/// What a process used, as wait4(2) tells when it has ended: with its threads and the children it
-/// has waited for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usage {
-    pub user: Duration,
-    pub system: Duration,
-    pub voluntary_switches: u64,
-    pub involuntary_switches: u64,
 }
 
 /// A supervised process, seen from inside.
@@ -252,7 +247,7 @@ pub struct Inside<'a> {
 
 impl<'a> Inside<'a> {
     fn new(stream: &'a UnixStream, folder: &'a Path) -> Result<Self, Error> {
-        // Who ignores SIGCHLD has its children reaped by the kernel, with all they could tell.
+        // When SIGCHLD is ignored, the kernel reaps children, and their status and usage are lost.
         let usual = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
         // SAFETY: no handler is installed.
         unsafe { sigaction(Signal::SIGCHLD, &usual) }
@@ -269,15 +264,15 @@ impl<'a> Inside<'a> {
         })
     }
 
-    /// A folder that goes with the process.
+    /// A folder that is removed when the process ends.
     pub fn folder(&self) -> &Path {
         self.folder
     }
 
-    /// Tells the starter something.
+    /// Sends the starter a message.
     ///
     /// # Errors
-    /// When it has gone.
+    /// When the starter has ended.
     pub fn say<T: Serialize>(&self, what: T) -> Result<(), Error> {
         send(self.stream, &Line::Said(what))
     }
@@ -303,12 +298,12 @@ impl<'a> Inside<'a> {
                 Ok(0) | Err(_) => Event::Abandoned,
             });
         }
-        // Signals of one kind merge: `reap` asks until nobody is left.
+        // Signals of one kind merge, so `reap` is called until no ended child is left.
         let _ = self.ended.read_signal();
         Ok(Event::Child)
     }
 
-    /// Starts a command, which dies with this process.
+    /// Starts a command that dies with this process.
     ///
     /// # Errors
     /// [`Error::ProgramFailed`].
@@ -325,7 +320,8 @@ impl<'a> Inside<'a> {
         }
     }
 
-    /// Starts a process that runs `body` and ends, with 1 when it fails. It dies with this one.
+    /// Starts a process that runs `body` and ends, with status 1 when it fails. It dies with this
+    /// process.
     ///
     /// # Errors
     /// When the system refuses a process.
@@ -345,15 +341,10 @@ impl<'a> Inside<'a> {
         }
     }
 
-    /// The next process that has ended, how, and what it used. Those that were left over by
-    /// others are among them.
+    /// The next process that has ended, how, and what it used. Orphans of other processes are
+    /// among them.
     pub fn reap(&self) -> Option<(i32, ExitStatus, Usage)> {
-        let mut status = 0;
-        // SAFETY: an all-zero rusage is valid, and the kernel fills it.
-        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: both pointers are to live values.
-        let pid = unsafe { libc::wait4(-1, &raw mut status, libc::WNOHANG, &raw mut usage) };
-        (pid > 0).then(|| (pid, ExitStatus::from_raw(status), Usage::from(usage)))
+        usage::wait_for(-1, libc::WNOHANG)
     }
 
     /// Binds this process, and so all that it starts from here on, to these CPUs.
@@ -366,31 +357,6 @@ impl<'a> Inside<'a> {
     }
 }
 
-impl From<libc::rusage> for Usage {
-    fn from(usage: libc::rusage) -> Self {
-        // The kernel's counts are never negative.
-        let number = |count: i64| u64::try_from(count).unwrap_or(0);
-        let time = |time: libc::timeval| {
-            Duration::from_secs(number(time.tv_sec)) + Duration::from_micros(number(time.tv_usec))
-        };
-        Self {
-            user: time(usage.ru_utime),
-            system: time(usage.ru_stime),
-            voluntary_switches: number(usage.ru_nvcsw),
-            involuntary_switches: number(usage.ru_nivcsw),
-        }
-    }
-}
-
-impl std::ops::AddAssign for Usage {
-    fn add_assign(&mut self, other: Self) {
-        self.user += other.user;
-        self.system += other.system;
-        self.voluntary_switches += other.voluntary_switches;
-        self.involuntary_switches += other.involuntary_switches;
-    }
-}
-
 fn folder() -> Result<TempDir, Error> {
     let place = std::env::var_os("TMPDIR")
         .filter(|folder| !folder.is_empty())
@@ -399,14 +365,14 @@ fn folder() -> Result<TempDir, Error> {
         .prefix("artis-load-")
         .tempdir_in(&place)
         .map_err(|reason| Error::Folder {
-            // The error of tempfile repeats the path; its cause is what the system said.
+            // The error of tempfile repeats the path; its kind is the system's reason.
             reason: reason.kind().into(),
             folder: place,
         })
 }
 
-/// Kills every process below this one and waits until none is left. Who loses its parent on the
-/// way becomes our child, so the next look finds it.
+/// Kills every process below this one and waits until none is left. A process that loses its
+/// parent meanwhile becomes a child of this one, so the next round finds it.
 fn end_all() {
     let this = getpid().as_raw();
     loop {
@@ -418,7 +384,7 @@ fn end_all() {
             match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
                 Ok(WaitStatus::StillAlive) => break,
                 Ok(_) | Err(Errno::EINTR) => {}
-                // Nobody is left.
+                // No child is left.
                 Err(_) => return,
             }
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the kernel was told at boot.
+//! The kernel's boot arguments.
 //!
 //! Source: `Documentation/admin-guide/kernel-parameters.txt`; `next_arg()` in `lib/cmdline.c` for
 //! quotes.
@@ -18,7 +18,7 @@ pub struct BootArguments(Vec<(String, Option<String>)>);
 /// `isolcpus=`: CPUs that the scheduler leaves alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Isolcpus {
-    /// `domain`, `nohz`, `managed_irq`; the kernel takes none as `domain`.
+    /// `domain`, `nohz`, `managed_irq`; without a flag the kernel assumes `domain`.
     pub flags: Vec<String>,
     pub cpus: CpuList,
 }
@@ -51,14 +51,13 @@ impl BootArguments {
         self.0.iter().any(|(own, _)| own == name)
     }
 
-    /// The argument's last value, which is the one that counts.
+    /// The argument's last value. The kernel uses the last one.
     pub fn value(&self, name: &str) -> Option<&str> {
         let values = self.0.iter().filter(|(own, _)| own == name);
         values.filter_map(|(_, value)| value.as_deref()).next_back()
     }
 
-    /// The CPUs of an argument such as `rcu_nocbs=`, of those that are possible; none when it is
-    /// not there.
+    /// The possible CPUs in an argument such as `rcu_nocbs=`; empty when it is not there.
     ///
     /// # Errors
     /// When its value is no CPU list.
@@ -86,7 +85,7 @@ impl BootArguments {
     }
 }
 
-/// A list of the command line, where `all` and `N`, the last CPU, have a meaning.
+/// A CPU list of the command line, where `all` and `N` (the last CPU) are allowed too.
 fn cpus(text: &str, possible: &CpuList) -> Result<CpuList, ParseError> {
     if text == "all" {
         return Ok(possible.clone());
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_value_counts_and_quotes_hold_together() {
+    fn the_last_value_counts_and_quotes_keep_spaces() {
         let arguments = BootArguments::parse("ro dyndbg=\"file a +p\" preempt=none preempt=full\n");
         assert!(arguments.has("ro") && !arguments.has("rw"));
         assert_eq!(arguments.value("preempt"), Some("full"));

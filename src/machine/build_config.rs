@@ -1,29 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How the running kernel was built.
 //!
-//! The kernel itself tells it (`CONFIG_IKCONFIG_PROC`), or the file that the distribution installed
-//! beside it does. Source: `Documentation/kbuild/kconfig.rst`.
+//! The kernel shows it itself (`CONFIG_IKCONFIG_PROC`), or the distribution has installed a file
+//! with it. Source: `Documentation/kbuild/kconfig.rst`.
 
 use super::Root;
 use flate2::read::GzDecoder;
 use std::collections::BTreeMap;
 use std::io::Read;
 
-/// Where the kernel itself tells it.
+/// Where the kernel shows it.
 const OWN: &str = "/proc/config.gz";
-/// Real ones have some 300 KiB: what is larger is something else.
+/// A real one has some 300 KiB; a much larger file is something else.
 const SIZE_MAX: u64 = 8 << 20;
 
 /// The options that are set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BuildConfig {
-    /// Where they were read.
+    /// The file that they were read from.
     pub file: String,
     options: BTreeMap<String, String>,
 }
 
 impl BuildConfig {
-    /// Reads the configuration of this release; none where this machine does not tell it.
+    /// Reads the configuration of this release; none where this machine does not have it.
     pub fn read(root: &Root, release: &str) -> Option<Self> {
         let installed = || {
             let files = [
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kernels_own_word_comes_first_and_damage_is_passed_over() {
+    fn the_kernels_own_file_comes_first_and_a_damaged_file_is_skipped() {
         let (_folder, root) = canned(&[INSTALLED, ("proc/version", "")]);
         std::fs::write(root.path(OWN), "not compressed").unwrap();
         let config = BuildConfig::read(&root, "7.2").unwrap();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The control groups of a task, and what they allow of real time.
+//! The control groups of a task, and whether they allow real-time scheduling.
 //!
 //! Source: `Documentation/admin-guide/cgroup-v1/cgroups.rst`, `cgroup-v2.rst`, and
 //! `Documentation/scheduler/sched-rt-group.rst`.
@@ -12,18 +12,18 @@ use serde::Serialize;
 /// The file that lists the CPUs of isolated cpuset partitions (cgroup v2).
 pub const ISOLATED_FILE: &str = "/sys/fs/cgroup/cpuset.cpus.isolated";
 
-/// Real-time group scheduling of a kernel that has it on.
+/// The budget of a group, in a kernel with real-time group scheduling on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "version", rename_all = "snake_case")]
 pub enum RtGroup {
     /// Each group has a budget, in a file.
     V1 { file: String, budget_us: i64 },
-    /// Only the root group has one, and no file shows it.
+    /// Only the root group has a budget, and no file shows it.
     V2 { cgroup: String },
 }
 
 impl RtGroup {
-    /// Whether tasks of the group can be real-time ones.
+    /// Whether tasks of the group can become real-time tasks.
     pub fn has_budget(&self) -> bool {
         match self {
             Self::V1 { budget_us, .. } => *budget_us != 0,
@@ -54,8 +54,8 @@ fn path(root: &Root, task: &str, hierarchy: impl Fn(&str) -> bool) -> Option<Str
     })
 }
 
-/// Real-time group scheduling as it holds for a task; none where the kernel does not have it on,
-/// or nothing tells.
+/// Real-time group scheduling as it applies to a task; none where the kernel does not have it on,
+/// or no file shows it.
 pub fn rt_group(root: &Root, task: &str) -> Option<RtGroup> {
     if let Some(cgroup) = v1_path(root, task, "cpu") {
         let file = format!("/sys/fs/cgroup/cpu{cgroup}/cpu.rt_runtime_us");
@@ -75,10 +75,10 @@ pub fn rt_group(root: &Root, task: &str) -> Option<RtGroup> {
 }
 
 /// CPUs that cpuset partitions took out of the scheduler's domains; none where the kernel does
-/// not tell.
+/// not show them.
 ///
 /// # Errors
-/// When the file is there and cannot be read or understood.
+/// When the file exists and cannot be read or understood.
 pub fn isolated(root: &Root) -> Result<Option<CpuList>, Unreadable> {
     root.cpus(ISOLATED_FILE)
 }
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2_has_one_in_the_root_group_when_it_is_on() {
+    fn version_2_has_a_budget_in_the_root_group_when_it_is_on() {
         let on = |cmdline: &str, config: &str| {
             let (_folder, root) = canned(&[
                 ("proc/self/cgroup", "0::/user.slice\n"),

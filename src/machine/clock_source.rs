@@ -8,13 +8,13 @@ use super::{Root, Unreadable};
 /// The file that names it.
 pub const FILE: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// The file that names all there are.
+/// The file that names all clock sources of the machine.
 const AVAILABLE_FILE: &str = "/sys/devices/system/clocksource/clocksource0/available_clocksource";
 
 /// The clock source in use: `tsc`, `arch_sys_counter`, `hpet`, …
 ///
 /// # Errors
-/// When the file is there and cannot be read.
+/// When the file exists and cannot be read.
 pub fn current(root: &Root) -> Result<Option<String>, Unreadable> {
     root.read(FILE)
 }
@@ -28,7 +28,8 @@ pub fn available(root: &Root) -> Result<Vec<String>, Unreadable> {
     Ok(names.split_whitespace().map(str::to_owned).collect())
 }
 
-/// Whether it is a counter of the CPU itself, which user mode reads in some ten nanoseconds.
+/// Whether it is a counter of the CPU itself. User mode reads such a counter in some ten
+/// nanoseconds.
 pub fn is_cpu_counter(name: &str) -> bool {
     // x86, Arm, RISC-V, Power, s390.
     [

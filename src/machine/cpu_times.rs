@@ -18,12 +18,12 @@ pub struct CpuTimes {
     pub busy: u64,
     /// Idle, or waiting for I/O.
     pub idle: u64,
-    /// Wanted to run, and the hypervisor ran somebody else.
+    /// Time in which it was ready to run, and the hypervisor ran something else.
     pub steal: u64,
 }
 
 impl CpuTimes {
-    /// What went by since `before`.
+    /// The time since `before`.
     pub fn since(self, before: Self) -> Self {
         // The kernel's idle and I/O counters may step back a little.
         Self {
@@ -33,7 +33,7 @@ impl CpuTimes {
         }
     }
 
-    /// All of it.
+    /// The sum.
     pub fn total(self) -> u64 {
         self.busy + self.idle + self.steal
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Sets of CPUs in the kernel's list format: `0-3,5,8-15:2/4`.
 //!
-//! Owns parsing, printing and set arithmetic. Knows nothing of the CPUs a machine has.
+//! Owns parsing, printing and set arithmetic. Does not know which CPUs a machine has.
 //! Source: the kernel's `Documentation/admin-guide/kernel-parameters.rst`, "cpu lists".
 
 use serde::{Deserialize, Serialize};
@@ -151,7 +151,7 @@ impl CpuList {
         Self { words }
     }
 
-    /// Word by word, the shorter set filled up with zeros.
+    /// Combines two sets word by word; the shorter one is filled up with zeros.
     fn combine(&self, other: &Self, operation: impl Fn(u64, u64) -> u64) -> Self {
         let word = |set: &Self, index| set.words.get(index).copied().unwrap_or(0);
         let longest = self.words.len().max(other.words.len());
@@ -170,7 +170,7 @@ impl CpuList {
         };
         let (first, last) = match range.split_once('-') {
             Some((first, last)) => (number(first, item)?, number(last, item)?),
-            // The kernel, too, wants a range before a group.
+            // The kernel wants a range before a group too.
             None if group.is_some() => return Err(ParseError::BadGroup(item.to_owned())),
             None => {
                 let cpu = number(range, item)?;

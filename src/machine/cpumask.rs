@@ -17,7 +17,7 @@ const WORD_DIGITS: usize = 16;
 #[error("{0:?} is not a CPU mask such as ff,ffffffff")]
 pub struct ParseError(String);
 
-/// Parses what the kernel prints. Nothing is the empty set.
+/// Parses what the kernel prints. An empty text is the empty set.
 ///
 /// # Errors
 /// When an item is no hexadecimal number of at most 32 bits, or a CPU is beyond
@@ -45,8 +45,8 @@ pub fn parse(text: &str) -> Result<CpuList, ParseError> {
     Ok(CpuList::from_words(&words))
 }
 
-/// The set as a mask with as many digits as `like` has, or more where they are needed: a kernel
-/// prints each mask as wide as its CPUs are many.
+/// The set as a mask with as many digits as `like` has, or more where they are needed. A kernel
+/// prints all its masks with the width of its number of CPUs.
 pub fn format(cpus: &CpuList, like: &str) -> String {
     let width = like.chars().filter(char::is_ascii_hexdigit).count();
     let all: String = cpus

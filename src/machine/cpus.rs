@@ -12,7 +12,7 @@ use serde::Serialize;
 pub struct Cpus {
     /// CPUs that run tasks now.
     pub online: CpuList,
-    /// CPUs that could ever come online: how many the kernel's per-CPU arrays have room for.
+    /// CPUs that can come online: the kernel's per-CPU arrays have room for them.
     pub possible: CpuList,
     /// CPUs taken out of the scheduler's domains by `isolcpus=` or an isolated cpuset partition.
     pub isolated: CpuList,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The deadline servers: each takes some 5 % of a CPU from real-time tasks for a lower class,
-//! so that those do not starve.
+//! The deadline servers: each gives some 5 % of a CPU to tasks of a lower class, so that real-time
+//! tasks cannot starve them.
 //!
-//! Kernels from 6.12 on have them in place of RT throttling, and show them in debugfs.
+//! Kernels from 6.12 on have them instead of RT throttling, and show them in debugfs.
 //! Source: `Documentation/scheduler/sched-deadline.rst` and `kernel/sched/debug.c`.
 
 use super::{CpuList, Root, Unreadable};
 use std::collections::BTreeMap;
 
-/// One for normal tasks, one for those of a BPF scheduler.
+/// One server for normal tasks, one for tasks of a BPF scheduler.
 pub const SERVERS: [&str; 2] = ["fair_server", "ext_server"];
 
 /// Where debugfs is mounted.
@@ -23,7 +23,7 @@ pub fn runtime_file(server: &str, cpu: u32) -> String {
 /// does not show it.
 ///
 /// # Errors
-/// When the file is there and cannot be read or understood.
+/// When the file exists and cannot be read or understood.
 pub fn runtime_ns(root: &Root, server: &str, cpu: u32) -> Result<Option<u64>, Unreadable> {
     root.number(runtime_file(server, cpu))
 }
@@ -31,7 +31,7 @@ pub fn runtime_ns(root: &Root, server: &str, cpu: u32) -> Result<Option<u64>, Un
 /// The servers that are on, and on which of these CPUs.
 ///
 /// # Errors
-/// When a file is there and cannot be read or understood.
+/// When a file exists and cannot be read or understood.
 pub fn on(root: &Root, cpus: &CpuList) -> Result<BTreeMap<&'static str, CpuList>, Unreadable> {
     let mut on: BTreeMap<&str, CpuList> = BTreeMap::new();
     for cpu in cpus.iter() {
@@ -44,7 +44,7 @@ pub fn on(root: &Root, cpus: &CpuList) -> Result<BTreeMap<&'static str, CpuList>
     Ok(on)
 }
 
-/// Can they be seen at all? Without debugfs they go on, unseen.
+/// Does this machine show them? Without debugfs they run all the same.
 pub fn visible(root: &Root) -> bool {
     root.exists(format!("{DEBUGFS}/sched"))
 }

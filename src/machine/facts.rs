@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! All that is known of the machine, each fact with the files it was read from.
+//! All facts of the machine, each with the files that it was read from.
 //!
-//! Reads everything once; never decides what a fact means. A file that cannot be read or
-//! understood costs its own fact, which then tells the reason, and no other.
+//! Reads everything once and does not decide what a fact means. A file that cannot be read or
+//! understood affects only its own fact, which then has the reason.
 
 use super::boot_arguments::{self, BootArguments, Isolcpus};
 use super::build_config::BuildConfig;
@@ -18,7 +18,7 @@ use super::privilege::{self, Privilege};
 use super::tasks::{self, Status, Task};
 use super::tick::Tick;
 use super::topology::{self, Topology};
-use super::virtualisation::virtualisation;
+use super::virtualisation::{self, Hypervisor};
 use super::watchdogs::{self, Watchdogs};
 use super::workqueues::{self, Workqueues};
 use super::{CpuList, Root, Unreadable};
@@ -27,7 +27,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::error::Error;
 
-/// One thing that was looked at.
+/// One fact, or the reason why it is not known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fact<T> {
     /// None: this machine does not have it, or it could not be read.
@@ -60,7 +60,7 @@ impl<T> Fact<T> {
         Self::new(from, Ok::<_, Unreadable>(value))
     }
 
-    /// What is known, for readers that take absent and unreadable alike.
+    /// The value, for callers that treat absent and unreadable alike.
     pub fn get(&self) -> Option<&T> {
         self.value.as_ref()
     }
@@ -73,7 +73,7 @@ fn chain(error: &dyn Error) -> String {
     words.collect::<Vec<_>>().join(": ")
 }
 
-/// What the build configuration tells of latency.
+/// What the build configuration says about latency.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Build {
     /// Options for finding bugs in the kernel, which make it slow.
@@ -97,14 +97,14 @@ pub struct Thread {
     pub status: Status,
 }
 
-/// System management interrupts of one CPU, which each of them hits like all others.
+/// System management interrupts of one CPU. Each of them stops all CPUs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Smis {
     pub count: u64,
     pub uptime_s: u64,
 }
 
-/// Everything.
+/// All facts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Facts {
     pub kernel: Fact<Kernel>,
@@ -115,7 +115,7 @@ pub struct Facts {
     pub rcu_nocbs: Fact<CpuList>,
     pub isolated_partitions: Fact<CpuList>,
     pub rt_group: Fact<RtGroup>,
-    /// Whether debugfs shows the scheduler, which tells of deadline servers.
+    /// Whether debugfs shows the scheduler and its deadline servers.
     pub scheduler_debugfs: Fact<bool>,
     pub deadline_servers: Fact<BTreeMap<&'static str, CpuList>>,
     pub clock: Fact<Clock>,
@@ -145,9 +145,9 @@ pub struct Facts {
 }
 
 const CPU_FOLDER: &str = "/sys/devices/system/cpu";
-/// Whether an idle CPU's timers go to one that is awake.
+/// Whether an idle CPU's timers move to a CPU that is awake.
 pub const TIMER_MIGRATION: &str = "/proc/sys/kernel/timer_migration";
-/// Is there while the kernel accounts pressure.
+/// Exists while the kernel accounts pressure.
 pub const PRESSURE_FILE: &str = "/proc/pressure/cpu";
 
 /// Options that make a kernel slow by design.
@@ -213,11 +213,11 @@ impl Facts {
             clock: Fact::new(clock_source::FILE, clock(root)),
             idle_states: Fact::new(
                 format!("{CPU_FOLDER}/cpu*/cpuidle/state*"),
-                idle::allowed(root, &online).map(Some),
+                idle::allowed(root, &online).map(|states| not_empty(states, Vec::is_empty)),
             ),
             governors: Fact::new(
                 format!("{CPU_FOLDER}/cpu*/cpufreq/scaling_governor"),
-                frequency::governors(root, &online).map(Some),
+                frequency::governors(root, &online).map(|all| not_empty(all, BTreeMap::is_empty)),
             ),
             topology: Fact::new(
                 format!("{CPU_FOLDER}/cpu*/{{topology,cache}}, {}", topology::NODES),
@@ -252,11 +252,11 @@ impl Facts {
                 memory::read(root),
             ),
             watchdogs: Fact::new(watchdogs::CPUS_FILE, watchdogs::read(root)),
-            mitigations: Fact::new(mitigations::FOLDER, mitigations::read(root).map(Some)),
-            virtualisation: Fact::known(
-                "/proc/cpuinfo, /sys/class/dmi/id, /sys/hypervisor",
-                virtualisation(root),
+            mitigations: Fact::new(
+                mitigations::FOLDER,
+                mitigations::read(root).map(|all| not_empty(all, BTreeMap::is_empty)),
             ),
+            virtualisation: virtualisation(root),
             smis: Fact::new(
                 smi::file(online.first().unwrap_or(0)),
                 smis(root, online.first().unwrap_or(0)),
@@ -276,7 +276,7 @@ impl Facts {
         }
     }
 
-    /// The CPUs that run tasks now, as far as anything tells.
+    /// The CPUs that run tasks now, as far as this machine shows them.
     pub fn online(&self) -> CpuList {
         if let Some(cpus) = self.cpus.get() {
             return cpus.online.clone();
@@ -296,7 +296,12 @@ fn build(config: &BuildConfig) -> Build {
     }
 }
 
-/// `nohz_full=` takes callbacks away as well.
+/// None when empty: the folder that was read does not exist then.
+fn not_empty<T>(value: T, is_empty: impl Fn(&T) -> bool) -> Option<T> {
+    (!is_empty(&value)).then_some(value)
+}
+
+/// `nohz_full=` moves RCU callbacks away from its CPUs too.
 fn rcu_nocbs(
     arguments: &BootArguments,
     possible: &CpuList,
@@ -329,6 +334,13 @@ fn threads(root: &Root, tasks: &[Task]) -> Vec<Thread> {
     concerned.filter_map(with_status).collect()
 }
 
+fn virtualisation(root: &Root) -> Fact<String> {
+    match virtualisation::hypervisor(root) {
+        Some(Hypervisor { name, from }) => Fact::known(from, Some(name)),
+        None => Fact::known(virtualisation::CPU_FILE, None),
+    }
+}
+
 fn smis(root: &Root, cpu: u32) -> Result<Option<Smis>, Unreadable> {
     let Some(count) = smi::count(root, cpu)? else {
         return Ok(None);
@@ -358,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn one_bad_file_costs_one_fact() {
+    fn one_bad_file_affects_one_fact() {
         let (_folder, root) = canned(&[
             (
                 "proc/stat",

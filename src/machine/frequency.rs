@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Who chooses the frequency of a CPU.
+//! The governor that chooses the frequency of a CPU.
 //!
 //! Source: `Documentation/admin-guide/pm/cpufreq.rst`.
 
@@ -15,7 +15,7 @@ pub fn governor_file(cpu: u32) -> String {
 /// change frequencies.
 ///
 /// # Errors
-/// When the file is there and cannot be read.
+/// When the file exists and cannot be read.
 pub fn governor(root: &Root, cpu: u32) -> Result<Option<String>, Unreadable> {
     root.read(governor_file(cpu))
 }
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_governor_is_each_cpus_own() {
+    fn each_cpu_has_its_own_governor() {
         let (_folder, root) = canned(&[(
             "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor",
             "schedutil\n",

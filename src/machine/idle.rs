@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub struct IdleState {
     /// As the driver calls it: `POLL`, `C1`, `C6`, `WFI`, …
     pub name: String,
-    /// How long leaving it takes at most, microseconds.
+    /// The longest time that leaving it takes, microseconds.
     pub exit_latency_us: u32,
     /// Whether somebody has switched it off.
     pub disabled: bool,
@@ -21,11 +21,11 @@ pub struct IdleState {
 /// Leaving C1 takes a microsecond or two on every machine, leaving the next deeper state ten.
 pub const C1_EXIT_LATENCY_US: u32 = 2;
 
-/// An idle state that some CPUs may go into.
+/// An idle state that some CPUs may enter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Allowed {
     pub name: String,
-    /// How long leaving it takes at most, microseconds.
+    /// The longest time that leaving it takes, microseconds.
     pub exit_latency_us: u32,
     pub cpus: CpuList,
 }
@@ -35,10 +35,10 @@ pub fn folder(cpu: u32) -> String {
     format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle")
 }
 
-/// Reads the idle states of a CPU; none where the kernel or the machine has no choice of them.
+/// Reads the idle states of a CPU; none where the kernel cannot choose among them.
 ///
 /// # Errors
-/// When a state is there and cannot be read or understood.
+/// When a state exists and cannot be read or understood.
 pub fn states(root: &Root, cpu: u32) -> Result<Vec<IdleState>, Unreadable> {
     let mut states = Vec::new();
     loop {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Interrupts: how often each came on each CPU.
+//! Interrupts: how often each occurred on each CPU.
 //!
-//! Where each may go is read by [`super::irq_affinity`].
+//! [`super::irq_affinity`] reads which CPUs each may go to.
 //!
 //! Source: `show_interrupts()` in `kernel/irq/proc.c`.
 
@@ -17,18 +17,18 @@ pub const FILE: &str = "/proc/interrupts";
 /// One line of [`FILE`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// A number, or the name of one that is not a device's: `LOC`, `NMI`.
+    /// A number, or the name of an interrupt that belongs to no device: `LOC`, `NMI`.
     pub label: String,
     /// Since boot, in the order of [`Table::cpus`]; shorter where the kernel only has a sum.
     pub counts: Vec<u64>,
-    /// Chip and trigger, and the drivers that wait for it.
+    /// Chip and trigger, and the drivers that handle it.
     pub description: String,
 }
 
 /// [`FILE`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Table {
-    /// The CPUs of the columns; offline ones have none.
+    /// The CPUs of the columns; offline CPUs have no column.
     pub cpus: Vec<u32>,
     pub lines: Vec<Counts>,
 }
@@ -37,9 +37,9 @@ pub struct Table {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Interrupt {
     pub number: u32,
-    /// The drivers that wait for it, or what else the kernel tells of it.
+    /// The drivers that handle it, or the kernel's description.
     pub name: String,
-    /// CPUs on which it came since boot.
+    /// CPUs on which it occurred since boot.
     pub seen_on: CpuList,
     /// CPUs that it may go to; none on a kernel for one CPU.
     pub affinity: Option<CpuList>,
@@ -52,8 +52,8 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// CPUs that it interrupts: what the chip does, or what it may do where nothing tells. None
-    /// for one that belongs to every CPU, such as a timer's, or that is switched off.
+    /// CPUs that it interrupts: those that the chip uses, or may use where the kernel does not show
+    /// more. Empty for an interrupt of every CPU, such as a timer's, or one that is switched off.
     pub fn target(&self) -> CpuList {
         let known = self.effective.as_ref().or(self.affinity.as_ref());
         known.cloned().unwrap_or_default()
@@ -63,7 +63,7 @@ impl Interrupt {
 /// Reads the counters; none on a machine without them.
 ///
 /// # Errors
-/// When the file is there and cannot be read or understood.
+/// When the file exists and cannot be read or understood.
 pub fn table(root: &Root) -> Result<Option<Table>, Unreadable> {
     let Some(text) = root.read(FILE)? else {
         return Ok(None);
@@ -73,15 +73,15 @@ pub fn table(root: &Root) -> Result<Option<Table>, Unreadable> {
     table.map(Some).ok_or_else(malformed)
 }
 
-/// Reads the interrupts that a driver waits for.
+/// Reads the interrupts that a driver handles.
 ///
 /// # Errors
-/// When a file is there and cannot be read or understood.
+/// When a file exists and cannot be read or understood.
 pub fn all(root: &Root) -> Result<Vec<Interrupt>, Unreadable> {
     table(root)?.map_or_else(|| Ok(Vec::new()), |table| of(root, &table))
 }
 
-/// As [`all`], of a table that was read already.
+/// As [`all`], from a table that was read already.
 ///
 /// # Errors
 /// As [`all`].
@@ -109,8 +109,8 @@ pub fn of(root: &Root, table: &Table) -> Result<Vec<Interrupt>, Unreadable> {
     Ok(interrupts)
 }
 
-/// How often each interrupt of `after` came on each CPU since `before`. One that is new, or on a
-/// CPU that is, came as often as its counter says.
+/// How often each interrupt of `after` occurred on each CPU since `before`. For a new interrupt or
+/// a new CPU that is its counter.
 pub fn since<'a>(before: &Table, after: &'a Table) -> Vec<(&'a Counts, BTreeMap<u32, u64>)> {
     let counts = |table: &Table, line: &Counts| -> BTreeMap<u32, u64> {
         let of_cpus = table.cpus.iter().zip(&line.counts);
@@ -140,7 +140,7 @@ pub fn handled_by(task: &Task) -> Option<u32> {
     name.split('-').next()?.parse().ok()
 }
 
-/// The drivers' names; where the kernel does not tell, the whole description.
+/// The drivers' names; where the kernel does not give them, the whole description.
 fn name(irq: Option<&Irq>, description: &str) -> String {
     irq.map(|irq| irq.handlers.join(", "))
         .filter(|names| !names.is_empty())
@@ -155,7 +155,7 @@ fn parse(text: &str) -> Option<Table> {
         .split_whitespace()
         .map(|word| word.strip_prefix("CPU")?.parse().ok())
         .collect::<Option<_>>()?;
-    // CpuList ends where kernels do.
+    // A CpuList has room for the CPUs of every kernel.
     if cpus.is_empty() || cpus.iter().any(|cpu| *cpu >= super::cpulist::CPUS_MAX) {
         return None;
     }
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_are_of_each_cpu() {
+    fn differences_are_computed_for_each_cpu() {
         let before = parse("CPU0 CPU2\n9: 5 6 a\n").unwrap();
         let after = parse("CPU0 CPU1 CPU2\n9: 7 1 3 a\n10: 2 0 0 b\n").unwrap();
         let since = since(&before, &after);

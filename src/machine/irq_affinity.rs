@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which CPUs each interrupt may go to, where it goes, and whether that can be changed.
 //!
-//! How often it comes is told by [`super::interrupts`].
+//! [`super::interrupts`] reads how often it occurs.
 //!
 //! Source: `Documentation/core-api/irq/irq-affinity.rst`, `kernel/irq/proc.c`, and
 //! `kernel/irq/debugfs.c` for managed ones.
@@ -10,7 +10,7 @@ use super::deadline_servers::DEBUGFS;
 use super::{CpuList, Root, Unreadable};
 use std::os::unix::fs::PermissionsExt;
 
-/// The mask that an interrupt gets when its driver asks for it.
+/// The mask that an interrupt gets when its driver requests it.
 pub const DEFAULT_FILE: &str = "/proc/irq/default_smp_affinity";
 
 /// The files of [`file`], in words.
@@ -22,22 +22,23 @@ const FOLDER: &str = "/proc/irq";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Irq {
     pub number: u32,
-    /// The drivers that handle it; none: nobody has asked for it.
+    /// The drivers that handle it; empty when no driver uses it.
     pub handlers: Vec<String>,
-    /// Where it may go.
+    /// CPUs that it may go to.
     pub allowed: CpuList,
-    /// Where its controller sends it; empty for one that belongs to every CPU, such as a timer's,
-    /// or that is switched off, and none where this kernel does not tell.
+    /// CPUs that its controller sends it to. Empty for an interrupt of every CPU, such as a timer's,
+    /// or one that is switched off; none where this kernel does not show it.
     pub effective: Option<CpuList>,
-    /// Whether the kernel places it itself; none where debugfs does not tell.
+    /// Whether the kernel places it itself (managed); none where debugfs does not show it.
     pub managed: Option<bool>,
-    /// Kernels from 6.9 on do not let root write the file of an interrupt that is managed, or that
-    /// its controller cannot move. Before, where debugfs is silent, only trying tells.
+    /// Whether its CPUs can be changed. Kernels from 6.9 on do not let root write the file of an
+    /// interrupt that is managed, or that its controller cannot move. On older kernels without
+    /// debugfs, only an attempt shows it.
     pub movable: bool,
 }
 
 impl Irq {
-    /// The CPUs that take it, as far as can be told.
+    /// The CPUs that handle it, as far as the kernel shows them.
     pub fn taken_by(&self) -> &CpuList {
         self.effective.as_ref().unwrap_or(&self.allowed)
     }
@@ -56,7 +57,7 @@ pub fn effective_file(irq: u32) -> String {
 /// All interrupts that have an affinity, by number.
 ///
 /// # Errors
-/// When a file is there and cannot be read or understood.
+/// When a file exists and cannot be read or understood.
 pub fn read(root: &Root) -> Result<Vec<Irq>, Unreadable> {
     let names = root.names(FOLDER)?;
     let mut numbers: Vec<u32> = names.iter().filter_map(|name| name.parse().ok()).collect();
@@ -93,15 +94,15 @@ pub fn one(root: &Root, number: u32) -> Result<Option<Irq>, Unreadable> {
     }))
 }
 
-/// The mask of interrupts to come.
+/// The mask that later interrupts get.
 ///
 /// # Errors
-/// When the file is there and cannot be read or understood.
+/// When the file exists and cannot be read or understood.
 pub fn default(root: &Root) -> Result<Option<CpuList>, Unreadable> {
     root.mask(DEFAULT_FILE)
 }
 
-/// The drivers that wait for it; each has a folder of its name too, where sysfs is hidden.
+/// The drivers that handle it. Where sysfs is hidden, each has a folder with its name.
 fn handlers(root: &Root, irq: u32) -> Vec<String> {
     let actions = root.hint(format!("/sys/kernel/irq/{irq}/actions"));
     if let Some(actions) = actions.filter(|actions| !actions.is_empty()) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The running kernel: release, preemption model, sched_ext, BTF, cgroups, RT throttling.
 //!
-//! Reports what the kernel says of itself. What a command needs of it is that command's
-//! business. Source: `Documentation/scheduler/sched-ext.rst`, `sched-rt-group.rst`, and
+//! Reports what the kernel says about itself. Each command decides what it needs of that. Source: `Documentation/scheduler/sched-ext.rst`, `sched-rt-group.rst`, and
 //! `sched_dynamic_show()` in `kernel/sched/debug.c`.
 
 use super::boot_arguments::{self, BootArguments};
@@ -12,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 const VERSION: &str = "/proc/sys/kernel/version";
-/// Where PREEMPT_RT kernels say that they are.
+/// The file with which PREEMPT_RT kernels identify themselves.
 const REALTIME: &str = "/sys/kernel/realtime";
-/// Where the chosen model can be seen and changed.
+/// Where the chosen model can be read and changed.
 pub const DEBUGFS: &str = "/sys/kernel/debug/sched/preempt";
 
-/// When the kernel lets a task be preempted while it works for it.
+/// When a task can be preempted while the kernel works for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preemption {
@@ -31,14 +30,14 @@ pub enum Preemption {
     Full,
     /// Nearly everywhere: spinlocks sleep, interrupt handlers are threads.
     PreemptRt,
-    /// Preemptible, but whether lazy or full cannot be seen; debugfs would tell.
+    /// Preemptible; only debugfs would show whether lazy or full.
     LazyOrFull,
-    /// Chosen at boot, and nothing readable says how; debugfs would tell.
+    /// Chosen at boot; only debugfs would show which one.
     Unknown,
 }
 
 impl Preemption {
-    /// Whether kernel code can be preempted; `None` when this cannot be seen.
+    /// Whether kernel code can be preempted; `None` when this is not known.
     pub fn preemptible(self) -> Option<bool> {
         match self {
             Self::None | Self::Voluntary => Some(false),
@@ -83,7 +82,7 @@ pub struct SchedExt {
 }
 
 impl SchedExt {
-    /// Whether a BPF scheduler is loaded, or on its way in.
+    /// Whether a BPF scheduler is loaded, or being loaded.
     pub fn is_on(&self) -> bool {
         matches!(self.state.as_str(), "enabled" | "enabling")
     }
@@ -97,7 +96,7 @@ pub enum CgroupVersion {
     V2,
 }
 
-/// The limit on what all `SCHED_FIFO` and `SCHED_RR` tasks of a CPU may take together.
+/// The limit on the time of all `SCHED_FIFO` and `SCHED_RR` tasks of a CPU together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct RtThrottling {
     /// Microseconds of each period that they may run; `None` is no limit.
@@ -116,7 +115,7 @@ pub struct Kernel {
     /// Boot arguments.
     pub cmdline: String,
     pub preemption: Preemption,
-    /// The file that tells the preemption model.
+    /// The file that the preemption model was read from.
     pub preemption_from: String,
     /// `None`: the kernel was built without `CONFIG_SCHED_CLASS_EXT`.
     pub sched_ext: Option<SchedExt>,
@@ -129,7 +128,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Reads what the kernel says of itself.
+    /// Reads what the kernel says about itself.
     ///
     /// # Errors
     /// When `/proc` is not mounted or one of its files cannot be read.
@@ -159,11 +158,11 @@ fn required(root: &Root, path: &str) -> Result<String, Unreadable> {
     })
 }
 
-/// The model, and the file that tells it.
+/// The model, and the file that it was read from.
 fn preemption(root: &Root, release: &str, version: &str, cmdline: &str) -> (Preemption, String) {
     let built_as = |flag| version.split_whitespace().any(|word| word == flag);
     let from = |file: &str| file.to_owned();
-    // PREEMPT_RT first: there debugfs tells lazy from full, too, which is the lesser fact.
+    // PREEMPT_RT first: on such a kernel debugfs says lazy or full too, which matters less.
     if root.hint(REALTIME).as_deref() == Some("1") {
         return (Preemption::PreemptRt, from(REALTIME));
     }
@@ -190,7 +189,7 @@ fn preemption(root: &Root, release: &str, version: &str, cmdline: &str) -> (Pree
     let undecided = if built_as("PREEMPT") {
         Preemption::LazyOrFull
     } else {
-        // The same kernel text for "none" and "voluntary"; neither is preemptible.
+        // The kernel prints the same text for "none" and "voluntary"; neither is preemptible.
         Preemption::Voluntary
     };
     build_default(root, release).unwrap_or((undecided, from(VERSION)))
@@ -201,7 +200,7 @@ fn in_parentheses(text: &str) -> Option<&str> {
     Some(text.split_once('(')?.1.split_once(')')?.0)
 }
 
-/// The preemption model that the kernel was built with, and where that stands.
+/// The preemption model that the kernel was built with, and the file that says so.
 fn build_default(root: &Root, release: &str) -> Option<(Preemption, String)> {
     let config = BuildConfig::read(root, release)?;
     let (_, model) = [
@@ -245,7 +244,7 @@ fn cgroup(root: &Root) -> Option<CgroupVersion> {
 /// Reads the limit of real-time tasks; `None`: no such limit in this kernel.
 ///
 /// # Errors
-/// When one of its files is there and cannot be read.
+/// When one of its files exists and cannot be read.
 pub fn rt_throttling(root: &Root) -> Result<Option<RtThrottling>, Unreadable> {
     let number = |name: &str| -> Result<Option<i64>, Unreadable> {
         Ok(root
@@ -281,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn debugfs_tells_the_dynamic_model() {
+    fn debugfs_shows_the_dynamic_model() {
         for (text, model) in [
             ("none voluntary (full) lazy\n", Preemption::Full),
             ("full (lazy)\n", Preemption::Lazy),
@@ -305,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn without_debugfs_boot_arguments_then_the_build_configuration_tell() {
+    fn without_debugfs_boot_arguments_count_and_then_the_build_configuration() {
         let config = ("boot/config-7.2.13-amd64", "CONFIG_PREEMPT_LAZY=y\n");
         let argument = ("proc/cmdline", "quiet preempt=full\n");
         assert_eq!(

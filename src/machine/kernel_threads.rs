@@ -13,11 +13,12 @@ const PF_NO_SETAFFINITY: u32 = 0x0400_0000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KernelThread {
     pub tid: i32,
-    /// When it started, ticks of `USER_HZ` after boot: with `tid` it names the thread for ever.
+    /// When it started, ticks of `USER_HZ` after boot. With `tid` it identifies the thread, because
+    /// the kernel reuses numbers.
     pub start_ticks: u64,
-    /// As in `irq/24-virtio0-config`; for a kworker, what it works on is part of it.
+    /// As in `irq/24-virtio0-config`; a kworker's name contains its current work.
     pub name: String,
-    /// `SCHED_FIFO` and so on, as the system calls have it.
+    /// `SCHED_FIFO` and so on, as the system calls number them.
     pub policy: i32,
     pub nice: i32,
     /// 1 to 99 for `SCHED_FIFO` and `SCHED_RR`, otherwise 0.
@@ -42,13 +43,13 @@ pub fn read(root: &Root) -> Vec<KernelThread> {
     threads
 }
 
-/// When the thread of this number started, ticks of `USER_HZ` after boot; none when there is
-/// none. For any thread, not only the kernel's.
+/// When the thread with this number started, ticks of `USER_HZ` after boot; none without such a
+/// thread. For any thread, not only the kernel's.
 pub fn start_ticks(root: &Root, tid: i32) -> Option<u64> {
     Some(stat(&root.hint(format!("/proc/{tid}/stat"))?)?.start_ticks)
 }
 
-/// The CPUs that a thread may use, any thread.
+/// The CPUs that a thread may use. For any thread, not only the kernel's.
 pub fn allowed(root: &Root, tid: i32) -> Option<CpuList> {
     let status = root.hint(format!("/proc/{tid}/status"))?;
     let line = status
@@ -66,7 +67,7 @@ struct Stat {
     policy: i32,
 }
 
-/// The thread of the kernel of this number; none when there is none.
+/// The kernel thread with this number; none when there is none.
 pub fn one(root: &Root, tid: i32) -> Option<KernelThread> {
     let stat = stat(&root.hint(format!("/proc/{tid}/stat"))?)?;
     if stat.flags & PF_KTHREAD == 0 {
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_of_the_kernel_are_told_from_others() {
+    fn threads_of_the_kernel_are_recognised() {
         let (_folder, root) = canned(&[
             ("proc/7/stat", &line("irq/9-(a) b", 69_238_848, 50, 1)),
             ("proc/7/status", "Name:\tx\nCpus_allowed_list:\t0-2\n"),

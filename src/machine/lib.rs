@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the machine is: CPUs, kernel, and what a process may do.
+//! What the machine is: its CPUs, its kernel, and what a process may do.
 //!
-//! Reads only, and only below a movable [`Root`], so canned `/proc` and `/sys` trees test
-//! it. Never changes anything and never decides what a finding means for a command.
+//! Reads only, and only below a movable [`Root`], so that canned `/proc` and `/sys` trees can test
+//! it. Changes nothing, and does not decide what a fact means for a command.
 
 pub mod boot_arguments;
 pub mod build_config;

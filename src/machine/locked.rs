@@ -6,10 +6,10 @@ use super::{Root, Unreadable};
 /// The file.
 pub const FILE: &str = "/proc/self/status";
 
-/// Locked memory, KiB (`VmLck`); none where the kernel does not tell.
+/// Locked memory, KiB (`VmLck`); none where the kernel does not show it.
 ///
 /// # Errors
-/// When the file is there and cannot be read.
+/// When the file exists and cannot be read.
 pub fn locked_kib(root: &Root) -> Result<Option<u64>, Unreadable> {
     let Some(status) = root.read(FILE)? else {
         return Ok(None);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Programs that change the machine by themselves, and so undo what others set.
+//! Programs that change settings of the machine by themselves, and so may revert what others set.
 //!
-//! Known by the names of their threads; what they are set to is read from their files.
+//! Recognised by the names of their threads. Their settings are read from their files.
 
 use super::tasks::Task;
 use super::{CpuList, Root};
@@ -12,13 +12,13 @@ use serde::Serialize;
 pub struct Manager {
     pub name: &'static str,
     pub pid: i32,
-    /// Its profile or policy, where a file tells.
+    /// Its profile or policy, where a file has it.
     pub set_to: Option<String>,
-    /// That file.
+    /// The file with the profile or policy.
     pub set_in: Option<&'static str>,
 }
 
-/// Names of threads, which end after 15 bytes.
+/// Names of their threads; the kernel cuts names after 15 bytes.
 const KNOWN: [&str; 10] = [
     "auto-cpufreq",
     "irqbalance",
@@ -34,7 +34,7 @@ const KNOWN: [&str; 10] = [
 
 const TUNED_PROFILE: &str = "/etc/tuned/active_profile";
 const KUBELET_STATE: &str = "/var/lib/kubelet/cpu_manager_state";
-/// Where Debian, and where Fedora, set irqbalance.
+/// The files with irqbalance's settings: Debian's and Fedora's.
 const IRQBALANCE: [&str; 2] = ["/etc/default/irqbalance", "/etc/sysconfig/irqbalance"];
 
 /// The managers among these tasks, in the order of their names.
@@ -75,7 +75,7 @@ fn setting(root: &Root, name: &str) -> Option<(String, &'static str)> {
     }
 }
 
-/// The CPUs that irqbalance is told to keep interrupts from.
+/// The CPUs that irqbalance's settings keep free of interrupts.
 fn banned(text: &str) -> Option<String> {
     let value = text
         .lines()
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn managers_are_found_with_what_they_are_set_to() {
+    fn managers_are_found_with_their_settings() {
         let (_folder, root) = canned(&[
             ("etc/tuned/active_profile", "realtime\n"),
             (

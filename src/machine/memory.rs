@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Memory, and what the kernel does with it behind the back of tasks.
+//! Memory, and what the kernel does with it without being asked by tasks.
 //!
 //! Source: `Documentation/filesystems/proc.rst`, `Documentation/admin-guide/sysctl/vm.rst`,
 //! `Documentation/admin-guide/mm/transhuge.rst`, `ksm.rst`.
@@ -9,7 +9,7 @@ use serde::Serialize;
 
 /// Sizes.
 pub const FILE: &str = "/proc/meminfo";
-/// Where memory is swapped to.
+/// The list of swap files and devices.
 pub const SWAPS_FILE: &str = "/proc/swaps";
 /// When the kernel makes huge pages by itself.
 pub const THP_FILE: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
@@ -19,27 +19,27 @@ pub const COMPACTION_FILE: &str = "/proc/sys/vm/compaction_proactiveness";
 pub const KSM_FILE: &str = "/sys/kernel/mm/ksm/run";
 /// Whether the kernel moves memory to the node of the CPU that uses it.
 pub const NUMA_FILE: &str = "/proc/sys/kernel/numa_balancing";
-/// How much the kernel likes to swap.
+/// How readily the kernel swaps.
 pub const SWAPPINESS_FILE: &str = "/proc/sys/vm/swappiness";
 /// Seconds between two rounds in which each CPU's counters are added up.
 pub const STAT_INTERVAL_FILE: &str = "/proc/sys/vm/stat_interval";
-/// Seconds between two counts that no real-time task minds. What the machine's totals may be wrong
-/// by is bounded without them: a CPU hands over what exceeds its threshold.
+/// Seconds between two counts that do not disturb real-time tasks. The machine's totals stay
+/// correct enough without them: a CPU reports its counter when it exceeds a threshold.
 pub const STAT_INTERVAL_CALM_S: u32 = 120;
 
 /// Memory of the machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Memory {
     pub total_kib: u64,
-    /// What tasks could still get without swapping.
+    /// Memory that tasks could still get without swapping.
     pub available_kib: u64,
-    /// What tasks have been promised.
+    /// Memory that tasks have been promised.
     pub committed_kib: u64,
     /// Files and devices that memory is swapped to.
     pub swaps: Vec<String>,
     /// 0 (hardly swaps) to 200; none where the kernel cannot swap.
     pub swappiness: Option<u32>,
-    /// `always`, `madvise` or `never`; none in a kernel without huge pages of its own making.
+    /// `always`, `madvise` or `never`; none in a kernel without transparent huge pages.
     pub thp: Option<String>,
     /// 0 (only on demand) to 100.
     pub compaction_proactiveness: Option<u32>,
@@ -51,7 +51,7 @@ pub struct Memory {
 /// Reads it; none on a machine without `/proc/meminfo`.
 ///
 /// # Errors
-/// When a file is there and cannot be read or understood.
+/// When a file exists and cannot be read or understood.
 pub fn read(root: &Root) -> Result<Option<Memory>, Unreadable> {
     let Some(text) = root.read(FILE)? else {
         return Ok(None);
@@ -69,7 +69,7 @@ pub fn read(root: &Root) -> Result<Option<Memory>, Unreadable> {
         thp: root.read(THP_FILE)?.as_deref().and_then(in_brackets),
         compaction_proactiveness: root.number(COMPACTION_FILE)?,
         stat_interval_s: root.number(STAT_INTERVAL_FILE)?,
-        // 2 has separated what was merged.
+        // 2: the kernel has separated merged pages again, and merges no more.
         merges_pages: root.number(KSM_FILE)? == Some(1),
         numa_balancing: on(NUMA_FILE)?,
     }))
@@ -82,7 +82,7 @@ fn size_kib(text: &str, name: &str) -> Option<u64> {
     line.trim().trim_end_matches("kB").trim().parse().ok()
 }
 
-/// A line of titles, then one for each, its name first.
+/// A line of titles, then one line for each file or device, its name first.
 fn swaps(text: &str) -> Vec<String> {
     let names = text
         .lines()

@@ -6,13 +6,14 @@
 use super::{Root, Unreadable};
 use std::collections::BTreeMap;
 
-/// One file a hole.
+/// It has one file for each security hole.
 pub const FOLDER: &str = "/sys/devices/system/cpu/vulnerabilities";
 
-/// Each hole of this CPU, and what is done about it. Those it does not have are left out.
+/// Each security hole of this CPU, and the kernel's mitigation. Holes that the CPU does not have
+/// are left out.
 ///
 /// # Errors
-/// When a file is there and cannot be read.
+/// When a file exists and cannot be read.
 pub fn read(root: &Root) -> Result<BTreeMap<String, String>, Unreadable> {
     let mut holes = BTreeMap::new();
     for name in root.names(FOLDER)? {
@@ -30,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_cpu_has_is_told() {
+    fn only_holes_of_this_cpu_are_listed() {
         let file = |name| format!("sys/devices/system/cpu/vulnerabilities/{name}");
         let (_folder, root) = canned(&[
             (&file("meltdown"), "Mitigation: PTI\n"),

@@ -8,15 +8,16 @@ use super::{Root, Unreadable};
 /// The file.
 pub const FILE: &str = "/proc/self/mounts";
 
-/// Whether the file system that is mounted exactly there lets files be written; none when none is.
+/// Whether the file system that is mounted at exactly this place is writable; none when none is
+/// mounted there.
 ///
 /// # Errors
-/// When the file is there and cannot be read.
+/// When the file exists and cannot be read.
 pub fn writable(root: &Root, place: &str) -> Result<Option<bool>, Unreadable> {
     Ok(root.read(FILE)?.and_then(|text| parse(&text, place)))
 }
 
-/// Lines of `DEVICE PLACE TYPE OPTIONS 0 0`; what is mounted later hides what was before.
+/// Lines of `DEVICE PLACE TYPE OPTIONS 0 0`. A later mount hides an earlier one.
 fn parse(text: &str, place: &str) -> Option<bool> {
     let mut options = text.lines().filter_map(|line| {
         let mut words = line.split_whitespace().skip(1);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a process may do: capabilities, limits, and the container it may sit in.
+//! What a process may do: capabilities, limits, and the container that it may be in.
 //!
-//! Facts only; what a refused system call means is told by whoever made it (`task::diagnose`).
+//! Facts only. `task::diagnose` explains a refused system call.
 //! Source: capabilities(7), getrlimit(2), user_namespaces(7).
 
 use super::{Root, Unreadable};
 use serde::Serialize;
 use std::fmt;
 
-/// Capabilities that some part of artis needs or asks about; the value is the kernel's bit number.
+/// Capabilities that artis needs or reports; the value is the kernel's bit number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Capability {
     IpcLock = 14,
@@ -22,19 +22,19 @@ pub enum Capability {
 /// A resource limit. `None` is unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Limit {
-    /// What holds now.
+    /// The limit in force.
     pub soft: Option<u64>,
-    /// How far the process may raise the soft limit itself.
+    /// The largest soft limit that the process may set itself.
     pub hard: Option<u64>,
 }
 
 impl Limit {
-    /// Whether the soft limit lets this value pass.
+    /// Whether the soft limit allows this value.
     pub fn allows(self, value: u64) -> bool {
         self.soft.is_none_or(|soft| value <= soft)
     }
 
-    /// Whether the process may raise its soft limit so far.
+    /// Whether the process may raise its soft limit to this value.
     pub fn may_reach(self, value: u64) -> bool {
         self.hard.is_none_or(|hard| value <= hard)
     }
@@ -59,10 +59,10 @@ pub struct Privilege {
     pub rtprio: Limit,
     /// 20 minus the lowest nice value without `CAP_SYS_NICE`.
     pub nice: Limit,
-    /// Most bytes of memory to lock without `CAP_IPC_LOCK`.
+    /// The most bytes of memory that it may lock without `CAP_IPC_LOCK`.
     pub memlock: Limit,
-    /// Whether capabilities count for the whole machine; in another user namespace the kernel
-    /// ignores them where it decides about scheduling policies.
+    /// Whether capabilities count for the whole machine. In another user namespace the kernel
+    /// ignores them for scheduling policies.
     pub initial_user_namespace: bool,
     /// Whether a seccomp filter may refuse system calls.
     pub seccomp_filter: bool,
@@ -80,7 +80,7 @@ impl Privilege {
     /// Reads what another task may do.
     ///
     /// # Errors
-    /// As [`Privilege::of_self`]; a task that has ended is one whose files are absent.
+    /// As [`Privilege::of_self`]. The files of a task that has ended are absent.
     pub fn of_task(root: &Root, tid: i32) -> Result<Self, Unreadable> {
         Self::of(root, &tid.to_string())
     }
@@ -119,7 +119,7 @@ impl Privilege {
     }
 }
 
-/// The container that this process sits in, when something gives it away: `docker`, `podman`…
+/// The container that this process is in, when a file shows it: `docker`, `podman`…
 pub fn container(root: &Root) -> Option<String> {
     if let Some(name) = root.hint("/run/systemd/container") {
         return Some(name);
@@ -198,7 +198,7 @@ Max realtime timeout      unlimited            unlimited            us
     }
 
     #[test]
-    fn tells_another_user_namespace() {
+    fn recognises_another_user_namespace() {
         let (_folder, root) = canned(&[("proc/self/status", STATUS), ("proc/self/limits", LIMITS)]);
         let link = root.path("/proc/self/ns/user");
         std::fs::create_dir_all(link.parent().unwrap()).unwrap();

@@ -7,7 +7,7 @@ use super::Root;
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
-/// One process, threads and reaped children included in its time.
+/// One process. Its time includes its threads and reaped children.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
     pub pid: i32,
@@ -19,8 +19,8 @@ pub struct Process {
     pub is_zombie: bool,
 }
 
-/// All processes below `ancestor`, itself not included. One that ends while this looks may be
-/// missing, and so may one that was born meanwhile.
+/// All processes below `ancestor`, without itself. A process that ends or begins meanwhile may be
+/// missing.
 pub fn below(root: &Root, ancestor: i32) -> Vec<Process> {
     let mut others = all(root);
     let mut family = BTreeSet::from([ancestor]);
@@ -38,7 +38,7 @@ pub fn below(root: &Root, ancestor: i32) -> Vec<Process> {
     }
 }
 
-/// The process of this number; none when there is none.
+/// The process with this number; none when there is none.
 pub fn one(root: &Root, pid: i32) -> Option<Process> {
     parse(&root.hint(format!("/proc/{pid}/stat"))?)
 }
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn zombies_are_told_apart() {
+    fn zombies_are_recognised() {
         assert!(parse(&stat(5, 1, "Z")).unwrap().is_zombie);
         assert!(!parse(&stat(5, 1, "R")).unwrap().is_zombie);
     }

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// The root folder of the machine being looked at: `/`, or a canned tree in a test.
+/// The root folder of the machine that is read: `/`, or a canned tree in a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root(pub PathBuf);
 
@@ -25,7 +25,7 @@ pub struct Unreadable {
 }
 
 impl Root {
-    /// Where `path` (absolute, or relative to the root) stands on this machine.
+    /// The real path of `path` (absolute, or relative to the root).
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
         self.0.join(path.strip_prefix("/").unwrap_or(path))
@@ -94,8 +94,8 @@ impl Root {
             .map_err(|error| self.malformed(path, error.to_string()))
     }
 
-    /// The names in a folder, in the order of their bytes; none when it does not exist. Names
-    /// that are no UTF-8 are left out: the kernel makes none.
+    /// The names in a folder, in the order of their bytes; empty when it does not exist. Names
+    /// that are not UTF-8 are left out: the kernel makes none.
     ///
     /// # Errors
     /// As [`Root::read`].
@@ -110,7 +110,7 @@ impl Root {
             }
             Err(source) => return Err(Unreadable { path, source }),
         };
-        // An entry that cannot be read is a process that has just ended.
+        // An entry that cannot be read belongs to a process that has just ended.
         let mut names: Vec<String> = entries
             .flatten()
             .filter_map(|entry| entry.file_name().into_string().ok())
@@ -119,7 +119,7 @@ impl Root {
         Ok(names)
     }
 
-    /// The error of a file that was read and is not what it should be.
+    /// The error for a file whose content is not what it should be.
     pub fn malformed(&self, path: impl AsRef<Path>, reason: String) -> Unreadable {
         Unreadable {
             path: self.path(path),
@@ -127,12 +127,12 @@ impl Root {
         }
     }
 
-    /// As [`Root::read`], for hints that are as good as absent when they cannot be read.
+    /// As [`Root::read`], where unreadable means the same as absent.
     pub fn hint(&self, path: impl AsRef<Path>) -> Option<String> {
         self.read(path).ok().flatten()
     }
 
-    /// Whether a file or folder of that name is there.
+    /// Whether a file or folder with that name exists.
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.path(path).exists()
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How long tasks ran on each CPU, to the nanosecond: `/proc/schedstat`.
 //!
-//! `/proc/stat` knows times by samples at the tick, and a task that wakes up by a timer of its own
-//! is in step with the tick. Source: `Documentation/scheduler/sched-stats.rst`, "CPU statistics".
+//! `/proc/stat` samples times at the tick, and misses a task whose own timer is in step with the
+//! tick. Source: `Documentation/scheduler/sched-stats.rst`, "CPU statistics".
 
 use super::{Root, Unreadable};
 use std::collections::BTreeMap;
@@ -12,8 +12,8 @@ pub const FILE: &str = "/proc/schedstat";
 /// Place of "time spent running by tasks" behind the CPU's name.
 const RUNNING: usize = 6;
 
-/// Time in which each CPU ran a task other than its idle one, ns, since boot; up to the last
-/// switch of tasks. Empty on a kernel without schedstats.
+/// Time in which each CPU ran a task other than its idle task, ns, from boot to the last switch of
+/// tasks. Empty on a kernel without schedstats.
 ///
 /// # Errors
 /// When the file cannot be read or understood.

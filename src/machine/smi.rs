@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! System management interrupts: the firmware takes all CPUs, and no kernel sees it.
+//! System management interrupts: the firmware stops all CPUs, and the kernel does not see it.
 //!
 //! Intel's CPUs count them in a register. Source: Intel SDM volume 4, `MSR_SMI_COUNT` (34H);
 //! msr(4).
@@ -16,11 +16,11 @@ pub fn file(cpu: u32) -> String {
     format!("/dev/cpu/{cpu}/msr")
 }
 
-/// How many came since boot; none where the CPU does not count them, or the kernel does not
-/// give its registers (module `msr`).
+/// How many occurred since boot; none where the CPU does not count them, or the kernel does not
+/// show its registers (module `msr`).
 ///
 /// # Errors
-/// When the registers are there and may not be read.
+/// When the registers exist and may not be read.
 pub fn count(root: &Root, cpu: u32) -> Result<Option<u64>, Unreadable> {
     let counts = root
         .hint("/proc/cpuinfo")

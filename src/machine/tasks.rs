@@ -24,7 +24,7 @@ pub enum Policy {
     Idle,
     Deadline,
     Ext,
-    /// One that artis does not know.
+    /// A policy that artis does not know.
     Other,
 }
 
@@ -42,7 +42,7 @@ impl Policy {
         }
     }
 
-    /// Whether tasks of it come before those of every fair policy.
+    /// Whether tasks of this policy run before all normal tasks.
     pub fn is_real_time(self) -> bool {
         matches!(self, Self::Fifo | Self::RoundRobin | Self::Deadline)
     }
@@ -77,23 +77,22 @@ pub struct Task {
     /// 1 to 99 for real-time policies, otherwise 0.
     pub priority: u32,
     pub nice: i32,
-    /// Where it ran last.
+    /// The CPU on which it ran last.
     pub cpu: u32,
 }
 
-/// What only the longer file tells.
+/// What only the file `status` has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Status {
     /// CPUs that it may use.
     pub allowed: CpuList,
-    /// How often it gave its CPU away by itself, since it began.
+    /// How often it has given up its CPU itself, since it began.
     pub switches_voluntary: u64,
-    /// How often its CPU was taken away, since it began.
+    /// How often it was preempted, since it began.
     pub switches_involuntary: u64,
 }
 
-/// All threads, ordered by number. One that ends while this looks may be missing, and so may one
-/// that was born meanwhile.
+/// All threads, ordered by number. A thread that ends or begins meanwhile may be missing.
 ///
 /// # Errors
 /// When `/proc` cannot be listed.
@@ -106,7 +105,7 @@ pub fn all(root: &Root) -> Result<Vec<Task>, Unreadable> {
         else {
             continue;
         };
-        // Most processes are a single thread, and need no second look.
+        // Most processes have a single thread, which `/proc/PID/stat` describes already.
         if threads > 1 {
             let tids = root.names(format!("/proc/{pid}/task")).unwrap_or_default();
             let others = numbers(tids).filter(|tid| *tid != pid).filter_map(|tid| {
@@ -125,14 +124,14 @@ fn numbers(names: Vec<String>) -> impl Iterator<Item = i32> {
     names.into_iter().filter_map(|name| name.parse().ok())
 }
 
-/// The status of a thread; none when it has ended or its status is no such text.
+/// The status of a thread; none when it has ended or its status cannot be understood.
 pub fn status(root: &Root, task: &Task) -> Option<Status> {
     let file = format!("/proc/{}/task/{}/status", task.pid, task.tid);
     parse_status(&root.hint(file)?)
 }
 
-/// How often a thread changed its CPU since it began; none where the kernel does not tell, or the
-/// thread has ended.
+/// How often a thread changed its CPU since it began; none where the kernel does not show it, or
+/// the thread has ended.
 pub fn migrations(root: &Root, task: &Task) -> Option<u64> {
     parse_migrations(&root.hint(format!("/proc/{}/task/{}/sched", task.pid, task.tid))?)
 }
@@ -145,7 +144,7 @@ fn parse_migrations(text: &str) -> Option<u64> {
     line.trim_start_matches([' ', ':']).trim().parse().ok()
 }
 
-/// A thread, and how many its process has.
+/// A thread, and the number of threads of its process.
 fn parse(pid: i32, stat: &str) -> Option<(Task, u32)> {
     let stat = Stat::parse(stat)?;
     let flags: u64 = stat.number(9)?;

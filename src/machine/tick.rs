@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! When the timer tick comes, and how fine timers are.
+//! When the timer tick runs, and how precise timers are.
 //!
-//! Judges boot arguments and build configuration; reads nothing itself.
+//! Derived from boot arguments and build configuration; reads no file itself.
 //! Source: `Documentation/timers/no_hz.rst`, `Documentation/timers/highres.rst`.
 
 use super::CpuList;
@@ -10,7 +10,7 @@ use super::build_config::BuildConfig;
 use serde::Serialize;
 use std::fmt;
 
-/// When the tick comes.
+/// When the tick runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -18,7 +18,7 @@ pub enum Mode {
     Periodic,
     /// Not on idle CPUs.
     NotIdle,
-    /// As `NotIdle`, and some CPUs stop it while they run a single task (`nohz_full=`).
+    /// As `NotIdle`, and some CPUs stop it too while they run a single task (`nohz_full=`).
     Full,
 }
 
@@ -36,9 +36,9 @@ impl fmt::Display for Mode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Tick {
     pub mode: Mode,
-    /// Ticks a second; none where the build configuration is not to be seen.
+    /// Ticks a second; none where the build configuration is not known.
     pub hz: Option<u32>,
-    /// Whether timers are finer than the tick.
+    /// Whether timers are more precise than the tick.
     pub high_resolution: bool,
 }
 
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_win_over_the_configuration() {
+    fn arguments_override_the_configuration() {
         let usual = Some("CONFIG_NO_HZ_COMMON=y\nCONFIG_HIGH_RES_TIMERS=y\nCONFIG_HZ=1000\n");
         let plain = tick("quiet", usual, "");
         assert_eq!((plain.mode, plain.hz), (Mode::NotIdle, Some(1000)));
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_taken_as_usual() {
+    fn what_is_not_known_is_assumed_to_be_usual() {
         let tick = tick("", None, "");
         assert_eq!((tick.mode, tick.hz), (Mode::NotIdle, None));
         assert!(tick.high_resolution);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How CPUs are built: hardware threads in cores, cores in packages, caches and memory nodes that
-//! they share, and cores of different kinds.
+//! How CPUs are arranged: hardware threads in cores, cores in packages, shared caches and memory
+//! nodes, and cores of different kinds.
 //!
 //! Source: `Documentation/admin-guide/cputopology.rst`,
 //! `Documentation/ABI/testing/sysfs-devices-system-cpu` (cache, cpu_capacity),
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 /// The folder of memory nodes.
 pub const NODES: &str = "/sys/devices/system/node";
 
-/// The kinds of hybrid x86 CPUs: the folder of their counters, and what Intel calls them.
+/// The kinds of hybrid x86 CPUs: the folder of their counters, and Intel's name.
 const KINDS: [(&str, &str); 2] = [("cpu_core", "performance"), ("cpu_atom", "efficient")];
 
 /// Groups of CPUs.
@@ -40,19 +40,19 @@ pub fn siblings_file(cpu: u32) -> String {
 /// The other CPUs that share this one's core.
 ///
 /// # Errors
-/// When the file is there and cannot be read or understood.
+/// When the file exists and cannot be read or understood.
 pub fn siblings(root: &Root, cpu: u32) -> Result<CpuList, Unreadable> {
     let all = root.cpus(siblings_file(cpu))?.unwrap_or_default();
     Ok(&all - &CpuList::from_iter([cpu]))
 }
 
-/// Reads how these CPUs are built. What the machine does not tell is left out.
+/// Reads how these CPUs are arranged. What the machine does not show is left out.
 ///
 /// # Errors
-/// When a file is there and cannot be read or understood.
+/// When a file exists and cannot be read or understood.
 pub fn read(root: &Root, cpus: &CpuList) -> Result<Topology, Unreadable> {
     let by_file = |file: &dyn Fn(u32) -> String| groups(cpus, |cpu| root.cpus(file(cpu)));
-    // The name since 5.9, and the one before.
+    // The file's name since 5.9, and below the older one.
     let mut packages = by_file(&|cpu| cpu_file(cpu, "topology/package_cpus_list"))?;
     if packages.is_empty() {
         packages = by_file(&|cpu| cpu_file(cpu, "topology/core_siblings_list"))?;
@@ -71,7 +71,7 @@ fn cpu_file(cpu: u32, name: &str) -> String {
     format!("/sys/devices/system/cpu/cpu{cpu}/{name}")
 }
 
-/// The groups that these CPUs are in. One CPU of each group is asked, for speed.
+/// The groups that these CPUs are in. Only one CPU of each group is read, for speed.
 fn groups(
     cpus: &CpuList,
     group_of: impl Fn(u32) -> Result<Option<CpuList>, Unreadable>,
@@ -79,7 +79,7 @@ fn groups(
     let mut found = Vec::new();
     let mut rest = cpus.clone();
     while let Some(cpu) = rest.first() {
-        // A kernel that leaves the CPU out of its own group must not make this endless.
+        // A kernel that leaves a CPU out of its own group must not make this loop endless.
         rest = &rest - &CpuList::from_iter([cpu]);
         if let Some(group) = group_of(cpu)?.filter(|group| !group.is_empty()) {
             rest = &rest - &group;
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_of_hybrid_cpus_have_names_and_a_single_kind_is_none() {
+    fn kinds_of_hybrid_cpus_have_names_and_a_single_kind_is_left_out() {
         let (_folder, root) = canned(&[
             ("sys/devices/cpu_core/cpus", "0-3\n"),
             ("sys/devices/cpu_atom/cpus", "4-7\n"),

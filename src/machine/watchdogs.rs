@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The kernel's watch over CPUs that hang.
+//! The kernel's lockup detectors, which notice CPUs that hang.
 //!
 //! Source: `Documentation/admin-guide/lockup-watchdogs.rst`.
 
@@ -12,9 +12,9 @@ pub const CPUS_FILE: &str = "/proc/sys/kernel/watchdog_cpumask";
 /// The lockup detectors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Watchdogs {
-    /// A timer and a thread of highest priority look whether tasks still get their turn.
+    /// A timer and a thread of highest priority check that tasks can still run.
     pub soft: bool,
-    /// An interrupt that nothing can hold off looks whether timers still come.
+    /// An interrupt that cannot be disabled checks that timers still run.
     pub nmi: bool,
     pub cpus: CpuList,
 }
@@ -22,7 +22,7 @@ pub struct Watchdogs {
 /// Reads the detectors; none in a kernel without them.
 ///
 /// # Errors
-/// When a file is there and cannot be read or understood.
+/// When a file exists and cannot be read or understood.
 pub fn read(root: &Root) -> Result<Option<Watchdogs>, Unreadable> {
     let Some(cpus) = root.cpus(CPUS_FILE)? else {
         return Ok(None);

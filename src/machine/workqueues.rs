@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Where work runs that the kernel puts aside and binds to no CPU.
+//! On which CPUs unbound workqueues run: work of the kernel that is bound to no CPU.
 //!
 //! Source: `Documentation/core-api/workqueue.rst`.
 
@@ -13,13 +13,13 @@ pub const FOLDER: &str = "/sys/devices/virtual/workqueue";
 /// The masks of unbound workqueues.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Workqueues {
-    /// CPUs for all of them together.
+    /// CPUs for all unbound workqueues together.
     pub cpus: CpuList,
-    /// CPUs of those that sysfs shows one by one, such as `writeback`; within `cpus`.
+    /// CPUs of those that sysfs shows one by one, such as `writeback`; a subset of `cpus`.
     pub own: BTreeMap<String, CpuList>,
 }
 
-/// The file of all unbound workqueues' CPUs, or of one's.
+/// The file with the CPUs of all unbound workqueues, or of one of them.
 pub fn file(workqueue: Option<&str>) -> String {
     match workqueue {
         Some(name) => format!("{FOLDER}/{name}/cpumask"),
@@ -30,7 +30,7 @@ pub fn file(workqueue: Option<&str>) -> String {
 /// Reads the masks; none where the kernel does not show them.
 ///
 /// # Errors
-/// When a file is there and cannot be read or understood.
+/// When a file exists and cannot be read or understood.
 pub fn read(root: &Root) -> Result<Option<Workqueues>, Unreadable> {
     let Some(cpus) = root.mask(file(None))? else {
         return Ok(None);

@@ -2,15 +2,15 @@
 //! One change to the machine: what, where, from which value to which, and why.
 //!
 //! Values are text, as the kernel shows them, so that a plan, a journal and an error can all
-//! print them. Who reads and writes them: [`super::host`].
+//! print them. [`super::host`] reads and writes them.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The moves that artis knows. `artis check` names the same ones where a finding can be mended.
+/// The kinds of change. `artis check` names the same ones where a partition fixes a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Move {
+pub enum Kind {
     DeadlineServers,
     RtThrottling,
     TimerMigration,
@@ -31,7 +31,7 @@ pub enum Move {
     CpuCycle,
 }
 
-impl Move {
+impl Kind {
     /// As documents and tables have it.
     pub fn id(self) -> &'static str {
         match self {
@@ -57,13 +57,13 @@ impl Move {
     }
 }
 
-impl fmt::Display for Move {
+impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.id())
     }
 }
 
-/// Where a value stands.
+/// Where a value is set.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Target {
@@ -115,12 +115,12 @@ impl Target {
         }
     }
 
-    /// It shows what was asked of it some seconds later only.
+    /// A new value shows some seconds later only.
     pub fn is_slow(&self) -> bool {
         matches!(self, Self::Irqbalance { .. })
     }
 
-    /// Could artis have written it? A journal is root's own, and this costs nothing.
+    /// Could artis have changed it? A second check of a journal, which only root can write anyway.
     pub fn is_plausible(&self) -> bool {
         let path = self.path();
         let known = ["/proc/", "/sys/", "/run/irqbalance/"]
@@ -130,12 +130,14 @@ impl Target {
     }
 }
 
-/// An interrupt stays where it is while it may: it is sent to where it was before it is set free.
+/// The way back for an interrupt, in two steps. An interrupt stays on its CPU as long as that CPU is
+/// allowed. So it is first sent back to the CPU where it was, and then gets its old CPUs again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detour {
-    /// To be written before the old value.
+    /// Is written before the old value.
     pub through: String,
-    /// The file that says the same once it took effect: some interrupts move when they next come.
+    /// This file shows the same value once it took effect: some interrupts move only when they
+    /// next occur.
     pub shown: String,
 }
 
@@ -143,12 +145,12 @@ pub struct Detour {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     #[serde(rename = "id")]
-    pub kind: Move,
+    pub kind: Kind,
     /// What is changed, in words: `interrupt 24 (virtio0-config)`.
     pub what: String,
     #[serde(flatten)]
     pub target: Target,
-    /// What stood there before, without white space at its ends.
+    /// The value before, without white space at its ends.
     pub old: String,
     pub new: String,
     /// The way back to `old`, where that alone does not lead there.
@@ -158,10 +160,10 @@ pub struct Change {
 }
 
 impl Change {
-    /// The machine may refuse it without that being an error: a kernel before 6.9 does not say
-    /// which interrupts cannot be moved, and a thread may have ended.
+    /// Whether a refusal by the machine is no error. A kernel before 6.9 does not say which
+    /// interrupts cannot be moved, and a thread may have ended.
     pub fn may_be_refused(&self) -> bool {
-        self.kind == Move::IrqAffinity
+        self.kind == Kind::IrqAffinity
             || matches!(
                 self.target,
                 Target::Scheduling { .. } | Target::Affinity { .. }
@@ -185,14 +187,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_id_of_a_move_is_its_name_in_documents() {
+    fn the_id_of_a_kind_is_its_name_in_documents() {
         for one in [
-            Move::DeadlineServers,
-            Move::IrqAffinity,
-            Move::IrqbalanceBan,
-            Move::WatchdogCpumask,
-            Move::CpusetShield,
-            Move::KthreadAffinity,
+            Kind::DeadlineServers,
+            Kind::IrqAffinity,
+            Kind::IrqbalanceBan,
+            Kind::WatchdogCpumask,
+            Kind::CpusetShield,
+            Kind::KthreadAffinity,
         ] {
             assert_eq!(serde_json::to_value(one).unwrap(), one.id());
         }
@@ -201,7 +203,7 @@ mod tests {
     #[test]
     fn a_change_is_one_flat_object() {
         let change = Change {
-            kind: Move::IrqThreadPriority,
+            kind: Kind::IrqThreadPriority,
             what: "irq/9-acpi".to_owned(),
             target: Target::Scheduling {
                 tid: 72,

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! RT CPUs that go offline for a moment and come back without a past.
+//! Takes RT CPUs offline for a moment, so that they come back without old timers and work.
 //!
-//! A timer that arms itself anew, and the work it queues, stay on the CPU where they began, some
-//! of them since boot. A CPU isolated at boot never had any; one that goes offline leaves them to
-//! others. Source: `Documentation/core-api/cpu_hotplug.rst`, `kernel/time/timer.c`
+//! A timer that arms itself again, and the work that it queues, stay on the CPU where they began,
+//! some of them since boot. A CPU that was isolated at boot never had any. A CPU that goes offline
+//! leaves them to other CPUs. Source: `Documentation/core-api/cpu_hotplug.rst`, `kernel/time/timer.c`
 //! (`timers_dead_cpu`), `kernel/workqueue.c`.
 
-use super::change::{Change, Move, Target};
+use super::change::{Change, Kind, Target};
 use artis_machine::tasks::{self, Task};
 use artis_machine::{CpuList, Root, Unreadable, cgroup, interrupts};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Somebody would lose a setting for good.
+    /// A thread, group or interrupt would lose a setting for good.
     #[error(
         "RT CPUs {rt} cannot go offline for a moment: {whose} for good; {remedy}, or do without --cycle"
     )]
@@ -25,12 +25,12 @@ pub enum Error {
     Unreadable(#[from] Unreadable),
 }
 
-/// The changes that take RT CPUs offline; to undo them brings the CPUs back.
+/// The changes that take RT CPUs offline. Reverting them brings the CPUs back.
 ///
 /// # Errors
-/// When that would cost somebody what the undoing does not bring back: the affinity of a thread or
-/// an interrupt that has RT CPUs only, or the CPUs of a group of cgroup v1. When the machine cannot
-/// be read.
+/// When something would be lost that reverting does not bring back: the affinity of a thread or
+/// an interrupt that has RT CPUs only, or the CPUs of a group of cgroup v1. Also when the machine
+/// cannot be read.
 pub fn plan(root: &Root, rt: &CpuList) -> Result<Vec<Change>, Error> {
     let losing = |whose: String, remedy| Error::Losing {
         rt: rt.clone(),
@@ -69,13 +69,13 @@ fn is_only_on(rt: &CpuList, root: &Root, task: &Task) -> bool {
 
 fn offline(cpu: u32) -> Change {
     Change {
-        kind: Move::CpuCycle,
+        kind: Kind::CpuCycle,
         what: format!("CPU {cpu} online"),
         target: Target::file(format!("/sys/devices/system/cpu/cpu{cpu}/online")),
         old: "1".to_owned(),
         new: "0".to_owned(),
         detour: None,
-        reason: "timers and work of others that began on RT CPUs would stay there".to_owned(),
+        reason: "timers and work of other tasks that began on RT CPUs would stay there".to_owned(),
     }
 }
 
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rt_cpu_goes_and_comes_back() {
+    fn each_rt_cpu_goes_offline_and_can_come_back() {
         let status = status("0-3");
         let changes = planned(&[("proc/7/stat", STAT), ("proc/7/task/7/status", &status)]).unwrap();
         let paths: Vec<String> = changes.iter().map(|one| one.target.path()).collect();
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_loses_an_affinity() {
+    fn a_change_that_would_lose_an_affinity_is_refused() {
         let status = status("2");
         let error = planned(&[("proc/7/stat", STAT), ("proc/7/task/7/status", &status)]);
         let words = error.unwrap_err().to_string();
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn no_group_loses_its_cpus() {
+    fn a_change_that_would_lose_a_groups_cpus_is_refused() {
         let status = status("0-3");
         let error = planned(&[
             ("proc/7/stat", STAT),

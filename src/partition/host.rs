@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The one place that reads and writes what a [`Target`] names.
+//! The only place that reads and writes what a [`Target`] names.
 //!
-//! Owns no decision. Before everything that changes something, here and in the journal, it
-//! announces the step: a test fails or dies there.
+//! It decides nothing. It announces each step that changes something, here and in the journal,
+//! before it is made, so that a test can fail or die at that step.
 
 use super::change::{ABSENT, OFF, ON, PRESENT, Target};
 use super::irqbalance;
@@ -13,18 +13,18 @@ use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 
-/// Something that changes a file or the machine, about to happen.
+/// A step that is about to change a file or the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// Make the journal's folder or a file in it.
     Create,
-    /// Fill the journal.
+    /// Write the journal's text.
     Write,
-    /// Have the disk keep it.
+    /// Wait until it is on the disk.
     Sync,
-    /// Give it its name.
+    /// Give it its final name.
     Rename,
-    /// Take it away.
+    /// Remove it.
     Remove,
     /// Change a setting.
     Set,
@@ -50,7 +50,7 @@ impl<'a> Host<'a> {
         Self::announcing(root, |_| Ok(()))
     }
 
-    /// As [`Host::at`], with somebody who hears of each step and may refuse it.
+    /// As [`Host::at`], with a function that is called before each step and may refuse it.
     pub fn announcing(root: Root, announce: impl Fn(Step) -> io::Result<()> + 'a) -> Self {
         Self {
             root,
@@ -62,10 +62,10 @@ impl<'a> Host<'a> {
         (self.announce)(step)
     }
 
-    /// The value that stands there; none when there is no such thing (any more).
+    /// The value there now; none when there is no such thing (any more).
     ///
     /// # Errors
-    /// When it is there and cannot be read.
+    /// When it exists and cannot be read.
     pub fn get(&self, target: &Target) -> io::Result<Option<String>> {
         let read = |path: &str| self.root.read(path).map_err(|error| error.source);
         match target {
@@ -92,10 +92,10 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Makes it so.
+    /// Sets the value.
     ///
     /// # Errors
-    /// The system's own; [`ErrorKind::NotFound`] when there is no such thing (any more).
+    /// The system's error; [`ErrorKind::NotFound`] when there is no such thing (any more).
     pub fn set(&self, target: &Target, value: &str) -> io::Result<()> {
         self.step(Step::Set)?;
         match target {
@@ -121,16 +121,16 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// What keeps this process from making a change there, in words; none when nothing is known
-    /// to.
+    /// Why this process cannot make a change there, in words; none when nothing speaks against it.
     pub fn obstacle(&self, target: &Target, may_schedule: bool) -> Option<String> {
         match target {
             Target::Scheduling { .. } | Target::Affinity { .. } => {
                 (!may_schedule).then(|| "CAP_SYS_NICE is missing; run artis with sudo".to_owned())
             }
-            // Made by the changes before it, or someone else's to write to.
+            // The changes before it make it, or root owns it, so the file's mode says nothing.
             Target::Group { .. } | Target::Controller { .. } | Target::Irqbalance { .. } => {
-                (!nix::unistd::geteuid().is_root()).then(|| "only root may; use sudo".to_owned())
+                (!nix::unistd::geteuid().is_root())
+                    .then(|| "only root may change it; use sudo".to_owned())
             }
             Target::File { path, .. } => {
                 let path = self.root.path(path);
@@ -141,7 +141,7 @@ impl<'a> Host<'a> {
                             .to_owned(),
                     ),
                     Err(nix::errno::Errno::EACCES | nix::errno::Errno::EPERM) => Some(
-                        "the file is root's: CAP_DAC_OVERRIDE is missing; run artis with sudo"
+                        "root owns the file, and CAP_DAC_OVERRIDE is missing; run artis with sudo"
                             .to_owned(),
                     ),
                     _ => None,
@@ -150,9 +150,9 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// Writes a setting. Never creates a file: a setting that is not there cannot be set.
+    /// Writes a setting. Never creates a file: a setting that does not exist cannot be set.
     fn write(&self, path: &str, value: &str) -> io::Result<()> {
-        // Nothing written is no write; the kernel takes an empty line as an empty value.
+        // Writing zero bytes changes nothing; the kernel takes an empty line as an empty value.
         let value = if value.is_empty() { "\n" } else { value };
         fs::OpenOptions::new()
             .write(true)
@@ -161,13 +161,13 @@ impl<'a> Host<'a> {
             .write_all(value.as_bytes())
     }
 
-    /// Who is still in the group goes back to the parent: a group with processes cannot go.
+    /// Moves the group's processes to its parent first: a group with processes cannot be removed.
     fn remove_group(&self, path: &str) -> io::Result<()> {
         let folder = self.root.path(path);
         let parent = folder.parent().unwrap_or(Path::new("/"));
         let processes = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
         for process in processes.lines() {
-            // One that has ended meanwhile does not keep the group.
+            // A process that has ended meanwhile does not keep the group.
             let _ = fs::write(parent.join("cgroup.procs"), process);
         }
         fs::remove_dir(folder)
@@ -186,7 +186,7 @@ impl<'a> Host<'a> {
         kernel_threads::start_ticks(&self.root, tid) == Some(start_ticks)
     }
 
-    /// Thread numbers are given again, and those of a canned machine are none of ours.
+    /// The kernel reuses thread numbers, and those of a canned machine are not threads of this one.
     fn must_be_alive(&self, tid: i32, start_ticks: u64) -> io::Result<()> {
         let here = self.root == Root::default() && self.is_alive(tid, start_ticks);
         if here {
@@ -197,7 +197,7 @@ impl<'a> Host<'a> {
     }
 }
 
-/// The policies that a kernel thread may have and get, and what they are called.
+/// The policies that a kernel thread may have or get, and their names.
 const POLICIES: [(i32, &str); 5] = [
     (libc::SCHED_OTHER, "SCHED_OTHER"),
     (libc::SCHED_BATCH, "SCHED_BATCH"),
@@ -206,7 +206,7 @@ const POLICIES: [(i32, &str); 5] = [
     (libc::SCHED_RR, "SCHED_RR"),
 ];
 
-/// `SCHED_FIFO 50`, `SCHED_OTHER -20`: the policy, and the priority or nice value it goes by.
+/// `SCHED_FIFO 50`, `SCHED_OTHER -20`: the policy, with its priority or nice value.
 pub fn scheduling_text(policy: i32, nice: i32, priority: u32) -> String {
     let name = POLICIES
         .iter()
@@ -238,7 +238,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn files_are_read_and_written_and_never_made() {
+    fn files_are_read_and_written_and_never_created() {
         let (_folder, root) = canned(&[("sys/a", "1\n")]);
         let host = Host::at(root);
         let (here, absent) = (Target::file("/sys/a"), Target::file("/sys/b"));
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_is_another_one_by_now_is_gone() {
+    fn a_thread_whose_number_was_reused_is_gone() {
         let target = Target::Affinity {
             tid: nix::unistd::gettid().as_raw(),
             start_ticks: 0,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! irqbalance: the CPUs that it leaves alone, and the plan to have it leave RT CPUs alone.
+//! irqbalance: which CPUs it leaves alone, and the change that adds the RT CPUs to them.
 //!
-//! It would move interrupts back, so it is told before they are moved. It answers on a socket
-//! that believes root only, and acts on what it was told at its next look, some seconds later.
-//! Source: irqbalance(1), irqbalance-ui(1), and what the socket of version 1.9 says.
+//! irqbalance would move interrupts back, so this change comes before the interrupts are moved. It
+//! answers on a socket, to root only, and applies a new list some seconds later, in its next pass.
+//! Source: irqbalance(1), irqbalance-ui(1), and what the socket of version 1.9 answers.
 
-use super::change::{Change, Move, Target};
-use super::plan::{Plan, Wish};
+use super::change::{Change, Kind, Target};
+use super::plan::{Plan, Request};
 use artis_machine::{CpuList, Root, cpumask};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -16,39 +16,39 @@ use std::time::Duration;
 /// Where versions from 1.5 on put their sockets.
 const FOLDER: &str = "/run/irqbalance";
 
-/// It looks after itself every ten seconds at most, and answers between two looks.
+/// It makes a pass every ten seconds at most, and answers between two passes.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Longest answer: a thousand interrupts and the mask.
 const ANSWER_MAX: u64 = 1 << 20;
 
-/// Plans the ban, where irqbalance runs.
-pub(super) fn plan(root: &Root, wish: &Wish, plan: &mut Plan) {
+/// Plans the ban of RT CPUs, where irqbalance runs.
+pub(super) fn plan(root: &Root, request: &Request, plan: &mut Plan) {
     let Some(pid) = running(root) else {
         return;
     };
     let socket = format!("{FOLDER}/irqbalance{pid}.sock");
     let by_hand = format!(
         "set IRQBALANCE_BANNED_CPULIST={} where its service reads its environment and restart it",
-        wish.rt
+        request.rt
     );
     match banned(&root.path(&socket)) {
         Ok(Some(old)) => plan.push(Change {
-            kind: Move::IrqbalanceBan,
+            kind: Kind::IrqbalanceBan,
             what: format!("CPUs that irqbalance (process {pid}) leaves alone"),
             target: Target::Irqbalance { path: socket },
-            new: (&old | &wish.rt).to_string(),
+            new: (&old | &request.rt).to_string(),
             old: old.to_string(),
             detour: None,
             reason: "irqbalance would move interrupts back to RT CPUs".to_owned(),
         }),
         Ok(None) => plan.leave(
-            Move::IrqbalanceBan,
+            Kind::IrqbalanceBan,
             format!("irqbalance (process {pid})"),
             format!("it has no socket at {socket}: {by_hand}"),
         ),
         Err(error) => plan.leave(
-            Move::IrqbalanceBan,
+            Kind::IrqbalanceBan,
             format!("irqbalance (process {pid})"),
             format!("it could not be asked at {socket}: {error}; {by_hand}"),
         ),
@@ -64,7 +64,7 @@ fn running(root: &Root) -> Option<i32> {
         .find(|pid: &i32| root.hint(format!("/proc/{pid}/comm")).as_deref() == Some("irqbalance"))
 }
 
-/// The CPUs it leaves alone; none when it no longer listens.
+/// The CPUs that it leaves alone; none when it no longer listens.
 pub(super) fn banned(socket: &Path) -> io::Result<Option<CpuList>> {
     let Some(stream) = ask(socket, "setup")? else {
         return Ok(None);
@@ -77,7 +77,7 @@ pub(super) fn banned(socket: &Path) -> io::Result<Option<CpuList>> {
         .ok_or_else(|| io::Error::new(ErrorKind::InvalidData, format!("it answers {answer:?}")))
 }
 
-/// Has it leave these CPUs alone; an empty list is its own choice again.
+/// Makes it leave these CPUs alone. An empty list gives the choice back to irqbalance.
 pub(super) fn ban(socket: &Path, cpus: &str) -> io::Result<()> {
     let cpus = if cpus.is_empty() { "NULL" } else { cpus };
     match ask(socket, &format!("settings cpus {cpus}"))? {
@@ -106,7 +106,7 @@ fn ask(socket: &Path, words: &str) -> io::Result<Option<UnixStream>> {
     };
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
-    // The kernel adds who we are: irqbalance asks it to.
+    // irqbalance asks the kernel who sent this.
     stream.write_all(words.as_bytes())?;
     Ok(Some(stream))
 }
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_asked_and_told_in_its_own_words() {
+    fn it_is_asked_and_changed_in_its_own_protocol() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("socket");
         assert_eq!(banned(&path).unwrap(), None);

@@ -1,39 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Interrupts leave RT CPUs, except those that RT0 waits for.
+//! Moves interrupts away from RT CPUs, except those that RT0 waits for.
 //!
 //! Source: `Documentation/core-api/irq/irq-affinity.rst`.
 
-use super::change::{Change, Detour, Move, Target};
-use super::plan::{Plan, Wish};
+use super::change::{Change, Detour, Kind, Target};
+use super::plan::{Plan, Request};
 use artis_machine::irq_affinity::{self, DEFAULT_FILE, Irq, effective_file, file};
 use artis_machine::{CpuList, Root, Unreadable, cpumask};
 
 const REASON: &str = "an interrupt on an RT CPU preempts RT0";
-const WANTED: &str = "RT0 waits for it, so it is taken where RT0 runs";
+const WANTED: &str = "RT0 waits for it, so it is handled where RT0 runs";
 const COMING: &str = "interrupts of drivers loaded later would go to RT CPUs";
 
-pub(super) fn plan(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadable> {
-    default(root, wish, plan)?;
-    let irqs = irq_affinity::read(root)?;
-    for irq in &irqs {
-        one(wish, irq, plan);
-    }
-    for number in &wish.rt0_irqs {
-        if !irqs.iter().any(|irq| irq.number == *number) {
-            plan.leave(
-                Move::IrqAffinity,
-                format!("interrupt {number}"),
-                "this machine has no such interrupt; /proc/interrupts lists the ones there are",
-            );
-        }
+pub(super) fn plan(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unreadable> {
+    default(root, request, plan)?;
+    for irq in &irq_affinity::read(root)? {
+        one(request, irq, plan);
     }
     Ok(())
 }
 
-fn default(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadable> {
+fn default(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unreadable> {
     let Some(cpus) = irq_affinity::default(root)? else {
         plan.leave(
-            Move::DefaultIrqAffinity,
+            Kind::DefaultIrqAffinity,
             "interrupts to come",
             "this kernel has no default affinity: it is built for one CPU, or /proc is a container's",
         );
@@ -44,15 +34,15 @@ fn default(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadable> 
         DEFAULT_FILE.to_owned(),
         COMING,
     );
-    plan.file(root, Move::DefaultIrqAffinity, file, |old| {
-        Some(cpumask::format(&wish.without_rt(&cpus), old))
+    plan.file(root, Kind::DefaultIrqAffinity, file, |old| {
+        Some(cpumask::format(&request.without_rt(&cpus), old))
     })?;
     Ok(())
 }
 
-fn one(wish: &Wish, irq: &Irq, plan: &mut Plan) {
-    let for_rt0 = wish.rt0_irqs.contains(&irq.number);
-    // Nobody asked for it; who does later gets the default.
+fn one(request: &Request, irq: &Irq, plan: &mut Plan) {
+    let for_rt0 = request.rt0_irqs.contains(&irq.number);
+    // No driver uses it; a driver that does later gets the default affinity.
     if irq.handlers.is_empty() && !for_rt0 {
         return;
     }
@@ -61,26 +51,26 @@ fn one(wish: &Wish, irq: &Irq, plan: &mut Plan) {
         names => format!("interrupt {} ({names})", irq.number),
     };
     if !irq.movable {
-        if wish.touches_rt(irq.taken_by()) && !for_rt0 {
+        if request.touches_rt(irq.taken_by()) && !for_rt0 {
             plan.leave(
-                Move::IrqAffinity,
+                Kind::IrqAffinity,
                 what,
                 format!(
-                    "the kernel places it itself (managed), or its controller cannot move it; boot \
+                    "the kernel places it (managed), or its controller cannot move it; boot \
                      with isolcpus=managed_irq,{}, or give the device fewer queues",
-                    wish.rt
+                    request.rt
                 ),
             );
         }
         return;
     }
     let new = if for_rt0 {
-        wish.rt.clone()
+        request.rt.clone()
     } else {
-        wish.without_rt(&irq.allowed)
+        request.without_rt(&irq.allowed)
     };
     plan.push(Change {
-        kind: Move::IrqAffinity,
+        kind: Kind::IrqAffinity,
         what,
         target: Target::file(file(irq.number)),
         old: irq.allowed.to_string(),
@@ -93,7 +83,7 @@ fn one(wish: &Wish, irq: &Irq, plan: &mut Plan) {
     });
 }
 
-/// The CPU that takes it now, if it can be sent back there alone.
+/// The CPU that handles it now, if the interrupt can be sent back to that CPU alone.
 fn moved_from<'a>(irq: &'a Irq, new: &CpuList) -> Option<&'a CpuList> {
     irq.effective
         .as_ref()
@@ -103,7 +93,7 @@ fn moved_from<'a>(irq: &'a Irq, new: &CpuList) -> Option<&'a CpuList> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::tests::wish;
+    use super::super::plan::tests::request;
     use super::*;
     use artis_testing::canned;
     use std::collections::BTreeSet;
@@ -120,16 +110,16 @@ mod tests {
             ("proc/irq/24/eth0-rx/x", ""),
             ("proc/irq/25/smp_affinity_list", "0-1\n"),
             ("proc/irq/25/eth0-tx/x", ""),
-            // Nobody asked for this one.
+            // No driver uses this one.
             ("proc/irq/10/smp_affinity_list", "0-3\n"),
         ])
     }
 
     #[test]
-    fn interrupts_leave_rt_cpus_and_find_back() {
+    fn interrupts_leave_rt_cpus_and_get_a_way_back() {
         let (_folder, root) = machine();
         let mut planned = Plan::default();
-        plan(&root, &wish(), &mut planned).unwrap();
+        plan(&root, &request(), &mut planned).unwrap();
         let changes: Vec<_> = planned
             .changes
             .iter()
@@ -152,15 +142,27 @@ mod tests {
     #[test]
     fn what_rt0_waits_for_comes_to_it() {
         let (_folder, root) = machine();
-        let wish = Wish {
-            rt0_irqs: BTreeSet::from([25, 77]),
-            ..wish()
+        let request = Request {
+            rt0_irqs: BTreeSet::from([25]),
+            ..request()
         };
         let mut planned = Plan::default();
-        plan(&root, &wish, &mut planned).unwrap();
+        plan(&root, &request, &mut planned).unwrap();
         let change = planned.changes.last().unwrap();
         assert_eq!((change.old.as_str(), change.new.as_str()), ("0-1", "3"));
-        assert!(planned.left[0].what.contains("77"));
+    }
+
+    #[test]
+    fn an_interrupt_that_does_not_exist_is_refused_beside_those_that_do() {
+        let (_folder, root) = machine();
+        let allowed = request().with_rt0_irqs(&root, &[24, 9]).unwrap();
+        assert_eq!(allowed.rt0_irqs, BTreeSet::from([9, 24]));
+        let error = request().with_rt0_irqs(&root, &[9, 9999]).unwrap_err();
+        let error = error.to_string();
+        assert!(
+            error.contains("no interrupt 9999") && error.contains("9-10,24-25"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -169,7 +171,7 @@ mod tests {
         let path = root.path("/proc/irq/24/smp_affinity_list");
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o444)).unwrap();
         let mut planned = Plan::default();
-        plan(&root, &wish(), &mut planned).unwrap();
+        plan(&root, &request(), &mut planned).unwrap();
         assert_eq!(planned.left.len(), 1);
         assert!(planned.left[0].what.contains("24 (eth0-rx)"));
         assert!(planned.left[0].why.contains("managed"));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The undo journals: what artis has changed and why it is not gone when artis is.
+//! The undo journals: what artis has changed, so that it can be reverted after artis has died.
 //!
-//! Each owner has one, whole on disk before the first of its changes is made and removed after the
-//! last was undone: to undo needs no room on a disk. They stand where a run directory that is
-//! emptied early (a container's) does not take them, and carry the kernel's boot id: what they
-//! speak of ends with the boot. Files are root's, mode 0600, and no link is followed.
+//! Each owner has one. It is complete on disk before the first of its changes is made, and removed
+//! after the last was reverted, so reverting needs no room on a disk. The journals are not in a run
+//! directory that may be emptied early (as in a container). They carry the kernel's boot id, because
+//! the changes end with the boot. Files belong to root, mode 0600, and no link is followed.
 
 use super::change::Change;
 use super::host::{Host, Step};
@@ -17,31 +17,31 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Where journals stand: in the second one only when the first cannot be written.
+/// The folders of journals: the second one is used only when the first cannot be written.
 const FOLDERS: [&str; 2] = ["/var/lib/artis", "/run/artis/journal"];
 
-/// Held by whoever changes the machine, for as long as that takes.
+/// The process that changes the machine holds it as long as that takes.
 const LOCK: &str = "/run/artis/machine.lock";
 const LOCK_PATIENCE: Duration = Duration::from_secs(20);
 const LOCK_LOOK: Duration = Duration::from_millis(20);
 
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// Who changes the machine.
+/// The part of artis that changes the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Owner {
-    /// `artis partition`, until it is told to put everything back.
+    /// `artis partition`, until `artis partition reset`.
     Partition,
     /// `artis sched run`, for as long as it runs.
     Sched,
 }
 
-/// Everybody who may have a journal.
+/// All owners.
 pub const OWNERS: [Owner; 2] = [Owner::Partition, Owner::Sched];
 
 impl Owner {
-    /// The command, in words.
+    /// Its command, as people type it.
     pub fn command(self) -> &'static str {
         match self {
             Self::Partition => "artis partition",
@@ -57,7 +57,7 @@ impl Owner {
     }
 }
 
-/// What one owner has changed, or was about to.
+/// What one owner has changed, or was about to change. This is also the format on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Journal {
     pub owner: Owner,
@@ -79,7 +79,7 @@ pub enum Error {
     #[error("could not read or remove the undo journal {path}", path = path.display())]
     Journal { path: PathBuf, source: io::Error },
     #[error(
-        "the undo journal {path} is damaged; see what it says, restore by hand, and remove it",
+        "the undo journal {path} is damaged; read it, restore the old values by hand, and remove it",
         path = path.display()
     )]
     Damaged {
@@ -87,7 +87,7 @@ pub enum Error {
         source: serde_json::Error,
     },
     #[error(
-        "the undo journal {path} is not believed: {why}; see what it says, and remove it",
+        "the undo journal {path} is not trusted: {why}; read it, and remove it",
         path = path.display()
     )]
     NotOurs { path: PathBuf, why: String },
@@ -110,12 +110,12 @@ impl<'a> Store<'a> {
         Self { host }
     }
 
-    /// The kernel's name of this boot.
+    /// The kernel's id of this boot.
     pub(super) fn boot_id(&self) -> String {
         self.host.root.hint(BOOT_ID).unwrap_or_default()
     }
 
-    /// Waits for its turn to change the machine.
+    /// Waits until no other artis changes the machine.
     pub(super) fn lock(&self) -> Result<Flock<File>, Error> {
         let path = self.host.root.path(LOCK);
         let failed = |source| Error::Lock {
@@ -149,7 +149,7 @@ impl<'a> Store<'a> {
         }
     }
 
-    /// The journal of an owner, if it has one.
+    /// The journal of an owner; none when it has none.
     pub(super) fn read(&self, owner: Owner) -> Result<Option<Journal>, Error> {
         for path in self.paths(owner) {
             if let Some(text) = read_own(&path)? {
@@ -172,7 +172,7 @@ impl<'a> Store<'a> {
         Ok(None)
     }
 
-    /// The journals of everybody else whose changes stand.
+    /// The journals of the other owners, as far as they are of this boot.
     pub(super) fn of_others(&self, owner: Owner) -> Result<Vec<Journal>, Error> {
         let boot_id = self.boot_id();
         let mut others = Vec::new();
@@ -182,13 +182,13 @@ impl<'a> Store<'a> {
         Ok(others)
     }
 
-    /// Puts a journal on disk. The owner has none.
+    /// Writes a journal to disk. The owner must have none.
     pub(super) fn keep(&self, journal: &Journal) -> Result<(), Error> {
         let mut last = None;
         for path in self.paths(journal.owner) {
             match self.keep_at(&path, journal) {
                 Ok(()) => return Ok(()),
-                // What is half there says nothing wrong: its changes are not made.
+                // A journal that is half there does no harm: its changes are not made.
                 Err(source) => {
                     for half in [&unfinished(&path), &path] {
                         let _ = self.host.step(Step::Remove).and_then(|()| remove(half));
@@ -225,7 +225,7 @@ impl<'a> Store<'a> {
             .open(folder)?;
         belongs_to_us(&open_folder, 0o022).map_err(io::Error::other)?;
         let new = unfinished(path);
-        // A killed artis left it; we hold the lock.
+        // A killed artis may have left one, and nobody else uses it: this process holds the lock.
         remove(&new)?;
         self.host.step(Step::Create)?;
         let mut file = OpenOptions::new()
@@ -264,7 +264,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// The text of a journal, if it is there; a link, or somebody else's file, is an error.
+/// The text of a journal, if it exists. A link, or a file of another user, is an error.
 fn read_own(path: &Path) -> Result<Option<String>, Error> {
     let opened = OpenOptions::new()
         .read(true)
@@ -295,7 +295,7 @@ fn read_own(path: &Path) -> Result<Option<String>, Error> {
     Ok(Some(text))
 }
 
-/// Is it ours, and not for others to write to (or read)?
+/// Does this user own it, without the `forbidden` rights for others?
 fn belongs_to_us(file: &File, forbidden: u32) -> Result<(), String> {
     let data = file.metadata().map_err(|error| error.to_string())?;
     let us = nix::unistd::geteuid().as_raw();
@@ -312,7 +312,7 @@ fn belongs_to_us(file: &File, forbidden: u32) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::{Move, Target};
+    use crate::change::{Kind, Target};
     use artis_machine::Root;
     use artis_testing::canned;
     use proptest::prelude::*;
@@ -326,7 +326,7 @@ mod tests {
             since: "now".to_owned(),
             rt: "1".parse().unwrap(),
             changes: vec![Change {
-                kind: Move::TimerMigration,
+                kind: Kind::TimerMigration,
                 what: "timer migration".to_owned(),
                 target: Target::file(path),
                 old: "1".to_owned(),
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_comes_back_and_is_nobody_elses() {
+    fn a_journal_is_read_back_and_only_its_owner_may_read_it() {
         let (_folder, root) = canned(&[]);
         let path = kept(&root);
         let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
@@ -360,8 +360,39 @@ mod tests {
         assert_eq!(read(&root).unwrap(), None);
     }
 
+    /// As artis wrote it before its words changed; a machine may still have such a journal.
+    const OLD: &str = r#"{
+        "owner": "partition", "boot_id": "boot", "pid": 7, "since": "2026-11-01T00:00:00Z",
+        "rt": "1", "changes": [
+            {"id": "irq-affinity", "what": "interrupt 9", "kind": "file",
+             "path": "/proc/irq/9/smp_affinity_list", "old": "0-1", "new": "0",
+             "detour": {"through": "1", "shown": "/proc/irq/9/effective_affinity_list"},
+             "reason": "why"},
+            {"id": "kthread-affinity", "what": "kthreadd", "kind": "affinity", "tid": 2,
+             "start_ticks": 5, "old": "0-1", "new": "0", "reason": "why"},
+            {"id": "cpuset-shield", "what": "group", "kind": "group",
+             "path": "/sys/fs/cgroup/artis", "old": "absent", "new": "present", "reason": "why"},
+            {"id": "cpuset-shield", "what": "cpuset", "kind": "controller", "name": "cpuset",
+             "path": "/sys/fs/cgroup/cgroup.subtree_control", "old": "off", "new": "on",
+             "reason": "why"},
+            {"id": "irqbalance-ban", "what": "irqbalance", "kind": "irqbalance",
+             "path": "/run/irqbalance/x.sock", "old": "", "new": "1", "reason": "why"},
+            {"id": "irq-thread-priority", "what": "irq/9", "kind": "scheduling", "tid": 3,
+             "start_ticks": 5, "old": "SCHED_FIFO 50", "new": "SCHED_FIFO 39", "reason": "why"}
+        ]}"#;
+
     #[test]
-    fn links_and_strangers_files_are_not_believed() {
+    fn a_journal_of_an_older_artis_is_read() {
+        let (_folder, root) = canned(&[]);
+        fs::write(kept(&root), OLD).unwrap();
+        let journal = read(&root).unwrap().unwrap();
+        assert_eq!(journal.changes.len(), 6);
+        assert_eq!(journal.changes[0].detour.as_ref().unwrap().through, "1");
+        assert_eq!(journal.changes[1].target.path(), "/proc/2");
+    }
+
+    #[test]
+    fn links_and_files_of_others_are_not_trusted() {
         let (_folder, root) = canned(&[]);
         let path = kept(&root);
         let elsewhere = root.path("/elsewhere");
@@ -397,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn where_neither_folder_can_be_there_is_no_journal() {
+    fn without_a_folder_there_is_no_journal_and_no_change() {
         let (_folder, root) = canned(&[("var/lib/artis", ""), ("run/artis/journal", "")]);
         let host = Host::at(root);
         let error = Store::of(&host).keep(&journal("/proc/x")).unwrap_err();

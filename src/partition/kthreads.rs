@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Kernel threads: off the RT CPUs where they may go, below RT0 where they may not.
+//! Kernel threads: moved off the RT CPUs where that is possible, else below RT0 in priority.
 //!
-//! The defaults of interrupt, softirq and RCU threads fit no one's RT0 priority in particular, so
-//! they are compared with it. Source: `Documentation/admin-guide/kernel-per-CPU-kthreads.rst`.
+//! The default priorities of interrupt, softirq and RCU threads know nothing of RT0's priority, so
+//! each is compared with it. Source: `Documentation/admin-guide/kernel-per-CPU-kthreads.rst`.
 
-use super::change::{Change, Move, Target};
+use super::change::{Change, Kind, Target};
 use super::host::scheduling_text;
-use super::plan::{Plan, Wish, without_rt};
+use super::plan::{Plan, Request, without_rt};
 use artis_machine::kernel_threads::{self, KernelThread};
 use artis_machine::{CpuList, Root};
 
-/// What serves interrupts, softirqs and RCU, by the beginning of its name.
-const SERVANTS: [&str; 8] = [
+/// Threads that serve interrupts, softirqs and RCU, by the beginning of their names.
+const SERVICE_THREADS: [&str; 8] = [
     "irq/",
     "ksoftirqd/",
     "ktimers/",
@@ -21,31 +21,31 @@ const SERVANTS: [&str; 8] = [
     "irq_work/",
     "backlog_napi/",
 ];
-/// Run RCU's callbacks in place of softirqs (`rcu_nocbs=`).
+/// Threads that run RCU's callbacks in place of softirqs (`rcu_nocbs=`).
 const CALLBACKS: [&str; 3] = ["rcuog/", "rcuop/", "rcuos/"];
-/// Drives RCU's grace periods, preemptible RCU's or the other kind's.
+/// The threads that drive RCU's grace periods: of preemptible RCU, and of the other kind.
 const GRACE_PERIODS: [&str; 2] = ["rcu_preempt", "rcu_sched"];
 
-/// What the migration threads and the watchdog have, and nobody should outrank.
+/// The priority of the migration threads and the watchdog. No thread should have a higher one.
 const STOPPER_PRIORITY: u32 = 99;
 
-pub(super) fn plan(root: &Root, wish: &Wish, plan: &mut Plan) {
+pub(super) fn plan(root: &Root, request: &Request, plan: &mut Plan) {
     let threads = kernel_threads::read(root);
     for thread in &threads {
-        priority(wish, thread, plan);
+        priority(request, thread, plan);
     }
-    // The thread of an interrupt follows it.
+    // The thread of an interrupt moves with the interrupt.
     let free = |thread: &&KernelThread| !thread.bound && irq_of(&thread.name).is_none();
     for thread in threads.iter().filter(free) {
-        affinity(wish, thread, plan);
+        affinity(request, thread, plan);
     }
     if !threads.iter().any(runs_callbacks) {
         plan.leave(
-            Move::RcuCallbacks,
+            Kind::RcuCallbacks,
             "RCU callbacks of RT CPUs",
             format!(
                 "only a kernel booted with rcu_nocbs={} lets other CPUs run them",
-                wish.rt
+                request.rt
             ),
         );
     }
@@ -55,27 +55,27 @@ fn runs_callbacks(thread: &KernelThread) -> bool {
     CALLBACKS.iter().any(|name| thread.name.starts_with(name))
 }
 
-fn affinity(wish: &Wish, thread: &KernelThread, plan: &mut Plan) {
+fn affinity(request: &Request, thread: &KernelThread, plan: &mut Plan) {
     let callbacks = runs_callbacks(thread);
-    let only_rt = thread.allowed.is_subset(&wish.rt);
+    let only_rt = thread.allowed.is_subset(&request.rt);
     if only_rt && !callbacks {
-        // Its owner put it there.
+        // Its owner put it there on purpose.
         plan.leave(
-            Move::KthreadAffinity,
+            Kind::KthreadAffinity,
             &thread.name,
             format!(
-                "somebody bound thread {} to RT CPUs; taskset -p tells, and changes it",
+                "somebody bound thread {} to RT CPUs; taskset -p shows and changes that",
                 thread.tid
             ),
         );
         return;
     }
-    let new = wish.without_rt(&thread.allowed);
+    let new = request.without_rt(&thread.allowed);
     plan.push(Change {
         kind: if callbacks {
-            Move::RcuCallbacks
+            Kind::RcuCallbacks
         } else {
-            Move::KthreadAffinity
+            Kind::KthreadAffinity
         },
         what: thread.name.clone(),
         target: Target::Affinity {
@@ -94,9 +94,10 @@ fn affinity(wish: &Wish, thread: &KernelThread, plan: &mut Plan) {
     });
 }
 
-/// A CPU that is the last to report for a grace period wakes RCU's thread, in a softirq behind its
-/// tick, and RT0 waits: a real-time task is woken in half the instructions of one of ours (1,900
-/// and 3,800 in the emulator). It stays off RT CPUs, or it would be taken for RT0 there.
+/// Makes RCU's grace-period thread a real-time task, off the RT CPUs. The last CPU that reports for
+/// a grace period wakes this thread in a softirq after its tick, and RT0 waits meanwhile. To wake a
+/// real-time task takes half the instructions of waking a task of the artis scheduler (1,900 and
+/// 3,800 in the emulator). On an RT CPU the thread would be taken for RT0.
 pub(super) fn grace_periods(root: &Root, rt: &CpuList, nrt: &CpuList, plan: &mut Plan) {
     for thread in kernel_threads::read(root) {
         if !GRACE_PERIODS.contains(&thread.name.as_str()) || thread.bound {
@@ -106,7 +107,7 @@ pub(super) fn grace_periods(root: &Root, rt: &CpuList, nrt: &CpuList, plan: &mut
             tid, start_ticks, ..
         } = thread;
         plan.push(Change {
-            kind: Move::KthreadAffinity,
+            kind: Kind::KthreadAffinity,
             what: thread.name.clone(),
             target: Target::Affinity { tid, start_ticks },
             old: thread.allowed.to_string(),
@@ -116,7 +117,7 @@ pub(super) fn grace_periods(root: &Root, rt: &CpuList, nrt: &CpuList, plan: &mut
         });
         if thread.priority == 0 {
             plan.push(Change {
-                kind: Move::RcuPriority,
+                kind: Kind::RcuPriority,
                 what: thread.name,
                 target: Target::Scheduling { tid, start_ticks },
                 old: scheduling_text(thread.policy, thread.nice, thread.priority),
@@ -136,20 +137,22 @@ fn irq_of(name: &str) -> Option<u32> {
     name.strip_prefix("irq/")?.split('-').next()?.parse().ok()
 }
 
-fn priority(wish: &Wish, thread: &KernelThread, plan: &mut Plan) {
-    let serves = SERVANTS.iter().any(|name| thread.name.starts_with(name));
+fn priority(request: &Request, thread: &KernelThread, plan: &mut Plan) {
+    let serves = SERVICE_THREADS
+        .iter()
+        .any(|name| thread.name.starts_with(name));
     if !serves {
         return;
     }
-    let for_rt0 = irq_of(&thread.name).is_some_and(|irq| wish.rt0_irqs.contains(&irq));
+    let for_rt0 = irq_of(&thread.name).is_some_and(|irq| request.rt0_irqs.contains(&irq));
     let (new, reason) = if for_rt0 {
         (
-            wish.rt0_priority + 1,
+            request.rt0_priority + 1,
             "RT0 waits for this interrupt, so its thread comes before RT0",
         )
-    } else if wish.touches_rt(&thread.allowed) && thread.priority >= wish.rt0_priority {
+    } else if request.touches_rt(&thread.allowed) && thread.priority >= request.rt0_priority {
         (
-            wish.rt0_priority - 1,
+            request.rt0_priority - 1,
             "it serves everybody, and has RT0's priority or a higher one",
         )
     } else {
@@ -157,7 +160,7 @@ fn priority(wish: &Wish, thread: &KernelThread, plan: &mut Plan) {
     };
     if new == 0 || new > STOPPER_PRIORITY {
         plan.leave(
-            Move::IrqThreadPriority,
+            Kind::IrqThreadPriority,
             &thread.name,
             format!("there is no priority {new}; run RT0 at 2 to 97 and say so with --priority"),
         );
@@ -166,7 +169,7 @@ fn priority(wish: &Wish, thread: &KernelThread, plan: &mut Plan) {
     if new >= STOPPER_PRIORITY && thread.priority < new {
         plan.warnings.push(format!(
             "{} gets priority {new}, that of the migration and watchdog threads: while it runs, the \
-             kernel can neither balance nor notice; run RT0 at 97 or lower",
+             kernel cannot migrate tasks or notice a lockup; run RT0 at 97 or lower",
             thread.name
         ));
     }
@@ -176,7 +179,7 @@ fn priority(wish: &Wish, thread: &KernelThread, plan: &mut Plan) {
         libc::SCHED_FIFO
     };
     plan.push(Change {
-        kind: Move::IrqThreadPriority,
+        kind: Kind::IrqThreadPriority,
         what: thread.name.clone(),
         target: Target::Scheduling {
             tid: thread.tid,
@@ -191,7 +194,7 @@ fn priority(wish: &Wish, thread: &KernelThread, plan: &mut Plan) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::tests::wish;
+    use super::super::plan::tests::request;
     use super::*;
     use artis_testing::canned;
     use std::collections::BTreeSet;
@@ -238,9 +241,9 @@ mod tests {
                 .map(|one| (one.kind, one.old, one.new))
                 .collect::<Vec<_>>()
         };
-        let affinity = (Move::KthreadAffinity, "0-3".to_owned(), "0-2".to_owned());
+        let affinity = (Kind::KthreadAffinity, "0-3".to_owned(), "0-2".to_owned());
         let priority = (
-            Move::RcuPriority,
+            Kind::RcuPriority,
             "SCHED_OTHER 0".to_owned(),
             "SCHED_FIFO 1".to_owned(),
         );
@@ -252,19 +255,19 @@ mod tests {
         assert_eq!(plan("rcu_tasks_kthread", 0, libc::SCHED_OTHER), []);
     }
 
-    fn prioritised(wish: &Wish, thread: &KernelThread) -> Plan {
+    fn prioritised(request: &Request, thread: &KernelThread) -> Plan {
         let mut plan = Plan::default();
-        priority(wish, thread, &mut plan);
+        priority(request, thread, &mut plan);
         plan
     }
 
     #[test]
-    fn servants_on_rt_cpus_go_below_rt0() {
-        let wish = Wish {
+    fn service_threads_on_rt_cpus_go_below_rt0() {
+        let request = Request {
             rt0_priority: 40,
-            ..wish()
+            ..request()
         };
-        let plan = prioritised(&wish, &thread("irq/9-acpi", 50, "3"));
+        let plan = prioritised(&request, &thread("irq/9-acpi", 50, "3"));
         assert_eq!(plan.changes[0].old, "SCHED_FIFO 50");
         assert_eq!(plan.changes[0].new, "SCHED_FIFO 39");
         for untouched in [
@@ -273,28 +276,28 @@ mod tests {
             thread("migration/3", 99, "3"),
             thread("watchdog/3", 99, "3"),
         ] {
-            let plan = prioritised(&wish, &untouched);
+            let plan = prioritised(&request, &untouched);
             assert_eq!(plan, Plan::default(), "{untouched:?}");
         }
     }
 
     #[test]
     fn the_thread_that_rt0_waits_for_comes_before_it() {
-        let mut wish = Wish {
+        let mut request = Request {
             rt0_priority: 80,
             rt0_irqs: BTreeSet::from([24]),
-            ..wish()
+            ..request()
         };
         let one = thread("irq/24-s-eth0", 50, "0-2");
-        let plan = prioritised(&wish, &one);
+        let plan = prioritised(&request, &one);
         assert_eq!(plan.changes[0].new, "SCHED_FIFO 81");
         assert!(plan.warnings.is_empty());
-        wish.rt0_priority = 98;
-        let plan = prioritised(&wish, &one);
+        request.rt0_priority = 98;
+        let plan = prioritised(&request, &one);
         assert!(plan.warnings[0].contains("migration"), "{plan:?}");
-        wish.rt0_priority = 99;
+        request.rt0_priority = 99;
         assert!(
-            prioritised(&wish, &one).left[0]
+            prioritised(&request, &one).left[0]
                 .why
                 .contains("no priority 100")
         );
@@ -303,9 +306,9 @@ mod tests {
     #[test]
     fn threads_leave_rt_cpus_unless_bound_there_by_somebody() {
         let mut plan = Plan::default();
-        affinity(&wish(), &thread("kauditd", 0, "0-3"), &mut plan);
-        affinity(&wish(), &thread("rcuop/3", 0, "3"), &mut plan);
-        affinity(&wish(), &thread("mine", 0, "3"), &mut plan);
+        affinity(&request(), &thread("kauditd", 0, "0-3"), &mut plan);
+        affinity(&request(), &thread("rcuop/3", 0, "3"), &mut plan);
+        affinity(&request(), &thread("mine", 0, "3"), &mut plan);
         let moved: Vec<_> = plan
             .changes
             .iter()

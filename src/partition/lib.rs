@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Changes the machine so that RT CPUs belong to real-time tasks, and puts it back.
 //!
-//! [`plan`] reads and decides, one file a family of changes; [`transaction`] makes changes and
-//! takes them back; [`host`] is where the machine is written to, and [`journal`] what outlives the
-//! process that did. Every change is a place, what stood there and what shall stand there;
-//! nothing is written before the journal that undoes it is on disk.
+//! [`plan`] reads the machine and decides, with one file for each family of changes.
+//! [`transaction`] makes changes and reverts them. [`host`] is the only place that writes to the
+//! machine, and [`journal`] outlives the process that wrote. A change is a place, its old value and
+//! its new value. Nothing is written before the journal that can revert it is on disk.
 //!
-//! Owners are `artis partition` and `artis sched`. What `artis measure` asks of the machine
-//! (`/dev/cpu_dma_latency`, the clock's periodic interrupt) hangs on files it has open, and the kernel
-//! itself takes it back when they close, however the process ends.
+//! Owners are `artis partition` and `artis sched`. `artis measure` needs no journal: what it
+//! changes (`/dev/cpu_dma_latency`, the clock's periodic interrupt) belongs to files that it holds
+//! open, and the kernel reverts it when they close, however the process ends.
 
 pub mod change;
 pub mod cycle;

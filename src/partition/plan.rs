@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What there is to change so that RT CPUs belong to real-time tasks, and what cannot be.
+//! What to change so that RT CPUs belong to real-time tasks, and what cannot be changed.
 //!
-//! Reads the machine and writes nothing. Each family of changes has its own file; here is their
-//! order: what would undo a change comes before it (irqbalance before interrupts), and the shield,
-//! which moves everybody, comes last.
+//! Reads the machine and writes nothing. Each family of changes has its own file; this one has
+//! their order. What would revert a change comes before it (irqbalance before interrupts). The
+//! shield, which moves all tasks, comes last.
 //! Source of the whole: `Documentation/admin-guide/kernel-per-CPU-kthreads.rst`.
 
-use super::change::{Change, Move, Target};
+use super::change::{Change, Kind, Target};
 use super::{irqbalance, irqs, kthreads, power, servers, shield, timers, workqueues};
 use artis_machine::cpus::{self, Cpus};
-use artis_machine::{CpuList, Root, Unreadable};
+use artis_machine::{CpuList, Root, Unreadable, irq_affinity};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// What is wanted, after it was found to make sense on this machine.
+/// What the user asks for, checked against this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wish {
+pub struct Request {
     pub rt: CpuList,
     /// The other online CPUs; never empty.
     pub nrt: CpuList,
@@ -25,7 +25,7 @@ pub struct Wish {
     pub rt0_irqs: BTreeSet<u32>,
     /// Idle states of RT CPUs that take longer to leave are switched off, microseconds.
     pub exit_latency_us_max: u32,
-    /// Nobody but who is put there runs on RT CPUs.
+    /// Only tasks that are put into the shield's group run on RT CPUs.
     pub shield: bool,
     /// Real-time tasks may take all of a CPU.
     pub unthrottle: bool,
@@ -36,20 +36,20 @@ pub const EXIT_LATENCY_US_MAX: u32 = 2;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The CPU list makes no sense on this machine.
+    /// The CPUs or interrupts asked for make no sense on this machine.
     #[error("{0}")]
-    Cpus(String),
+    Refused(String),
     #[error(transparent)]
     CpuSets(#[from] cpus::Error),
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
 }
 
-impl Wish {
-    /// The wish to give these CPUs to real-time tasks, everything else as usual.
+impl Request {
+    /// The request to give these CPUs to real-time tasks, with defaults for everything else.
     ///
     /// # Errors
-    /// When the machine does not have these CPUs, one is offline or CPU 0, or no other is left.
+    /// When the machine does not have these CPUs, one is offline or CPU 0, or no other CPU is left.
     pub fn new(root: &Root, rt: &CpuList) -> Result<Self, Error> {
         let cpus = Cpus::read(root)?;
         let absent = rt - &cpus.possible;
@@ -86,7 +86,30 @@ impl Wish {
                 unthrottle: false,
             });
         };
-        Err(Error::Cpus(refused))
+        Err(Error::Refused(refused))
+    }
+
+    /// The same, for an RT0 that waits for these interrupts.
+    ///
+    /// # Errors
+    /// When the machine does not have one of them.
+    pub fn with_rt0_irqs(self, root: &Root, irqs: &[u32]) -> Result<Self, Error> {
+        let rt0_irqs: BTreeSet<u32> = irqs.iter().copied().collect();
+        let there: BTreeSet<u32> = if irqs.is_empty() {
+            BTreeSet::new()
+        } else {
+            let all = irq_affinity::read(root)?;
+            all.iter().map(|irq| irq.number).collect()
+        };
+        let absent = rt0_irqs.iter().find(|irq| !there.contains(irq)).copied();
+        match absent {
+            None => Ok(Self { rt0_irqs, ..self }),
+            Some(absent) => Err(Error::Refused(format!(
+                "this machine has no interrupt {absent}; its interrupts are {}, and \
+                 /proc/interrupts names them",
+                CpuList::from_iter(there)
+            ))),
+        }
     }
 
     /// These CPUs without the RT ones; all NRT CPUs where nothing would be left.
@@ -100,16 +123,16 @@ impl Wish {
     }
 }
 
-/// As [`Wish::without_rt`].
+/// As [`Request::without_rt`].
 pub(super) fn without_rt(cpus: &CpuList, rt: &CpuList, nrt: &CpuList) -> CpuList {
     let rest = cpus - rt;
     if rest.is_empty() { nrt.clone() } else { rest }
 }
 
-/// Something that stays as it is.
+/// Something that is left as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Left {
-    pub id: Move,
+    pub id: Kind,
     pub what: String,
     /// Why it cannot be changed, or is better left alone, and what to do about it.
     pub why: String,
@@ -120,32 +143,32 @@ pub struct Left {
 pub struct Plan {
     pub changes: Vec<Change>,
     pub left: Vec<Left>,
-    /// What is about to be done and may be regretted.
+    /// Effects of the plan that the user may not want.
     pub warnings: Vec<String>,
 }
 
 impl Plan {
-    /// The whole plan for this machine. It contains settings that are right already, for whoever
-    /// has to know that somebody relies on them: see [`super::transaction::settle`].
+    /// The whole plan for this machine. It contains settings that are right already, because
+    /// another owner may have made them so: see [`super::transaction::planned`].
     ///
     /// # Errors
     /// When a setting exists and cannot be read or understood.
-    pub fn make(root: &Root, wish: &Wish) -> Result<Self, Unreadable> {
-        let mut plan = Self::common(root, &wish.rt, &wish.nrt)?;
-        timers::throttling(root, wish, &mut plan)?;
-        irqbalance::plan(root, wish, &mut plan);
-        irqs::plan(root, wish, &mut plan)?;
-        kthreads::plan(root, wish, &mut plan);
-        workqueues::plan(root, wish, &mut plan)?;
-        power::plan(root, wish, &mut plan)?;
-        if wish.shield {
-            shield::plan(root, wish, &mut plan)?;
+    pub fn make(root: &Root, request: &Request) -> Result<Self, Unreadable> {
+        let mut plan = Self::common(root, &request.rt, &request.nrt)?;
+        timers::throttling(root, request, &mut plan)?;
+        irqbalance::plan(root, request, &mut plan);
+        irqs::plan(root, request, &mut plan)?;
+        kthreads::plan(root, request, &mut plan);
+        workqueues::plan(root, request, &mut plan)?;
+        power::plan(root, request, &mut plan)?;
+        if request.shield {
+            shield::plan(root, request, &mut plan)?;
         }
         Ok(plan)
     }
 
-    /// The part that the scheduler cannot do without: what would take an RT CPU from RT0, or bring
-    /// the kernel's own work there because of what others do.
+    /// The part that the scheduler needs: it stops what would take an RT CPU from RT0, or bring
+    /// kernel work of other tasks there.
     ///
     /// # Errors
     /// As [`Plan::make`].
@@ -155,7 +178,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What a partition and the scheduler both want.
+    /// What a partition and the scheduler both need.
     fn common(root: &Root, rt: &CpuList, nrt: &CpuList) -> Result<Self, Unreadable> {
         let mut plan = Self::default();
         servers::plan(root, rt, &mut plan)?;
@@ -169,7 +192,7 @@ impl Plan {
         self.changes.push(change);
     }
 
-    pub(super) fn leave(&mut self, id: Move, what: impl Into<String>, why: impl Into<String>) {
+    pub(super) fn leave(&mut self, id: Kind, what: impl Into<String>, why: impl Into<String>) {
         self.left.push(Left {
             id,
             what: what.into(),
@@ -177,11 +200,11 @@ impl Plan {
         });
     }
 
-    /// A file that is to hold `new`; says why not where there is none and `absent` has a reason.
+    /// Plans the change of a file to what `new` makes of its value. False: there is no such file.
     pub(super) fn file(
         &mut self,
         root: &Root,
-        kind: Move,
+        kind: Kind,
         (what, path, reason): (String, String, &str),
         new: impl FnOnce(&str) -> Option<String>,
     ) -> Result<bool, Unreadable> {
@@ -209,13 +232,13 @@ pub(super) mod tests {
     use artis_testing::canned;
 
     /// Four CPUs, RT is 3.
-    pub fn wish() -> Wish {
+    pub fn request() -> Request {
         let cpus = [
             ("sys/devices/system/cpu/online", "0-3\n"),
             ("sys/devices/system/cpu/possible", "0-3\n"),
         ];
         let (_folder, root) = canned(&cpus);
-        Wish::new(&root, &"3".parse().unwrap()).unwrap()
+        Request::new(&root, &"3".parse().unwrap()).unwrap()
     }
 
     fn refusal(rt: &str, online: &str, possible: &str) -> String {
@@ -224,7 +247,7 @@ pub(super) mod tests {
             ("sys/devices/system/cpu/possible", possible),
         ]);
         let rt = CpuList::from_kernel(rt).unwrap();
-        Wish::new(&root, &rt).unwrap_err().to_string()
+        Request::new(&root, &rt).unwrap_err().to_string()
     }
 
     #[test]
@@ -246,15 +269,15 @@ pub(super) mod tests {
             ("sys/devices/system/cpu/online", "0,2,4095"),
             ("sys/devices/system/cpu/possible", "0-4095"),
         ]);
-        let wish = Wish::new(&root, &"4095".parse().unwrap()).unwrap();
-        assert_eq!(wish.nrt.to_string(), "0,2");
-        assert_eq!(wish.without_rt(&wish.rt.clone()).to_string(), "0,2");
+        let request = Request::new(&root, &"4095".parse().unwrap()).unwrap();
+        assert_eq!(request.nrt.to_string(), "0,2");
+        assert_eq!(request.without_rt(&request.rt.clone()).to_string(), "0,2");
     }
 
     #[test]
     fn an_empty_machine_has_nothing_to_change() {
         let (_folder, root) = canned(&[]);
-        let plan = Plan::make(&root, &wish()).unwrap();
+        let plan = Plan::make(&root, &request()).unwrap();
         assert_eq!(plan.changes, []);
         assert!(plan.left.iter().all(|left| !left.why.is_empty()));
     }

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! RT CPUs keep their frequency and do not sleep deeply.
+//! Keeps the frequency of RT CPUs and keeps them out of deep idle states.
 //!
 //! Source: `Documentation/admin-guide/pm/cpufreq.rst` and `cpuidle.rst`.
 
-use super::change::Move;
-use super::plan::{Plan, Wish};
+use super::change::Kind;
+use super::plan::{Plan, Request};
 use artis_machine::frequency::governor_file;
 use artis_machine::{Root, Unreadable, idle};
 
 const PERFORMANCE: &str = "performance";
 
-pub(super) fn plan(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadable> {
-    governors(root, wish, plan)?;
-    idle_states(root, wish, plan)
+pub(super) fn plan(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unreadable> {
+    governors(root, request, plan)?;
+    idle_states(root, request, plan)
 }
 
-fn governors(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadable> {
+fn governors(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unreadable> {
     let mut found = false;
-    for cpu in wish.rt.iter() {
+    for cpu in request.rt.iter() {
         let path = governor_file(cpu);
         let choice = root.hint(path.replace("scaling_governor", "scaling_available_governors"));
         let offered = choice
@@ -27,10 +27,10 @@ fn governors(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadable
         if !offered {
             found = true;
             let why = format!(
-                "the kernel offers {} only; modprobe cpufreq_performance",
+                "the kernel offers only {}; load cpufreq_performance with modprobe",
                 choice.unwrap_or_default()
             );
-            plan.leave(Move::Governor, what, why);
+            plan.leave(Kind::Governor, what, why);
             continue;
         }
         let file = (
@@ -38,24 +38,24 @@ fn governors(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadable
             path,
             "changing the frequency takes time, and a low one makes everything slow",
         );
-        found |= plan.file(root, Move::Governor, file, |_| Some(PERFORMANCE.to_owned()))?;
+        found |= plan.file(root, Kind::Governor, file, |_| Some(PERFORMANCE.to_owned()))?;
     }
     if !found {
         plan.leave(
-            Move::Governor,
+            Kind::Governor,
             "frequency governor",
-            "this kernel changes no frequencies: the hypervisor or the firmware does, if anybody",
+            "this kernel changes no frequencies; the hypervisor or the firmware may",
         );
     }
     Ok(())
 }
 
-fn idle_states(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadable> {
+fn idle_states(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unreadable> {
     let mut found = false;
-    for cpu in wish.rt.iter() {
+    for cpu in request.rt.iter() {
         for (number, state) in idle::states(root, cpu)?.into_iter().enumerate() {
             found = true;
-            if state.exit_latency_us <= wish.exit_latency_us_max {
+            if state.exit_latency_us <= request.exit_latency_us_max {
                 continue;
             }
             let what = format!(
@@ -65,16 +65,16 @@ fn idle_states(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadab
             let file = (
                 what,
                 format!("{}/state{number}/disable", idle::folder(cpu)),
-                "leaving a deep idle state comes on top of each wakeup",
+                "the time to leave a deep idle state adds to each wakeup latency",
             );
-            plan.file(root, Move::IdleStates, file, |_| Some("1".to_owned()))?;
+            plan.file(root, Kind::IdleStates, file, |_| Some("1".to_owned()))?;
         }
     }
     if !found {
         plan.leave(
-            Move::IdleStates,
+            Kind::IdleStates,
             "idle states",
-            "this kernel has no choice of them: the hypervisor has, or idle= or cpuidle.off was given",
+            "this kernel cannot choose them: the hypervisor does, or idle= or cpuidle.off was given",
         );
     }
     Ok(())
@@ -82,7 +82,7 @@ fn idle_states(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadab
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::tests::wish;
+    use super::super::plan::tests::request;
     use super::*;
     use artis_testing::canned;
 
@@ -108,7 +108,7 @@ mod tests {
             ("sys/devices/system/cpu/cpu3/cpuidle/state1/disable", "0\n"),
         ]);
         let mut planned = Plan::default();
-        plan(&root, &wish(), &mut planned).unwrap();
+        plan(&root, &request(), &mut planned).unwrap();
         let changes: Vec<_> = planned
             .changes
             .iter()
@@ -136,7 +136,7 @@ mod tests {
             ),
         ]);
         let mut planned = Plan::default();
-        plan(&root, &wish(), &mut planned).unwrap();
+        plan(&root, &request(), &mut planned).unwrap();
         assert!(planned.changes.is_empty());
         assert!(planned.left[0].why.contains("powersave ondemand"));
     }

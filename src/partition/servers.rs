@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Deadline servers off on RT CPUs: their time is a hole in RT0's latency.
+//! Switches deadline servers off on RT CPUs: RT0 has to wait while they run.
 
-use super::change::Move;
+use super::change::Kind;
 use super::plan::Plan;
 use artis_machine::deadline_servers::{DEBUGFS, SERVERS, runtime_file, visible};
 use artis_machine::{CpuList, Root, Unreadable};
@@ -11,7 +11,7 @@ const REASON: &str = "the server of a lower class takes some 5 % of the CPU from
 pub(super) fn plan(root: &Root, rt: &CpuList, plan: &mut Plan) -> Result<(), Unreadable> {
     if !visible(root) {
         plan.leave(
-            Move::DeadlineServers,
+            Kind::DeadlineServers,
             "deadline servers",
             format!(
                 "{DEBUGFS} is not mounted, so they cannot be seen: mount -t debugfs debugfs {DEBUGFS}"
@@ -22,7 +22,7 @@ pub(super) fn plan(root: &Root, rt: &CpuList, plan: &mut Plan) -> Result<(), Unr
         for server in SERVERS {
             let what = format!("{server} of CPU {cpu}, ns each period");
             let file = (what, runtime_file(server, cpu), REASON);
-            plan.file(root, Move::DeadlineServers, file, |_| Some("0".to_owned()))?;
+            plan.file(root, Kind::DeadlineServers, file, |_| Some("0".to_owned()))?;
         }
     }
     Ok(())
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn without_debugfs_they_are_left_and_said_so() {
+    fn without_debugfs_they_are_left_with_a_reason() {
         let (_folder, root) = canned(&[]);
         let mut planned = Plan::default();
         plan(&root, &"1".parse().unwrap(), &mut planned).unwrap();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The classic shield: a control group that has the RT CPUs for itself.
+//! The shield: a control group that has the RT CPUs for itself.
 //!
-//! An isolated cpuset partition of cgroup v2 takes its CPUs from everybody outside of it, at run
-//! time, and gives them back when it goes. Source: `Documentation/admin-guide/cgroup-v2.rst`, "Cpuset".
+//! An isolated cpuset partition of cgroup v2 takes its CPUs from all tasks outside of it, at run
+//! time, and gives them back when it is removed. Source: `Documentation/admin-guide/cgroup-v2.rst`, "Cpuset".
 
-use super::change::{ABSENT, Change, Move, OFF, ON, PRESENT, Target};
-use super::plan::{Plan, Wish};
+use super::change::{ABSENT, Change, Kind, OFF, ON, PRESENT, Target};
+use super::plan::{Plan, Request};
 use artis_machine::{Root, Unreadable};
 
 const CGROUPS: &str = "/sys/fs/cgroup";
@@ -13,13 +13,13 @@ const CGROUPS: &str = "/sys/fs/cgroup";
 /// The group; RT0 tasks are to be put here.
 pub const GROUP: &str = "/sys/fs/cgroup/artis-rt";
 
-const REASON: &str = "nobody runs on RT CPUs but who is put into the group";
+const REASON: &str = "only tasks that are put into the group run on RT CPUs";
 
-pub(super) fn plan(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadable> {
+pub(super) fn plan(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unreadable> {
     let what = "shield around RT CPUs";
     let Some(controllers) = root.read(format!("{CGROUPS}/cgroup.controllers"))? else {
         plan.leave(
-            Move::CpusetShield,
+            Kind::CpusetShield,
             what,
             "this machine has cgroup v1, whose cpusets cannot take CPUs from tasks outside of them: \
              boot with systemd.unified_cgroup_hierarchy=1, or isolate at boot (--export cmdline)",
@@ -28,7 +28,7 @@ pub(super) fn plan(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unre
     };
     if !controllers.split_whitespace().any(|name| name == "cpuset") {
         plan.leave(
-            Move::CpusetShield,
+            Kind::CpusetShield,
             what,
             "cgroup v2 does not have the cpuset controller here: cgroup v1 has taken it, or this is \
              a container's group",
@@ -37,9 +37,9 @@ pub(super) fn plan(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unre
     }
     if root.exists(GROUP) {
         plan.leave(
-            Move::CpusetShield,
+            Kind::CpusetShield,
             what,
-            format!("there is a group {GROUP} already; remove it with rmdir if nobody uses it"),
+            format!("the group {GROUP} exists already; remove it with rmdir if nobody uses it"),
         );
         return Ok(());
     }
@@ -49,7 +49,7 @@ pub(super) fn plan(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unre
         .is_some_and(|list| list.split_whitespace().any(|name| name == "cpuset"));
     let mut step = |what: &str, target: Target, old: &str, new: &str| {
         plan.push(Change {
-            kind: Move::CpusetShield,
+            kind: Kind::CpusetShield,
             what: what.to_owned(),
             target,
             old: old.to_owned(),
@@ -69,27 +69,27 @@ pub(super) fn plan(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unre
     };
     step("group of RT0 tasks", group, ABSENT, PRESENT);
     let cpus = Target::file(format!("{GROUP}/cpuset.cpus"));
-    step("its CPUs", cpus, "", &wish.rt.to_string());
+    step("its CPUs", cpus, "", &request.rt.to_string());
     let partition = Target::file(format!("{GROUP}/cpuset.cpus.partition"));
     step("its partition", partition, "member", "isolated");
     plan.warnings.push(format!(
         "the shield leaves CPU {} idle whenever no task of {GROUP} runs there; without it, and with \
          artis sched run, other tasks use that time. Put RT0 there: echo PID >{GROUP}/cgroup.procs",
-        wish.rt
+        request.rt
     ));
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::tests::wish;
+    use super::super::plan::tests::request;
     use super::*;
     use artis_testing::canned;
 
     fn planned(files: &[(&str, &str)]) -> Plan {
         let (_folder, root) = canned(files);
         let mut planned = Plan::default();
-        plan(&root, &wish(), &mut planned).unwrap();
+        plan(&root, &request(), &mut planned).unwrap();
         planned
     }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Sysctls about time: timer migration, RT throttling, the lockup detector's CPUs, and how often
-//! memory is counted.
+//! Sysctls about time: timer migration, RT throttling, the lockup detector's CPUs, and the time
+//! between two counts of memory.
 //!
 //! Source: `Documentation/admin-guide/sysctl/kernel.rst` and `vm.rst`,
 //! `Documentation/scheduler/sched-rt-group.rst`, `Documentation/admin-guide/lockup-watchdogs.rst`.
 
-use super::change::Move;
-use super::plan::{Plan, Wish, without_rt};
+use super::change::Kind;
+use super::plan::{Plan, Request, without_rt};
 use artis_machine::deadline_servers::{DEBUGFS, SERVERS};
 use artis_machine::facts::TIMER_MIGRATION;
 use artis_machine::memory::{STAT_INTERVAL_CALM_S, STAT_INTERVAL_FILE};
@@ -20,10 +20,10 @@ pub(super) fn migration(root: &Root, plan: &mut Plan) -> Result<(), Unreadable> 
         TIMER_MIGRATION.to_owned(),
         "busy RT CPUs would run the timers of idle CPUs",
     );
-    let there = plan.file(root, Move::TimerMigration, file, |_| Some("0".to_owned()))?;
+    let there = plan.file(root, Kind::TimerMigration, file, |_| Some("0".to_owned()))?;
     if !there {
         plan.leave(
-            Move::TimerMigration,
+            Kind::TimerMigration,
             "timer migration",
             "this kernel has no such switch (CONFIG_NO_HZ_COMMON)",
         );
@@ -31,7 +31,11 @@ pub(super) fn migration(root: &Root, plan: &mut Plan) -> Result<(), Unreadable> 
     Ok(())
 }
 
-pub(super) fn throttling(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadable> {
+pub(super) fn throttling(
+    root: &Root,
+    request: &Request,
+    plan: &mut Plan,
+) -> Result<(), Unreadable> {
     let Some(now) = root.read(THROTTLING)? else {
         return Ok(());
     };
@@ -39,13 +43,13 @@ pub(super) fn throttling(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<()
     if now == "-1" {
         return Ok(());
     }
-    if wish.unthrottle {
+    if request.unthrottle {
         let file = (
             "RT throttling, us each period".to_owned(),
             THROTTLING.to_owned(),
-            "a real-time task that wants all of its CPU is stopped once a second",
+            "a real-time task that uses all of its CPU is stopped once a second",
         );
-        plan.file(root, Move::RtThrottling, file, |_| Some("-1".to_owned()))?;
+        plan.file(root, Kind::RtThrottling, file, |_| Some("-1".to_owned()))?;
         plan.warnings.push(
             "without RT throttling a real-time task in an endless loop keeps its CPU for ever"
                 .to_owned(),
@@ -58,7 +62,7 @@ pub(super) fn throttling(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<()
         "it saves the machine from a real-time task in an endless loop, and stops only tasks that \
          take 95 % of a CPU; --no-throttling switches it off"
     };
-    plan.leave(Move::RtThrottling, format!("RT throttling ({now} us)"), why);
+    plan.leave(Kind::RtThrottling, format!("RT throttling ({now} us)"), why);
     Ok(())
 }
 
@@ -73,13 +77,13 @@ pub(super) fn watchdog(
         watchdogs::CPUS_FILE.to_owned(),
         "its timer interrupts RT CPUs every few seconds, and wakes a thread above every priority",
     );
-    let there = plan.file(root, Move::WatchdogCpumask, file, |old| {
+    let there = plan.file(root, Kind::WatchdogCpumask, file, |old| {
         let cpus = CpuList::from_kernel(old).ok()?;
         Some(without_rt(&cpus, rt, nrt).to_string())
     })?;
     if !there {
         plan.leave(
-            Move::WatchdogCpumask,
+            Kind::WatchdogCpumask,
             "lockup detector",
             "this kernel has none",
         );
@@ -93,13 +97,13 @@ pub(super) fn statistics(root: &Root, plan: &mut Plan) -> Result<(), Unreadable>
         STAT_INTERVAL_FILE.to_owned(),
         "a kernel thread on each CPU that was used adds up its counters, once a second",
     );
-    let there = plan.file(root, Move::StatInterval, file, |old| {
+    let there = plan.file(root, Kind::StatInterval, file, |old| {
         let seconds: u32 = old.parse().ok()?;
         Some(seconds.max(STAT_INTERVAL_CALM_S).to_string())
     })?;
     if !there {
         plan.leave(
-            Move::StatInterval,
+            Kind::StatInterval,
             "counts of memory",
             "this kernel does not show how often it makes them (CONFIG_PROC_SYSCTL)",
         );
@@ -109,7 +113,7 @@ pub(super) fn statistics(root: &Root, plan: &mut Plan) -> Result<(), Unreadable>
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::tests::wish;
+    use super::super::plan::tests::request;
     use super::*;
     use artis_testing::canned;
 
@@ -117,15 +121,15 @@ mod tests {
     fn throttling_is_left_unless_asked_for() {
         let (_folder, root) = canned(&[(THROTTLING, "950000\n")]);
         let mut planned = Plan::default();
-        throttling(&root, &wish(), &mut planned).unwrap();
+        throttling(&root, &request(), &mut planned).unwrap();
         assert!(planned.changes.is_empty());
         assert!(planned.left[0].why.contains("--no-throttling"));
-        let wish = Wish {
+        let request = Request {
             unthrottle: true,
-            ..wish()
+            ..request()
         };
         let mut planned = Plan::default();
-        throttling(&root, &wish, &mut planned).unwrap();
+        throttling(&root, &request, &mut planned).unwrap();
         assert_eq!(planned.changes[0].new, "-1");
         assert_eq!(planned.warnings.len(), 1);
     }
@@ -134,7 +138,7 @@ mod tests {
     fn the_lockup_detector_leaves_rt_cpus() {
         let (_folder, root) = canned(&[(watchdogs::CPUS_FILE, "0-3\n")]);
         let mut planned = Plan::default();
-        let Wish { rt, nrt, .. } = wish();
+        let Request { rt, nrt, .. } = request();
         watchdog(&root, &rt, &nrt, &mut planned).unwrap();
         assert_eq!(planned.changes[0].new, "0-2");
         let (_folder, root) = canned(&[(watchdogs::CPUS_FILE, "all\n")]);
@@ -142,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_counted_now_and_then_only() {
+    fn memory_is_counted_rarely() {
         for (old, new) in [("1\n", "120"), ("600\n", "600")] {
             let (_folder, root) = canned(&[(STAT_INTERVAL_FILE, old)]);
             let mut planned = Plan::default();
@@ -158,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn timers_stay_where_they_are() {
+    fn timers_are_not_migrated() {
         let (_folder, root) = canned(&[(TIMER_MIGRATION, "1\n")]);
         let mut planned = Plan::default();
         migration(&root, &mut planned).unwrap();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Changes made and taken back as a whole, by one artis at a time.
+//! Makes and reverts changes as a whole, by one artis at a time.
 //!
-//! A setting that two owners want goes back to what it was when the last of them lets go. What
-//! somebody else has set meanwhile is theirs: it is reported and stays.
+//! A setting that two owners changed gets its old value when the last of them reverts it. A value
+//! that somebody else has set meanwhile is reported and stays.
 
 use super::change::{Change, Detour, Target};
 use super::host::Host;
@@ -15,7 +15,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant, SystemTime};
 
-/// How long interrupts that move when they next come are waited for, all together.
+/// How long to wait, in total, for interrupts that move only when they next occur.
 const DETOUR_PATIENCE: Duration = Duration::from_millis(200);
 const DETOUR_LOOK: Duration = Duration::from_millis(5);
 
@@ -23,13 +23,13 @@ const DETOUR_LOOK: Duration = Duration::from_millis(5);
 pub enum Error {
     #[error(transparent)]
     Journal(#[from] journal::Error),
-    #[error("could not change {change}; everything before it is as it was again")]
+    #[error("could not change {change}; every change before it was reverted")]
     Change {
         change: Box<Change>,
         source: io::Error,
     },
     #[error(
-        "could not change {change}, and not put back all that was changed before it; artis partition \
+        "could not change {change}, and could not revert every change before it; artis partition \
          reset tries again"
     )]
     Stuck {
@@ -45,7 +45,7 @@ pub enum Error {
     },
 }
 
-/// A change that the machine did not let be made, and its reason.
+/// A change that the machine refused, and its reason.
 #[derive(Debug, Serialize)]
 pub struct Refused {
     #[serde(flatten)]
@@ -53,15 +53,15 @@ pub struct Refused {
     pub why: String,
 }
 
-/// What was done.
+/// The changes that were made.
 #[derive(Debug, Default, Serialize)]
 pub struct Applied {
     pub made: Vec<Change>,
-    /// By the kernel; the others are made.
+    /// The kernel refused these.
     pub refused: Vec<Refused>,
 }
 
-/// A setting that stands otherwise than artis left it.
+/// A setting whose value is not the one that artis left.
 #[derive(Debug, Serialize)]
 pub struct Foreign {
     #[serde(flatten)]
@@ -69,16 +69,16 @@ pub struct Foreign {
     pub now: String,
 }
 
-/// What was put back, and what was not.
+/// Which changes were reverted, and which were not.
 #[derive(Debug, Default, Serialize)]
-pub struct Undone {
+pub struct Reverted {
     /// Last change first.
     pub restored: Vec<Change>,
     /// Somebody else has changed these since; they stay.
     pub foreign: Vec<Foreign>,
     /// Of the restored ones, those that were [`State::Halfway`].
     pub halfway: Vec<Foreign>,
-    /// Another part of artis relies on these; they go back when it ends.
+    /// Another part of artis relies on these; they are reverted when it ends.
     pub shared: Vec<Change>,
     /// The thread has ended, the interrupt is freed.
     pub gone: Vec<Change>,
@@ -87,8 +87,8 @@ pub struct Undone {
     pub rebooted: bool,
 }
 
-impl Undone {
-    /// There was nothing to undo.
+impl Reverted {
+    /// There was nothing to revert.
     pub fn is_empty(&self) -> bool {
         let parts = [
             self.restored.is_empty(),
@@ -100,7 +100,7 @@ impl Undone {
         !self.rebooted && parts.into_iter().all(|empty| empty)
     }
 
-    /// An error unless all was put back that is artis's to put back.
+    /// An error unless everything was reverted that artis has to revert.
     ///
     /// # Errors
     /// [`Error::NotBack`].
@@ -116,21 +116,21 @@ impl Undone {
     }
 }
 
-/// How a journalled change stands.
+/// The state of a change in the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case", tag = "state", content = "now")]
 pub enum State {
     InForce,
-    /// Somebody else has changed it since, to this.
+    /// Somebody else has changed it since, to this value.
     Changed(String),
-    /// An interrupt is where it was before, and nowhere else may it go: an artis died putting it
-    /// back, or somebody sent it there.
+    /// An interrupt may run only on the CPU where it was before: an artis died while it reverted
+    /// the change, or somebody sent it there.
     Halfway(String),
     NotMade,
     Gone,
 }
 
-/// One journalled change and how it stands.
+/// One change of the journal and its state.
 #[derive(Debug, Serialize)]
 pub struct Standing {
     #[serde(flatten)]
@@ -139,9 +139,9 @@ pub struct Standing {
     pub state: State,
 }
 
-/// What one owner has in force.
+/// The changes that one owner has in force.
 #[derive(Debug, Serialize)]
-pub struct Holding {
+pub struct InForce {
     pub owner: Owner,
     pub pid: u32,
     pub since: String,
@@ -149,8 +149,8 @@ pub struct Holding {
     pub changes: Vec<Standing>,
 }
 
-impl Holding {
-    /// Everything is as it was made.
+impl InForce {
+    /// Is every change still in force?
     pub fn is_whole(&self) -> bool {
         self.changes
             .iter()
@@ -161,11 +161,11 @@ impl Holding {
 /// What is in force, by owner. Changes nothing.
 ///
 /// # Errors
-/// When a journal cannot be read or is not believed.
-pub fn holdings(host: &Host<'_>) -> Result<Vec<Holding>, journal::Error> {
+/// When a journal cannot be read or is not trusted.
+pub fn in_force(host: &Host<'_>) -> Result<Vec<InForce>, journal::Error> {
     let store = Store::of(host);
     let boot_id = store.boot_id();
-    let mut holdings = Vec::new();
+    let mut in_force = Vec::new();
     for owner in OWNERS {
         let Some(journal) = store.read(owner)?.filter(|one| one.boot_id == boot_id) else {
             continue;
@@ -174,7 +174,7 @@ pub fn holdings(host: &Host<'_>) -> Result<Vec<Holding>, journal::Error> {
             state: state(host, &change),
             change,
         };
-        holdings.push(Holding {
+        in_force.push(InForce {
             owner,
             pid: journal.pid,
             since: journal.since,
@@ -182,14 +182,14 @@ pub fn holdings(host: &Host<'_>) -> Result<Vec<Holding>, journal::Error> {
             changes: journal.changes.into_iter().map(stand).collect(),
         });
     }
-    Ok(holdings)
+    Ok(in_force)
 }
 
 fn state(host: &Host<'_>, change: &Change) -> State {
     match host.get(&change.target) {
         Ok(None) => State::Gone,
         Ok(Some(now)) if now == change.new => State::InForce,
-        // It says so some seconds after it was told.
+        // It shows a new value some seconds later.
         Ok(Some(now)) if now == change.old && change.target.is_slow() => State::InForce,
         Ok(Some(now)) if now == change.old => State::NotMade,
         Ok(Some(now)) if change.detour.as_ref().is_some_and(|one| one.through == now) => {
@@ -200,9 +200,10 @@ fn state(host: &Host<'_>, change: &Change) -> State {
     }
 }
 
-/// Sorts what is wanted into what is to be changed and what others hold otherwise. What is right
-/// already is left out, unless another owner made it so: then both rely on it.
-pub fn settle(wanted: Vec<Change>, others: &[Journal]) -> (Vec<Change>, Vec<Left>) {
+/// Which of the wanted changes are to be made, and which are left because another owner holds the
+/// setting at another value. A setting that is right already needs no change, unless another
+/// owner made it so: then both rely on it.
+pub fn planned(wanted: Vec<Change>, others: &[Journal]) -> (Vec<Change>, Vec<Left>) {
     let mut changes = Vec::new();
     let mut left = Vec::new();
     for mut change in wanted {
@@ -231,28 +232,28 @@ pub fn settle(wanted: Vec<Change>, others: &[Journal]) -> (Vec<Change>, Vec<Left
     (changes, left)
 }
 
-/// As [`settle`], among those who hold something now. Whoever may not read the journals is told
-/// what is so without them.
+/// As [`planned`], with the journals of the other owners. Without the right to read the journals,
+/// as if there were none.
 ///
 /// # Errors
-/// When a journal is damaged or not believed.
-pub fn settled(
+/// When a journal is damaged or not trusted.
+pub fn planned_here(
     host: &Host<'_>,
     owner: Owner,
     wanted: Vec<Change>,
 ) -> Result<(Vec<Change>, Vec<Left>), journal::Error> {
     match Store::of(host).of_others(owner) {
-        Ok(others) => Ok(settle(wanted, &others)),
+        Ok(others) => Ok(planned(wanted, &others)),
         Err(journal::Error::Journal { source, .. })
             if source.kind() == ErrorKind::PermissionDenied =>
         {
-            Ok(settle(wanted, &[]))
+            Ok(planned(wanted, &[]))
         }
         Err(error) => Err(error),
     }
 }
 
-/// The right to change the machine, which one artis has at a time.
+/// The right to change the machine, which only one artis has at a time.
 pub struct Transaction<'a> {
     host: &'a Host<'a>,
     store: Store<'a>,
@@ -260,10 +261,10 @@ pub struct Transaction<'a> {
 }
 
 impl<'a> Transaction<'a> {
-    /// Waits for the right.
+    /// Waits until no other artis changes the machine.
     ///
     /// # Errors
-    /// When it cannot be had.
+    /// When the lock cannot be taken.
     pub fn begin(host: &'a Host<'a>) -> Result<Self, journal::Error> {
         let store = Store::of(host);
         let lock = store.lock()?;
@@ -274,11 +275,11 @@ impl<'a> Transaction<'a> {
         })
     }
 
-    /// Makes the changes, in their order. The owner must have nothing to undo.
+    /// Makes the changes, in their order. The owner must have nothing in force.
     ///
     /// # Errors
-    /// When the journal could not be kept (nothing was changed), or a change could not be made
-    /// that the machine has no right to refuse (what had been changed is undone).
+    /// When the journal could not be written (nothing was changed then), or when a change failed
+    /// that must not be refused (the changes before it are reverted then).
     pub fn apply(
         &self,
         owner: Owner,
@@ -306,7 +307,7 @@ impl<'a> Transaction<'a> {
                 }
                 Err(source) => {
                     let change = Box::new(change);
-                    return Err(match self.undo(owner).and_then(Undone::whole) {
+                    return Err(match self.revert(owner).and_then(Reverted::whole) {
                         Ok(_) => Error::Change { change, source },
                         Err(_) => Error::Stuck { change, source },
                     });
@@ -316,32 +317,32 @@ impl<'a> Transaction<'a> {
         Ok(applied)
     }
 
-    /// Puts back what the owner changed, last change first, and removes its journal.
+    /// Reverts what the owner changed, last change first, and removes its journal.
     ///
-    /// What cannot be put back is told in [`Undone::failed`]; the journal then stays, and a later
+    /// What cannot be reverted is in [`Reverted::failed`]; the journal then stays, and a later
     /// call tries again.
     ///
     /// # Errors
-    /// When the journal cannot be read, is not believed, or cannot be removed.
-    pub fn undo(&self, owner: Owner) -> Result<Undone, Error> {
-        let mut undone = Undone::default();
-        // One that could not be finished in its first place may stand in both.
+    /// When the journal cannot be read, is not trusted, or cannot be removed.
+    pub fn revert(&self, owner: Owner) -> Result<Reverted, Error> {
+        let mut reverted = Reverted::default();
+        // A journal that could not be finished in the first folder may be in both.
         while let Some(journal) = self.store.read(owner)? {
             if journal.boot_id == self.store.boot_id() {
                 let others = self.store.of_others(owner)?;
                 let halfway = self.take_detours(&journal, &others);
                 for change in journal.changes.into_iter().rev() {
-                    self.put_back(change, &others, &halfway, &mut undone);
+                    self.put_back(change, &others, &halfway, &mut reverted);
                 }
             } else {
-                undone.rebooted = true;
+                reverted.rebooted = true;
             }
-            if !undone.failed.is_empty() {
-                return Ok(undone);
+            if !reverted.failed.is_empty() {
+                return Ok(reverted);
             }
             self.store.remove(owner)?;
         }
-        Ok(undone)
+        Ok(reverted)
     }
 
     fn make(&self, change: &Change) -> io::Result<()> {
@@ -352,18 +353,18 @@ impl<'a> Transaction<'a> {
         match self.host.get(&change.target)? {
             Some(now) if now == change.new => Ok(()),
             Some(now) => {
-                // Neither old nor new, it would be taken for somebody else's.
+                // A value that is neither old nor new would be taken for somebody else's.
                 let _ = self.host.set(&change.target, &change.old);
                 Err(io::Error::other(format!(
-                    "the kernel took it without an error, and made it {now:?}"
+                    "the kernel accepted it without an error, and made it {now:?}"
                 )))
             }
             None => Err(ErrorKind::NotFound.into()),
         }
     }
 
-    /// Sends interrupts back to where they were, and gives them the time to come there. Returns
-    /// which ones.
+    /// Sends interrupts back to the CPU where they were, and waits until they are there. Returns
+    /// which ones were sent.
     fn take_detours(&self, journal: &Journal, others: &[Journal]) -> Vec<Target> {
         let mut waiting: Vec<(&Target, &Detour)> = journal
             .changes
@@ -371,7 +372,7 @@ impl<'a> Transaction<'a> {
             .filter(|change| !is_wanted(&change.target, others))
             .filter(|change| state(self.host, change) == State::InForce)
             .filter_map(|change| Some((&change.target, change.detour.as_ref()?)))
-            // Where they then stay is all that is at stake.
+            // A failure only means that the interrupt stays where it is now.
             .filter(|(target, detour)| self.host.set(target, &detour.through).is_ok())
             .collect();
         let sent = waiting
@@ -395,10 +396,10 @@ impl<'a> Transaction<'a> {
         change: Change,
         others: &[Journal],
         halfway: &[Target],
-        undone: &mut Undone,
+        reverted: &mut Reverted,
     ) {
         if is_wanted(&change.target, others) {
-            undone.shared.push(change);
+            reverted.shared.push(change);
             return;
         }
         let state = match state(self.host, &change) {
@@ -406,22 +407,22 @@ impl<'a> Transaction<'a> {
             state => state,
         };
         if let State::Halfway(now) = &state {
-            undone.halfway.push(Foreign {
+            reverted.halfway.push(Foreign {
                 change: change.clone(),
                 now: now.clone(),
             });
         }
         match state {
-            State::Gone => undone.gone.push(change),
+            State::Gone => reverted.gone.push(change),
             State::NotMade => {}
-            State::Changed(now) => undone.foreign.push(Foreign { change, now }),
+            State::Changed(now) => reverted.foreign.push(Foreign { change, now }),
             State::InForce | State::Halfway(_) => {
                 match self.host.set(&change.target, &change.old) {
-                    Ok(()) => undone.restored.push(change),
-                    Err(error) if is_gone(&error) => undone.gone.push(change),
+                    Ok(()) => reverted.restored.push(change),
+                    Err(error) if is_gone(&error) => reverted.gone.push(change),
                     Err(error) => {
                         let why = error.to_string();
-                        undone.failed.push(Refused { change, why });
+                        reverted.failed.push(Refused { change, why });
                     }
                 }
             }
@@ -429,7 +430,7 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// Does another owner rely on it?
+/// Does another owner rely on this setting?
 fn is_wanted(target: &Target, others: &[Journal]) -> bool {
     others
         .iter()
@@ -441,7 +442,7 @@ fn is_gone(error: &io::Error) -> bool {
     error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }
 
-/// The kernel's ways to say that this interrupt cannot be moved, or that thread not be changed.
+/// The errors with which the kernel refuses to move an interrupt or to change a thread.
 fn is_refusal(error: &io::Error) -> bool {
     let refusals = [libc::EIO, libc::EINVAL, libc::ENOSPC, libc::EPERM];
     is_gone(error)

@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Unbound workqueues leave RT CPUs: all of them through one mask, and writeback through its own,
-//! which older settings of the user may have narrowed.
+//! Moves unbound workqueues away from RT CPUs: all of them through one mask, and writeback through
+//! its own mask, which the user may have narrowed earlier.
 //!
 //! Source: `Documentation/core-api/workqueue.rst`.
 
-use super::change::{Change, Move, Target};
-use super::plan::{Plan, Wish};
+use super::change::{Change, Kind, Target};
+use super::plan::{Plan, Request};
 use artis_machine::{Root, Unreadable, cpumask};
 
 const FOLDER: &str = "/sys/devices/virtual/workqueue";
 
-pub(super) fn plan(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unreadable> {
+pub(super) fn plan(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unreadable> {
     mask(
         root,
-        wish,
+        request,
         plan,
         (
-            Move::WorkqueueMask,
+            Kind::WorkqueueMask,
             "unbound workqueues",
             FOLDER,
-            "work that any CPU could do would be done on RT CPUs",
+            "RT CPUs would do work that any CPU can do",
         ),
     )?;
     mask(
         root,
-        wish,
+        request,
         plan,
         (
-            Move::Writeback,
+            Kind::Writeback,
             "writeback of files",
             &format!("{FOLDER}/writeback"),
             "writing back dirty pages takes milliseconds in the kernel",
@@ -37,13 +37,13 @@ pub(super) fn plan(root: &Root, wish: &Wish, plan: &mut Plan) -> Result<(), Unre
 
 fn mask(
     root: &Root,
-    wish: &Wish,
+    request: &Request,
     plan: &mut Plan,
-    (kind, what, folder, reason): (Move, &str, &str, &str),
+    (kind, what, folder, reason): (Kind, &str, &str, &str),
 ) -> Result<(), Unreadable> {
     let path = format!("{folder}/cpumask");
-    // Without the CPUs of isolated partitions, which come back by themselves, kernels from 6.8 on
-    // show what was asked for here.
+    // `cpumask` lacks the CPUs of isolated partitions, which come back by themselves. Kernels from
+    // 6.8 on show the mask that was asked for in this file.
     let requested = format!("{folder}/cpumask_requested");
     let shown = root.exists(&requested).then_some(requested);
     let file = shown.as_ref().unwrap_or(&path);
@@ -59,7 +59,7 @@ fn mask(
     plan.push(Change {
         kind,
         what: what.to_owned(),
-        new: cpumask::format(&wish.without_rt(&cpus), &old),
+        new: cpumask::format(&request.without_rt(&cpus), &old),
         old,
         target: Target::File { path, shown },
         detour: None,
@@ -70,7 +70,7 @@ fn mask(
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::tests::wish;
+    use super::super::plan::tests::request;
     use super::*;
     use artis_testing::canned;
 
@@ -81,19 +81,19 @@ mod tests {
             ("sys/devices/virtual/workqueue/writeback/cpumask", "8\n"),
         ]);
         let mut planned = Plan::default();
-        plan(&root, &wish(), &mut planned).unwrap();
+        plan(&root, &request(), &mut planned).unwrap();
         assert_eq!(planned.changes[0].new, "ff,fffffff7");
         assert_eq!(planned.changes[1].new, "7", "nothing else would be left");
     }
 
     #[test]
-    fn what_was_asked_for_is_what_counts() {
+    fn the_requested_mask_counts() {
         let (_folder, root) = canned(&[
             ("sys/devices/virtual/workqueue/cpumask", "3\n"),
             ("sys/devices/virtual/workqueue/cpumask_requested", "f\n"),
         ]);
         let mut planned = Plan::default();
-        plan(&root, &wish(), &mut planned).unwrap();
+        plan(&root, &request(), &mut planned).unwrap();
         assert_eq!(planned.changes[0].old, "f");
         assert_eq!(planned.left.len(), 1, "no writeback here");
     }
@@ -101,6 +101,6 @@ mod tests {
     #[test]
     fn nonsense_is_an_error() {
         let (_folder, root) = canned(&[("sys/devices/virtual/workqueue/cpumask", "all\n")]);
-        assert!(plan(&root, &wish(), &mut Plan::default()).is_err());
+        assert!(plan(&root, &request(), &mut Plan::default()).is_err());
     }
 }

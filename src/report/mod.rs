@@ -8,6 +8,7 @@ mod axis;
 pub mod comparison;
 pub mod experiment;
 pub mod histograms;
+pub mod loads;
 pub mod scatter;
 mod style;
 mod svg;

@@ -19,7 +19,7 @@ use artis_partition::cycle;
 use artis_partition::host::Host;
 use artis_partition::journal::{self, Owner};
 use artis_partition::plan::Plan;
-use artis_partition::transaction::{self, Transaction, Undone, settled};
+use artis_partition::transaction::{self, Reverted, Transaction, planned_here};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io;
@@ -281,7 +281,7 @@ fn forget_the_past(root: &Root, rt: &CpuList) -> Result<(), Error> {
     let host = Host::at(root.clone());
     let transaction = Transaction::begin(&host)?;
     transaction.apply(Owner::Sched, rt, cycle::plan(root, rt)?)?;
-    transaction.undo(Owner::Sched)?.whole()?;
+    transaction.revert(Owner::Sched)?.whole()?;
     Ok(())
 }
 
@@ -290,14 +290,14 @@ fn be_quiet(root: &Root, rt: &CpuList, nrt: &CpuList) -> Result<Vec<Change>, Err
     let host = Host::at(root.clone());
     let transaction = Transaction::begin(&host)?;
     let wanted = Plan::for_sharing(root, rt, nrt)?.changes;
-    let (changes, _) = settled(&host, Owner::Sched, wanted)?;
+    let (changes, _) = planned_here(&host, Owner::Sched, wanted)?;
     Ok(transaction.apply(Owner::Sched, rt, changes)?.made)
 }
 
 /// Undoes what this or a killed scheduling process changed.
-fn put_back() -> Result<Undone, Error> {
+fn put_back() -> Result<Reverted, Error> {
     let host = Host::default();
-    let undone = Transaction::begin(&host)?.undo(Owner::Sched)?;
+    let undone = Transaction::begin(&host)?.revert(Owner::Sched)?;
     Ok(undone.whole()?)
 }
 

@@ -76,12 +76,12 @@ fn a_small_virtual_machine() {
     seen(
         &document,
         "irq_affinity",
-        "1 interrupt of a device comes to CPU 1: 36 (",
+        "1 interrupt of a device goes to CPU 1: 36 (",
     );
     seen(&document, "kthread_affinity", "kthreadd");
     seen(&document, "kernel_real_time_threads", "migration/1 99");
     let irq = finding(&document, "irq_affinity");
-    assert_eq!(irq["partition_mends"], serde_json::json!(["irq-affinity"]));
+    assert_eq!(irq["partition_fixes"], serde_json::json!(["irq-affinity"]));
     assert_eq!(irq["evidence"], "/proc/irq/*/effective_affinity_list");
     let preemption = finding(&document, "preemption_model");
     assert_eq!(preemption["evidence"], "/boot/config-6.18.44-micro");
@@ -123,12 +123,12 @@ fn a_hybrid_laptop() {
     let notices = ids(&document, "notice");
     assert!(!notices.contains("no_sched_ext") && !notices.contains("cgroup_v1"));
     assert!(notices.contains("no_cpu_apart"));
-    // A slow core without threads of its own shares its cache with three others.
+    // A slow core, which has no SMT, shares its cache with three others.
     let (document, _) = self::document("laptop", &["--cpus", "8"]);
     seen(
         &document,
         "shared_cache",
-        "second-level cache of CPU 8 serves other CPUs, too: (8-11)",
+        "CPU 8 and other CPUs share a second-level cache: (8-11)",
     );
     assert!(!ids(&document, "worsens").contains("smt_siblings"));
 }
@@ -149,7 +149,7 @@ fn a_two_socket_server() {
     );
     seen(&document, "preemption_model", "voluntary");
     seen(&document, "managed_interrupts", "98 (");
-    seen(&document, "irqbalance", "spares only CPUs 28-30");
+    seen(&document, "irqbalance", "leaves only CPUs 28-30 alone");
     seen(&document, "clock_source", "hpet");
     seen(&document, "isolated_cpus", "CPUs 28-31 are");
     seen(&document, "smt_siblings", "(28,60)");
@@ -165,7 +165,7 @@ fn a_two_socket_server() {
     ] {
         assert!(!worse.contains(absent), "{absent}");
     }
-    // What nohz_full= takes away needs no rcu_nocbs=.
+    // nohz_full= implies rcu_nocbs=.
     assert!(!worse.contains("rcu_callbacks"));
     assert!(worse.contains("numa_balancing") && worse.contains("same_page_merging"));
     let (document, _) = self::document("server", &["--cpus", "0,16"]);
@@ -184,7 +184,7 @@ fn an_arm_board() {
     seen(
         &document,
         "irq_thread_priority",
-        "2 interrupt threads have one and the same priority, 50",
+        "2 interrupt threads have the same priority, 50",
     );
     seen(&document, "kernel_real_time_threads", "ktimers/3 1");
     seen(&document, "governor", "ondemand");
@@ -212,7 +212,7 @@ fn a_container() {
     );
     let right = finding(&document, "no_real_time_right");
     assert!(
-        right["mend"]
+        right["fix"]
             .as_str()
             .unwrap()
             .contains("--cap-add SYS_NICE")
@@ -247,8 +247,8 @@ const CHANGES: [&str; 16] = [
 ];
 
 #[test]
-fn each_change_of_a_partition_mends_something() {
-    let mut mending = BTreeSet::new();
+fn each_change_of_a_partition_fixes_something() {
+    let mut fixing = BTreeSet::new();
     for (machine, cpus) in [
         ("vm", "1"),
         ("laptop", "2"),
@@ -257,16 +257,16 @@ fn each_change_of_a_partition_mends_something() {
     ] {
         let (document, _) = document(machine, &["--cpus", cpus]);
         for finding in document["findings"].as_array().unwrap() {
-            for change in finding["partition_mends"].as_array().unwrap() {
-                mending.insert(change.as_str().unwrap().to_owned());
+            for change in finding["partition_fixes"].as_array().unwrap() {
+                fixing.insert(change.as_str().unwrap().to_owned());
             }
         }
     }
-    assert_eq!(mending, BTreeSet::from(CHANGES.map(str::to_owned)));
+    assert_eq!(fixing, BTreeSet::from(CHANGES.map(str::to_owned)));
 }
 
 #[test]
-fn every_machine_is_told_in_a_hundred_columns() {
+fn every_machine_is_described_in_a_hundred_columns() {
     for name in ["vm", "laptop", "server", "board", "container"] {
         let machine = Machine::unpack(name);
         let output = check(&["--root", machine.root.0.to_str().unwrap()]);
@@ -275,13 +275,35 @@ fn every_machine_is_told_in_a_hundred_columns() {
             let one_word = line.split_whitespace().count() == 1;
             assert!(line.chars().count() <= 100 || one_word, "{name}: {line}");
         }
-        let last = text.lines().last().unwrap();
-        assert!(last.ends_with("worth knowing"), "{name}: {last}");
+        let first = text.lines().next().unwrap();
+        assert!(first.contains("fit for real time: "), "{name}: {first}");
+        // A fact that the machine does not have is not shown.
+        assert!(!text.contains("SMIs") || name == "laptop", "{name}");
     }
 }
 
 #[test]
-fn this_machine_is_looked_at() {
+fn the_brief_form_fits_a_screen() {
+    for name in ["vm", "laptop", "server", "board", "container"] {
+        let machine = Machine::unpack(name);
+        let output = check(&["--brief", "--root", machine.root.0.to_str().unwrap()]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.lines().count() <= 24, "{name}: {text}");
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
+        let breaks = output.status.code() == Some(2);
+        assert_eq!(
+            text.starts_with("not fit for real time: "),
+            breaks,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn this_machine_is_checked() {
     let output = check(&["--json"]);
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     let broken = ids(&document, "breaks");
@@ -311,7 +333,7 @@ fn interrupts_are_counted() {
     assert_eq!(document["schema"], "artis.irq/1");
     assert!(document["seconds"].as_f64().unwrap() >= 0.2);
     let all = document["interrupts"].as_array().unwrap();
-    // Whoever sleeps for a while gets a timer's interrupt.
+    // A process that sleeps gets a timer's interrupt.
     assert!(
         all.iter()
             .any(|one| !one["per_second"].as_object().unwrap().is_empty())

@@ -5,8 +5,8 @@ use super::settings::{Settings, differences, read};
 use artis::machine::Root;
 use artis::partition::host::Host;
 use artis::partition::journal::Owner;
-use artis::partition::plan::{Plan, Wish};
-use artis::partition::transaction::{Transaction, settled};
+use artis::partition::plan::{Plan, Request};
+use artis::partition::transaction::{Transaction, planned_here};
 use nix::sys::signal::{Signal, raise};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, fork};
@@ -17,7 +17,7 @@ use std::process::{Command, Stdio, exit};
 /// More steps than any plan here has.
 const STEPS_MAX: usize = 1000;
 
-/// What happens before the step.
+/// What happens at the step.
 #[derive(Clone, Copy, PartialEq)]
 enum Fate {
     Dies,
@@ -33,24 +33,24 @@ pub fn walk(words: &[String]) {
     };
     let rt = words[1].parse().expect("a CPU list");
     let root = Root::default();
-    let wish = Wish {
+    let request = Request {
         shield: words.get(2).is_some_and(|word| word == "shield"),
-        ..Wish::new(&root, &rt).expect("CPUs that make sense here")
+        ..Request::new(&root, &rt).expect("CPUs that make sense here")
     };
     let before = read();
     for step in 0..STEPS_MAX {
-        let ended = in_child(|| apply(&wish, step, fate));
+        let ended = in_child(|| apply(&request, step, fate));
         match (fate, ended) {
             (Fate::Dies, WaitStatus::Signaled(_, Signal::SIGKILL, _)) => {
-                // Either of the two puts the machine in order.
+                // Both a reset alone and another apply before it restore the machine.
                 if step % 2 == 1 {
                     artis(&["apply", "--rt", &words[1]]);
                 }
                 artis(&["reset"]);
             }
-            // All or nothing, at once.
+            // A failed apply has reverted everything at once.
             (Fate::Fails, WaitStatus::Exited(_, FAILED)) => {}
-            // In its second folder for journals.
+            // The journal is in its second folder.
             (Fate::Fails, WaitStatus::Exited(_, DONE)) => artis(&["reset"]),
             (_, WaitStatus::Exited(_, NOT_REACHED)) => {
                 artis(&["reset"]);
@@ -65,15 +65,15 @@ pub fn walk(words: &[String]) {
     panic!("{STEPS_MAX} steps, and no end");
 }
 
-/// Exit status of the child: everything was made though a step failed.
+/// Exit status of the child: every change was made although a step failed.
 const DONE: i32 = 0;
-/// A step failed, and so did all.
+/// A step failed, and so no change was made.
 const FAILED: i32 = 1;
-/// There are not so many steps.
+/// There are fewer steps.
 const NOT_REACHED: i32 = 2;
 
-/// Applies the wish; before step `fatal` this process meets its fate.
-fn apply(wish: &Wish, fatal: usize, fate: Fate) -> i32 {
+/// Applies the request; before step `fatal` this process dies or the step fails.
+fn apply(request: &Request, fatal: usize, fate: Fate) -> i32 {
     let steps = Cell::new(0);
     let host = Host::announcing(Root::default(), |_| {
         let step = steps.replace(steps.get() + 1);
@@ -83,10 +83,10 @@ fn apply(wish: &Wish, fatal: usize, fate: Fate) -> i32 {
             _ => Ok(()),
         }
     });
-    let plan = Plan::make(&host.root, wish).expect("a plan");
+    let plan = Plan::make(&host.root, request).expect("a plan");
     let transaction = Transaction::begin(&host).expect("the right to change the machine");
-    let (changes, _) = settled(&host, Owner::Partition, plan.changes).expect("journals");
-    let applied = transaction.apply(Owner::Partition, &wish.rt, changes);
+    let (changes, _) = planned_here(&host, Owner::Partition, plan.changes).expect("journals");
+    let applied = transaction.apply(Owner::Partition, &request.rt, changes);
     match applied {
         _ if steps.get() <= fatal => NOT_REACHED,
         Ok(_) => DONE,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the kernel tests run inside the guest that no stock tool does.
+//! Programs for the kernel tests inside the guest that no stock tool offers.
 //!
 //! `probe hog SECONDS`, `probe calls SECONDS`, `probe traced SECONDS`, `probe notify COMMAND…`,
 //! `probe split TIMES`, `probe settings`, `probe since FILE` and
-//! `probe partition dies|fails CPUS [shield]`; each prints what it saw, and the test outside judges.
-//! An example of the package only so that cargo builds it beside the tests.
+//! `probe partition dies|fails CPUS [shield]`. Each prints what it saw, and the test outside judges.
+//! It is an example of the package only so that cargo builds it with the tests.
 
 mod partition;
 mod settings;
@@ -31,7 +31,7 @@ const TASKS: usize = 8;
 const HOG_PERIOD_NS: u64 = 10 * NS_PER_MS;
 const HOG_BUSY_NS: u64 = 9 * NS_PER_MS;
 
-/// A watcher looks so often; later than `STALL_NS` and the emulator did not run its CPU.
+/// How often a watcher looks. When it is later than `STALL_NS`, the emulator did not run its CPU.
 const LOOK_NS: u64 = 5 * NS_PER_MS;
 const STALL_NS: u64 = 4 * LOOK_NS;
 
@@ -93,8 +93,8 @@ fn become_rt(cpu: usize, priority: i32) {
 /// time without progress.
 ///
 /// The emulator sometimes does not run a virtual CPU for a while, and guest time goes on. A
-/// watcher above the hog on each CPU notices; such time is no fault of the scheduler and is
-/// not counted, but printed.
+/// watcher of higher priority than the hog notices that on each CPU. Such time is not the
+/// scheduler's fault: it is printed and not counted.
 fn hog(seconds: u64) {
     let end_ns = now_ns() + seconds * 1_000_000_000;
     let mut periods = 0u64;
@@ -148,13 +148,13 @@ fn watch(end_ns: u64) -> (u64, [u64; TASKS]) {
     let mut gap_ns_max = [0; TASKS];
     let mut gap_ns = [0; TASKS];
     let mut seen = [0; TASKS];
-    // The hog's CPU gets a moment to start its watcher.
+    // The watcher on the hog's CPU needs a moment to start.
     sleep_until(now_ns() + 500 * NS_PER_MS);
     let mut last_ns = now_ns();
     loop {
         sleep_until(last_ns + LOOK_NS);
         let now = now_ns();
-        // The other watcher ends with the run: its silence then is no stall.
+        // The other watcher ends with the run, so its silence then is no stall.
         if now + STALL_NS > end_ns {
             return (stalled_ns, gap_ns_max);
         }
@@ -178,15 +178,15 @@ fn watch(end_ns: u64) -> (u64, [u64; TASKS]) {
     }
 }
 
-/// Some milliseconds of user mode, at an emulator's speed: long enough that the scheduler sends
-/// who computes so between two system calls to an RT CPU.
+/// Some milliseconds of user mode, at an emulator's speed: long enough that the scheduler sends a
+/// task that computes so between two system calls to an RT CPU.
 fn compute() {
     for step in 0..200_000u64 {
         std::hint::black_box(step);
     }
 }
 
-/// Tasks that compute and call the kernel in turn, more than there are CPUs. Prints the calls.
+/// Tasks, more than there are CPUs, that compute and call the kernel in turn. Prints the calls.
 fn calls(seconds: u64) {
     const THREADS: usize = 3;
     let end_ns = now_ns() + seconds * 1_000_000_000;
@@ -205,7 +205,7 @@ fn calls(seconds: u64) {
     println!("calls {}", made.load(Relaxed));
 }
 
-/// A child that computes and calls the kernel now and then, stopped by us at each call.
+/// A child that computes and calls the kernel now and then, and is stopped by ptrace at each call.
 fn traced(seconds: u64) {
     let end_ns = now_ns() + seconds * 1_000_000_000;
     // SAFETY: this process has one thread.
@@ -256,8 +256,7 @@ fn notify(command: &[String]) {
 }
 
 /// A real-time thread sleeps until a timer wakes it, again and again, and then looks into its
-/// slot. Prints for each kind of timer how many wakeups there were, and how many of them the
-/// kernel told of in a right way.
+/// slot. Prints for each kind of timer how many of its wakeups the kernel reported correctly.
 fn split(times: u64) {
     let split = Split::attach(2).unwrap_or_else(|error| {
         let reason = std::error::Error::source(&error).map(ToString::to_string);
@@ -271,31 +270,31 @@ fn split(times: u64) {
     let sleeper = std::thread::spawn(move || {
         become_rt(0, 50);
         slot.claim(gettid()).expect("a free slot");
-        println!("sleep {}", told(times, &mut slot, sleep_until));
-        let told = told(times, &mut slot, |due_ns| {
+        println!("sleep {}", reported(times, &mut slot, sleep_until));
+        let reported = reported(times, &mut slot, |due_ns| {
             let due = timerfd::Expiration::OneShot(at(due_ns));
             timerfd
                 .set(due, TimerSetTimeFlags::TFD_TIMER_ABSTIME)
                 .expect("a time to come");
             timerfd.wait().expect("an expiry");
         });
-        println!("timerfd {told}");
+        println!("timerfd {reported}");
     });
     sleeper.join().expect("the thread ends");
 }
 
-/// How many of so many wakeups by `wait` were told of, with due <= handler <= now.
-fn told(times: u64, slot: &mut SlotReader, wait: impl Fn(u64)) -> u64 {
-    let mut told = 0;
+/// How many of the wakeups by `wait` were reported, with due <= handler <= now.
+fn reported(times: u64, slot: &mut SlotReader, wait: impl Fn(u64)) -> u64 {
+    let mut reported = 0;
     for _ in 0..times {
         // Far enough ahead that the timer is started before it is due, on a busy host too.
         let due_ns = now_ns() + 5 * NS_PER_MS;
         wait(due_ns);
         let now = now_ns() as i64;
-        told += u64::from(slot.take().is_some_and(|expiry| {
+        reported += u64::from(slot.take().is_some_and(|expiry| {
             expiry.due_ns == due_ns as i64 && (expiry.due_ns..=now).contains(&expiry.handler_ns)
         }));
     }
-    assert_eq!(slot.take(), None, "nothing is told twice");
-    told
+    assert_eq!(slot.take(), None, "nothing is reported twice");
+    reported
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Everything that a partition may change, as it is now.
+//! Reads everything that a partition may change.
 
 use artis::machine::{Root, kernel_threads};
 use artis::task::syscall::{affinity, scheduling};
@@ -22,7 +22,7 @@ const FILES: [&str; 7] = [
     "/sys/fs/cgroup/cgroup.subtree_control",
     "/sys/fs/cgroup/cpuset.cpus.effective",
 ];
-/// Statistics and switches of something else.
+/// Statistics, and switches that have nothing to do with a partition.
 const OTHERS: [&str; 3] = ["spurious", "uevent", "power"];
 
 /// By file or thread.
@@ -45,7 +45,7 @@ pub fn print() {
     println!("{}", serde_json::to_string(&read()).expect("text"));
 }
 
-/// Prints what is otherwise than in a file that [`print`] filled, and how much is not.
+/// Prints what differs from a file that [`print`] filled, and the number of equal settings.
 pub fn print_since(file: &str) {
     let text = fs::read_to_string(file).expect("a file of settings");
     let before: Settings = serde_json::from_str(&text).expect("settings");
@@ -57,7 +57,7 @@ pub fn print_since(file: &str) {
     println!("same {}", before.len() - differences.len());
 }
 
-/// What differs, in words. Threads that are not in both have ended or begun.
+/// What differs, in words. Threads that are only in one have ended or begun.
 pub fn differences(before: &Settings, after: &Settings) -> Vec<String> {
     let names = before
         .keys()
@@ -130,7 +130,7 @@ fn tasks(all: &mut Settings) {
             ) else {
                 continue; // it has ended
             };
-            // What a kworker works on stands behind the dash.
+            // A kworker's name has its current work after the dash.
             let name = match name.trim() {
                 worker if worker.starts_with("kworker/") => {
                     worker.split('-').next().unwrap_or(worker)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A folder of its own for the files of one test's loads, which also marks all their processes:
-//! its name is in the environment that they inherit.
+//! A folder for the files of one test's loads. It also marks all their processes, because its name
+//! is in the environment that they inherit.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -74,8 +74,8 @@ impl Place {
         command
     }
 
-    /// `artis load` when it has said that the loads are at work, and that line. The rest of what
-    /// it says is in [`Place::said`] once it has ended.
+    /// `artis load` once it has reported that the loads are at work, and that line. The rest of its
+    /// messages is in [`Place::said`] once it has ended.
     pub fn at_work(&self, words: &[&str]) -> (Child, String) {
         self.at_work_below(&[], words)
     }
@@ -99,12 +99,12 @@ impl Place {
         (artis, line)
     }
 
-    /// What artis said on standard error.
+    /// What artis printed on standard error.
     pub fn said(&self) -> String {
         fs::read_to_string(self.outside("said")).unwrap()
     }
 
-    /// All processes that were started for this place, the way of their parents notwithstanding.
+    /// All processes that were started for this place, whatever parents they have now.
     pub fn processes(&self) -> Vec<u32> {
         let mark = format!("TMPDIR={}", self.loads().display());
         let entries = fs::read_dir("/proc").unwrap().flatten();
@@ -118,9 +118,17 @@ impl Place {
         .collect()
     }
 
-    /// The same, once there are so many: loads at work are still starting their own processes.
+    /// The same, once there are so many: loads at work may still start processes.
     pub fn processes_at_least(&self, number: usize) -> Vec<u32> {
         self.wait_for(|| Some(self.processes()).filter(|all| all.len() >= number))
+    }
+
+    /// Kills one of them, which has this line in its `comm`.
+    pub fn kill_one(&self, comm: &str) {
+        let victim = self.processes().into_iter().find(|pid| {
+            fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name == comm)
+        });
+        kill(pid(victim.unwrap()), Signal::SIGKILL).unwrap();
     }
 
     fn files(&self) -> Vec<PathBuf> {
@@ -128,13 +136,13 @@ impl Place {
         entries.map(|entry| entry.path()).collect()
     }
 
-    /// Nothing is left, now.
+    /// Nothing is left at this moment.
     #[track_caller]
     pub fn must_be_empty(&self) {
         assert_eq!((self.processes(), self.files()), (vec![], vec![]));
     }
 
-    /// Nothing is left, soon: nobody is there to wait for it.
+    /// Nothing is left soon. There is no process that could be waited for.
     pub fn becomes_empty(&self) {
         let left = || (self.processes(), self.files());
         self.wait_for_or_say(
@@ -147,7 +155,7 @@ impl Place {
         self.wait_for_or_say(done, || self.said())
     }
 
-    /// The time is a limit for a hung machine, no bound on speed.
+    /// The time is a limit for a hung machine, not a bound on speed.
     fn wait_for_or_say<T>(
         &self,
         mut done: impl FnMut() -> Option<T>,

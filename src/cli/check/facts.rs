@@ -22,12 +22,12 @@ pub(super) fn in_words(facts: &Facts) -> Vec<(&'static str, String, &str)> {
     });
     lines.add("tick", &facts.tick, |tick| {
         let hz = tick.hz.map_or_else(String::new, |hz| format!(", {hz} Hz"));
-        let fine = if tick.high_resolution {
-            "fine"
+        let timers = if tick.high_resolution {
+            "high-resolution timers"
         } else {
-            "coarse"
+            "timers of the tick's resolution"
         };
-        format!("{}{hz}, timers {fine}", tick.mode)
+        format!("{}{hz}, {timers}", tick.mode)
     });
     lines.add("CPUs", &facts.cpus, |cpus| {
         format!(
@@ -38,13 +38,13 @@ pub(super) fn in_words(facts: &Facts) -> Vec<(&'static str, String, &str)> {
             or_none(&cpus.nohz_full)
         )
     });
-    lines.add("isolcpus", &facts.isolcpus, |isolcpus| {
+    lines.add_or_none("isolcpus", &facts.isolcpus, |isolcpus| {
         format!("{} {}", isolcpus.flags.join(","), isolcpus.cpus)
     });
     lines.add("rcu_nocbs", &facts.rcu_nocbs, or_none);
     lines.add("cpuset partitions", &facts.isolated_partitions, or_none);
     lines.add("topology", &facts.topology, topology);
-    lines.add("virtual machine", &facts.virtualisation, String::clone);
+    lines.add_or_none("virtual machine", &facts.virtualisation, String::clone);
     lines.add("steal since boot", &facts.cpu_times, |times| {
         let ticks: u64 = times.values().map(|times| times.steal).sum();
         format!("{:.2} s of all CPUs", ticks as f64 / 100.0)
@@ -75,14 +75,9 @@ pub(super) fn in_words(facts: &Facts) -> Vec<(&'static str, String, &str)> {
         let budget = if group.has_budget() { "a" } else { "no" };
         format!("on, {budget} budget for this one")
     });
-    lines.add(
-        "deadline servers",
-        &facts.deadline_servers,
-        |servers| match facts.scheduler_debugfs.get() {
-            Some(true) => by_cpus(servers),
-            _ => "not to be seen".to_owned(),
-        },
-    );
+    if facts.scheduler_debugfs.get() == Some(&true) {
+        lines.add("deadline servers", &facts.deadline_servers, by_cpus);
+    }
     lines.add("interrupts", &facts.interrupts, |interrupts| {
         interrupts_in_words(interrupts)
     });
@@ -113,9 +108,9 @@ pub(super) fn in_words(facts: &Facts) -> Vec<(&'static str, String, &str)> {
     lines.add("timer migration", &facts.timer_migration, |number| {
         on_or_off(*number != 0).to_owned()
     });
-    lines.add("pressure accounts", &facts.pressure, |on| {
-        on_or_off(*on).to_owned()
-    });
+    if facts.pressure.get() == Some(&true) {
+        lines.add("pressure accounts", &facts.pressure, |_| "on".to_owned());
+    }
     lines.add("watchdogs", &facts.watchdogs, |watchdogs| {
         format!(
             "soft {}, NMI {}, {}",
@@ -144,7 +139,20 @@ pub(super) fn in_words(facts: &Facts) -> Vec<(&'static str, String, &str)> {
 struct Lines<'a>(Vec<(&'static str, String, &'a str)>);
 
 impl<'a> Lines<'a> {
+    /// Nothing for a fact whose source this machine does not have.
     fn add<T>(&mut self, name: &'static str, fact: &'a Fact<T>, words: impl FnOnce(&T) -> String) {
+        if fact.value.is_some() || fact.problem.is_some() {
+            self.add_or_none(name, fact, words);
+        }
+    }
+
+    /// For facts whose source is always there.
+    fn add_or_none<T>(
+        &mut self,
+        name: &'static str,
+        fact: &'a Fact<T>,
+        words: impl FnOnce(&T) -> String,
+    ) {
         let value = match (&fact.value, &fact.problem) {
             (Some(value), _) => words(value),
             (None, Some(problem)) => format!("could not be read: {problem}"),
@@ -154,23 +162,6 @@ impl<'a> Lines<'a> {
     }
 
     fn of_kernel(&mut self, kernel: &'a Kernel) {
-        let sched_ext = kernel.sched_ext.as_ref().map_or_else(
-            || "none".to_owned(),
-            |SchedExt { state, ops }| format!("{state} {}", ops.as_deref().unwrap_or_default()),
-        );
-        let throttling = kernel.rt_throttling.map_or_else(
-            || "none".to_owned(),
-            |limit| match limit.runtime_us {
-                Some(runtime_us) => format!("{runtime_us} us of each {} us", limit.period_us),
-                None => "off".to_owned(),
-            },
-        );
-        let cgroup = match kernel.cgroup {
-            Some(CgroupVersion::V1) => "version 1",
-            Some(CgroupVersion::V2) => "version 2",
-            None => "none with a cpu controller",
-        };
-        let btf = if kernel.btf { "yes" } else { "none" };
         let release = format!("{} {}", kernel.release, kernel.version);
         self.0.extend([
             ("kernel", release, "/proc/sys/kernel/osrelease, version"),
@@ -180,15 +171,30 @@ impl<'a> Lines<'a> {
                 kernel.preemption.to_string(),
                 kernel.preemption_from.as_str(),
             ),
-            ("sched_ext", sched_ext, "/sys/kernel/sched_ext"),
-            ("BTF", btf.to_owned(), "/sys/kernel/btf/vmlinux"),
-            ("cgroups", cgroup.to_owned(), "/proc/self/cgroup"),
-            (
-                "RT throttling",
-                throttling,
-                "/proc/sys/kernel/sched_rt_runtime_us",
-            ),
         ]);
+        if let Some(SchedExt { state, ops }) = &kernel.sched_ext {
+            let words = format!("{state} {}", ops.as_deref().unwrap_or_default());
+            self.0.push(("sched_ext", words, "/sys/kernel/sched_ext"));
+        }
+        if kernel.btf {
+            let file = "/sys/kernel/btf/vmlinux";
+            self.0.push(("BTF", "yes".to_owned(), file));
+        }
+        let cgroup = match kernel.cgroup {
+            Some(CgroupVersion::V1) => "version 1",
+            Some(CgroupVersion::V2) => "version 2",
+            None => "none with a cpu controller",
+        };
+        self.0
+            .push(("cgroups", cgroup.to_owned(), "/proc/self/cgroup"));
+        if let Some(limit) = kernel.rt_throttling {
+            let words = limit.runtime_us.map_or_else(
+                || "off".to_owned(),
+                |runtime_us| format!("{runtime_us} us of each {} us", limit.period_us),
+            );
+            let file = "/proc/sys/kernel/sched_rt_runtime_us";
+            self.0.push(("RT throttling", words, file));
+        }
     }
 }
 
@@ -245,10 +251,10 @@ fn interrupts_in_words(interrupts: &[Interrupt]) -> String {
         .iter()
         .fold(CpuList::new(), |all, one| &all | &one.target());
     match (interrupts.len(), fixed) {
-        (0, _) => "none to be seen".to_owned(),
+        (0, _) => "none visible".to_owned(),
         (all, 0) => format!("{all} of devices, on {}", targets.in_words()),
         (all, fixed) => format!(
-            "{all} of devices, on {}; {fixed} cannot be moved",
+            "{all} of devices, on {}; {fixed} of them cannot be moved",
             targets.in_words()
         ),
     }
@@ -272,7 +278,7 @@ fn memory(memory: &Memory) -> String {
             .compaction_proactiveness
             .map_or_else(|| "none".to_owned(), |number| number.to_string()),
         memory.stat_interval_s.map_or_else(
-            || "unseen".to_owned(),
+            || "not visible".to_owned(),
             |seconds| format!("every {seconds} s")
         ),
         on_or_off(memory.merges_pages),

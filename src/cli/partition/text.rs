@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Plans and their fate as tables that fit 100 columns.
+//! Plans, and what became of them, as tables that fit 100 columns.
 
 use crate::partition::change::Change;
-use crate::partition::plan::{Left, Plan, Wish};
-use crate::partition::transaction::{Foreign, Holding, Refused, Standing, State, Undone};
+use crate::partition::plan::{Left, Plan, Request};
+use crate::partition::transaction::{Foreign, InForce, Refused, Reverted, Standing, State};
 
 const WIDTH: usize = 100;
 
@@ -11,18 +11,18 @@ const WIDTH: usize = 100;
 const VALUE_WIDTH: usize = 34;
 
 /// All of a plan.
-pub(super) fn plan(wish: &Wish, plan: &Plan) -> String {
+pub(super) fn plan(request: &Request, plan: &Plan) -> String {
     let count = plan.changes.len();
-    let mut text = heading(wish, &format!("{count} changes to make"));
+    let mut text = heading(request, &format!("{count} changes to make"));
     text += &changes(&plan.changes);
     text += &left(&plan.left);
     text
 }
 
-/// What was made of a plan.
-pub(super) fn applied(wish: &Wish, plan: &Plan, refused: &[Refused]) -> String {
+/// The changes that were made of a plan.
+pub(super) fn applied(request: &Request, plan: &Plan, refused: &[Refused]) -> String {
     let made = plan.changes.len();
-    let mut text = heading(wish, &format!("{made} changes made"));
+    let mut text = heading(request, &format!("{made} changes made"));
     text += &changes(&plan.changes);
     if !refused.is_empty() {
         text += "\nrefused by the kernel\n";
@@ -35,8 +35,8 @@ pub(super) fn applied(wish: &Wish, plan: &Plan, refused: &[Refused]) -> String {
     text
 }
 
-fn heading(wish: &Wish, what: &str) -> String {
-    format!("RT CPUs {}, NRT CPUs {}: {what}\n", wish.rt, wish.nrt)
+fn heading(request: &Request, what: &str) -> String {
+    format!("RT CPUs {}, NRT CPUs {}: {what}\n", request.rt, request.nrt)
 }
 
 /// Changes of one kind and reason under one heading.
@@ -129,14 +129,14 @@ fn wrapped(sentence: &str, first: &str, rest: &str) -> String {
 }
 
 /// What is in force and who owns it.
-pub(super) fn holdings(holdings: &[Holding]) -> String {
-    if holdings.is_empty() {
+pub(super) fn in_force(in_force: &[InForce]) -> String {
+    if in_force.is_empty() {
         return "nothing is changed by artis\n".to_owned();
     }
     let mut text = String::new();
-    for holding in holdings {
+    for owner in in_force {
         let state = |wanted: fn(&State) -> bool| -> Vec<&Standing> {
-            let all = holding.changes.iter();
+            let all = owner.changes.iter();
             all.filter(|one| wanted(&one.state)).collect()
         };
         if !text.is_empty() {
@@ -144,10 +144,10 @@ pub(super) fn holdings(holdings: &[Holding]) -> String {
         }
         text += &format!(
             "{} (process {}) since {}, RT CPUs {}\n",
-            holding.owner.command(),
-            holding.pid,
-            holding.since,
-            holding.rt
+            owner.owner.command(),
+            owner.pid,
+            owner.since,
+            owner.rt
         );
         let in_force: Vec<Change> = state(|state| *state == State::InForce)
             .into_iter()
@@ -163,10 +163,10 @@ pub(super) fn holdings(holdings: &[Holding]) -> String {
                 State::InForce => continue,
                 State::Changed(now) => format!("somebody has made it {now}"),
                 State::Halfway(now) => {
-                    format!("it is at {now}: an artis died putting it back, or somebody moved it")
+                    format!("it is at {now}: artis died while it put it back, or somebody moved it")
                 }
                 State::NotMade => {
-                    "it was not made, or is back; artis partition reset tidies up".to_owned()
+                    "it was not made, or was put back; artis partition reset cleans up".to_owned()
                 }
                 State::Gone => "there is no such thing any more".to_owned(),
             };
@@ -176,14 +176,14 @@ pub(super) fn holdings(holdings: &[Holding]) -> String {
     text
 }
 
-/// What became of changes that were to be undone.
-pub(super) fn undone(undone: &Undone, whose: &str) -> String {
-    if undone.rebooted {
+/// What was reverted, and what was not.
+pub(super) fn reverted(reverted: &Reverted, whose: &str) -> String {
+    if reverted.rebooted {
         return format!(
-            "{whose} ended with the boot that it was made in; nothing was to be put back\n"
+            "{whose} ended with the boot that it was made in; there is nothing to put back\n"
         );
     }
-    let mut text = format!("put back {} settings of {whose}\n", undone.restored.len());
+    let mut text = format!("put back {} settings of {whose}\n", reverted.restored.len());
     let mut list = |title: &str, lines: Vec<String>| {
         if lines.is_empty() {
             return;
@@ -195,19 +195,19 @@ pub(super) fn undone(undone: &Undone, whose: &str) -> String {
     };
     list(
         "somebody else has changed these since, so they stay",
-        undone.foreign.iter().map(three_values).collect(),
+        reverted.foreign.iter().map(three_values).collect(),
     );
     list(
-        "put back, though not as artis had left them: somebody moved them, or an artis died here",
-        undone.halfway.iter().map(three_values).collect(),
+        "put back, though they were not as artis had left them: somebody moved them, or artis died",
+        reverted.halfway.iter().map(three_values).collect(),
     );
     list(
         "another part of artis relies on these, and puts them back when it ends",
-        undone.shared.iter().map(|one| one.what.clone()).collect(),
+        reverted.shared.iter().map(|one| one.what.clone()).collect(),
     );
     list(
         "could not be put back; artis partition reset tries again",
-        undone
+        reverted
             .failed
             .iter()
             .map(|one| format!("{}: {}", one.change, one.why))
@@ -231,11 +231,11 @@ fn three_values(one: &Foreign) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::partition::change::{Move, Target};
+    use crate::partition::change::{Kind, Target};
 
     fn change(what: &str, path: &str, new: &str) -> Change {
         Change {
-            kind: Move::IrqAffinity,
+            kind: Kind::IrqAffinity,
             what: what.to_owned(),
             target: Target::file(path),
             old: "0-3".to_owned(),
@@ -266,15 +266,15 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_else_changed_is_told_with_all_three_values() {
-        let undo = Undone {
+    fn what_somebody_else_changed_is_reported_with_all_three_values() {
+        let undo = Reverted {
             foreign: vec![Foreign {
                 change: change("interrupt 24", "/proc/x", "0-2"),
                 now: "1".to_owned(),
             }],
-            ..Undone::default()
+            ..Reverted::default()
         };
-        let text = undone(&undo, "the partition");
+        let text = reverted(&undo, "the partition");
         assert!(
             text.contains("it was 0-3, artis made it 0-2, now it is 1"),
             "{text}"

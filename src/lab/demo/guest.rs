@@ -29,7 +29,7 @@ const LOADS: [(Load, usize); 6] = [
     (Load::Compute, 3),
     (Load::Mixed, 1),
     (Load::Faults, 1),
-    (Load::Forks, 1),
+    (Load::Fork, 1),
     (Load::Signals, 1),
     (Load::Hackbench, 3),
 ];
@@ -227,7 +227,7 @@ impl Plan {
                 mixed_units: work(Load::Mixed),
                 hackbench_rounds: work(Load::Hackbench),
                 pages: work(Load::Faults),
-                forks: work(Load::Forks),
+                forks: work(Load::Fork),
                 signals: work(Load::Signals),
             },
             rt0_periods: end.rt0_begun - begin.rt0_begun,

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Cache misses: reads all over a region that no cache of a core holds, each at a place that the
-//! one before named, so that none can be fetched ahead. User mode only.
+//! Cache misses: reads all over a region that is larger than the caches of a core. Each read has
+//! the address of the next one, so that none can be fetched ahead. User mode only.
 
 use super::Error;
 use super::counters::Counters;
 use std::convert::Infallible;
 use std::hint::black_box;
 
-/// Links in the chain, one a cache line: 8 MiB.
+/// Links in the chain, one for each cache line: 8 MiB.
 const LINKS: usize = 1 << 17;
 const WORDS_PER_LINE: usize = 8;
 /// Reads in a unit of work.
 const READS: usize = 1000;
-/// From one link to the next: odd, so that the chain meets every link before it closes, and far
-/// from any power of two, so that no two neighbours share a page.
+/// The distance from one link to the next. It is odd, so that the chain visits every link before it
+/// closes, and larger than a page, so that two links in a row never share a page.
 const STRIDE: usize = 40_503;
 
 pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_chain_meets_every_link() {
+    fn the_chain_visits_every_link() {
         let mut link = 0;
         let mut met = vec![false; LINKS];
         for _ in 0..LINKS {

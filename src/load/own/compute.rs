@@ -7,14 +7,14 @@ use std::convert::Infallible;
 use std::hint::black_box;
 
 /// Steps in a unit of work: a few microseconds on today's machines, a few tens in an emulator.
-/// Short against every period we schedule, long against the counting.
+/// Short compared with every period that artis schedules, long compared with counting.
 const STEPS: u32 = 1000;
 
 /// One unit of integer work: the same number of steps for every load, on every machine.
 ///
-/// Give it what the unit before returned, so that no unit can be left out or moved by the
-/// compiler. The steps are Marsaglia's xorshift64 ("Xorshift RNGs", 2003): each needs the result
-/// of the one before.
+/// `state` is the result of the unit before, so that the compiler can neither drop nor move a unit.
+/// The steps are Marsaglia's xorshift64 ("Xorshift RNGs", 2003): each needs the result of the step
+/// before.
 pub fn unit(state: u64) -> u64 {
     let mut x = black_box(state);
     for _ in 0..STEPS {
@@ -25,7 +25,7 @@ pub fn unit(state: u64) -> u64 {
     black_box(x)
 }
 
-/// Any start but 0, which xorshift never leaves.
+/// Any start except 0, where xorshift would stay.
 pub const START: u64 = 0x9e37_79b9_7f4a_7c15;
 
 pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The counters of one load, in memory that it shares with its starter: reading them costs the
-//! load nothing, and counting needs no system call.
+//! The counters of one load, in memory shared with its starter: reading them does not disturb the
+//! load, and counting needs no system call.
 
 use super::Error;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, munmap};
@@ -19,7 +19,7 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Units begun; only a load that can fail to finish one counts these (see
+    /// Units begun. Only a load that may fail to finish a unit counts these (see
     /// [`super::periodic`]).
     pub fn begun(&self) -> u64 {
         self.begun.load(Ordering::Relaxed)

@@ -21,7 +21,7 @@ pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {
     }
 }
 
-/// A private anonymous mapping, gone when dropped.
+/// A private anonymous mapping, unmapped when dropped.
 pub(super) struct Region {
     start: NonNull<c_void>,
     length: NonZeroUsize,
@@ -60,7 +60,7 @@ impl Region {
     /// Writes one byte to each page: a fault for each that is not present.
     pub(super) fn touch(&self) {
         for offset in (0..self.length.get()).step_by(self.page) {
-            // SAFETY: inside the mapping, which is writable; volatile, so that it does happen.
+            // SAFETY: inside the mapping, which is writable. Volatile, so that it is not left out.
             unsafe { self.start.cast::<u8>().add(offset).write_volatile(1) };
         }
     }

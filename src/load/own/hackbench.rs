@@ -9,9 +9,9 @@ use crate::hackbench::PROGRAM;
 use std::convert::Infallible;
 use std::process::{Command, Stdio};
 
-/// One group of 4 senders and 4 receivers, 25 messages between each pair: 400 messages. Threads,
-/// because with processes such a short round would be mostly their creation, which `forks` does.
-/// A round takes about 0.02 s on an otherwise idle emulated CPU, about 1 s among ten that compute.
+/// One group of 4 senders and 4 receivers, 25 messages between each pair: 400 messages. It uses
+/// threads: with processes, such a short round would mostly create them, as `fork` does. A round
+/// takes about 0.02 s on an idle emulated CPU, and about 1 s beside ten computing tasks.
 const ARGUMENTS: [&str; 7] = ["-T", "-g", "1", "-f", "4", "-l", "25"];
 
 pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {
@@ -31,7 +31,12 @@ pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {
 
 fn failed(reason: String) -> Error {
     Error::ProgramFailed {
-        program: format!("{PROGRAM} {}", ARGUMENTS.join(" ")),
+        program: command_line(),
         reason,
     }
+}
+
+/// The command of a round.
+pub(super) fn command_line() -> String {
+    format!("{PROGRAM} {}", ARGUMENTS.join(" "))
 }

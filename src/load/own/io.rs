@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Input and output: a file written block by block and read back, again and again. In a
-//! temporary folder, which may lie in memory: then it is the work of the file system without a disk.
+//! Input and output: a file is written block by block and read back, again and again. It is in a
+//! temporary folder, which may be in memory; then this is file-system work without a disk.
 
 use super::Error;
 use super::counters::Counters;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Kernel locks: two processes take the same file's lock in turn. Each time the kernel walks its
-//! lists of locks and of waiters under its own spinlocks, and wakes the other.
+//! lists of locks and of waiters under its own spinlocks, and wakes the other process.
 
 use super::Error;
 use super::counters::Counters;
+use super::process::fork_helper;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
-use nix::unistd::{ForkResult, fork};
 use std::convert::Infallible;
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -14,18 +14,15 @@ use std::path::PathBuf;
 
 pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {
     let file = tempfile::tempfile().map_err(Error::io("create a temporary file"))?;
-    // SAFETY: a load is one thread, and both sides only lock and unlock.
-    if let ForkResult::Child = unsafe { fork() }.map_err(Error::system("fork the rival"))? {
-        // The other goes on; a lock without a rival is told here.
-        let Err(error) = reopen(&file).and_then(|file| fight(&file, counters));
+    fork_helper("the rival", || {
+        // The load itself goes on, so a lock without a rival is reported here.
+        let Err(error) = reopen(&file).and_then(|file| compete(&file, counters));
         eprintln!("artis: load `locks`: {error}");
-        // SAFETY: ends the child without destructors.
-        unsafe { libc::_exit(1) }
-    }
-    fight(&file, counters)
+    })?;
+    compete(&file, counters)
 }
 
-/// The same file, opened anew: a lock belongs to the opening, not to the process.
+/// Opens the same file again: a lock belongs to the open file, not to the process.
 fn reopen(file: &File) -> Result<File, Error> {
     let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
     let opened = nix::fcntl::open(&path, OFlag::O_RDWR, nix::sys::stat::Mode::empty());
@@ -34,8 +31,8 @@ fn reopen(file: &File) -> Result<File, Error> {
     ))
 }
 
-/// Both count: who wins how often is the scheduler's affair.
-fn fight(file: &File, counters: &Counters) -> Result<Infallible, Error> {
+/// Both processes count, because the scheduler decides which of them wins how often.
+fn compete(file: &File, counters: &Counters) -> Result<Infallible, Error> {
     loop {
         for operation in [libc::LOCK_EX, libc::LOCK_UN] {
             // SAFETY: the file is open.

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Integer work that enters the kernel now and then: one system call and one page fault after a
-//! stretch of computing, as most programs do that are neither pure computing nor pure input and
-//! output.
+//! Integer work that enters the kernel now and then: some computing, then one system call and one
+//! page fault. Most programs that neither only compute nor only do input and output are like this.
 
 use super::counters::Counters;
 use super::faults::Region;
 use super::{Error, compute};
 use std::convert::Infallible;
 
-/// Units of work between two visits to the kernel. In an emulator some ten milliseconds: long
-/// enough that a scheduler may think of moving the task, short enough for some ten visits a second.
+/// Units of work between two entries into the kernel. In an emulator some ten milliseconds: long
+/// enough that a scheduler may move the task, short enough for some ten entries a second.
 const UNITS_BETWEEN: u32 = 1000;
 
 pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The loads that artis does itself: each kind counts what it did in units of its own, exactly
-//! and at any moment, which the lab needs to compare windows of time. The presets of `--load` are
-//! other programs, which report when they end.
+//! The loads that are artis's own code. Each kind counts its work in its own unit, exactly and at
+//! any moment. The lab needs that to compare windows of time.
 //!
-//! Owns one file for each kind, the process it runs in ([`process`]) and the shared
+//! Owns one file for each kind, the process that a load runs in ([`process`]) and the shared
 //! counters that its starter reads ([`counters`]). To add a kind: a file with a `run` function,
-//! and a line in [`Load`]'s methods.
+//! and a line in each of [`Load`]'s methods.
 
 use super::Error;
 
@@ -13,7 +12,7 @@ mod cache;
 pub mod compute;
 pub mod counters;
 mod faults;
-mod forks;
+mod fork;
 mod hackbench;
 mod io;
 mod locks;
@@ -39,7 +38,8 @@ pub enum Load {
     /// Maps, touches and unmaps memory: page faults.
     Faults,
     /// Forks a child that exits, and waits for it.
-    Forks,
+    #[serde(alias = "forks")] // the name in older experiment files
+    Fork,
     /// Integer work interrupted by signals from another process.
     Signals,
     /// hackbench, round after round: system calls, wakeups, many tasks.
@@ -48,20 +48,34 @@ pub enum Load {
     Io,
     /// TCP over the loopback device.
     Network,
-    /// Two processes that fight for a lock in the kernel.
+    /// Two processes that compete for a lock in the kernel.
     Locks,
     /// Reads in user mode that miss the cache.
     Cache,
 }
 
 impl Load {
-    /// Its name, as people and `ps` see it.
+    /// All kinds, the paper's five first.
+    pub const ALL: [Self; 10] = [
+        Self::Compute,
+        Self::Io,
+        Self::Network,
+        Self::Locks,
+        Self::Cache,
+        Self::Fork,
+        Self::Faults,
+        Self::Signals,
+        Self::Mixed,
+        Self::Hackbench,
+    ];
+
+    /// Its name, as people type it and `ps` shows it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Compute => "compute",
             Self::Mixed => "mixed",
             Self::Faults => "faults",
-            Self::Forks => "forks",
+            Self::Fork => "fork",
             Self::Signals => "signals",
             Self::Hackbench => "hackbench",
             Self::Io => "io",
@@ -71,12 +85,33 @@ impl Load {
         }
     }
 
+    /// What it does to the machine, in a line.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Compute => "integer work in user mode, no system call",
+            Self::Mixed => "integer work that enters the kernel now and then",
+            Self::Faults => "memory mapped, touched and unmapped: page faults",
+            Self::Fork => "a child process forked, exited and reaped, again and again",
+            Self::Signals => "integer work interrupted by signals of another process",
+            Self::Hackbench => "hackbench, small rounds of threads: wakeups and system calls",
+            Self::Io => "a file of 1 MiB written and read through the page cache",
+            Self::Network => "TCP between two processes over the loopback device",
+            Self::Locks => "two processes that compete for one lock in the kernel",
+            Self::Cache => "reads of memory that miss the cache",
+        }
+    }
+
+    /// The program that does the work, with its arguments; none when artis does it itself.
+    pub fn program(self) -> Option<String> {
+        (self == Self::Hackbench).then(hackbench::command_line)
+    }
+
     /// What one count of [`Counters::done`] is.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Compute | Self::Mixed => "units of integer work",
             Self::Faults => "pages touched",
-            Self::Forks => "children forked and reaped",
+            Self::Fork => "children forked and reaped",
             Self::Signals => "signals handled",
             Self::Hackbench => "hackbench rounds",
             Self::Io => "blocks of 4 KiB written or read",
@@ -91,11 +126,19 @@ impl Load {
     /// # Errors
     /// When its program is not installed or the system refuses a process or the affinity.
     pub fn start(self, place: Place) -> Result<Process, Error> {
-        let body: fn(&Counters) -> Result<Infallible, Error> = match self {
+        Process::start(self.name(), place, self.body()?)
+    }
+
+    /// What one process of this load runs, for ever.
+    ///
+    /// # Errors
+    /// When its program is not installed.
+    pub(super) fn body(self) -> Result<Body, Error> {
+        Ok(match self {
             Self::Compute => compute::run,
             Self::Mixed => mixed::run,
             Self::Faults => faults::run,
-            Self::Forks => forks::run,
+            Self::Fork => fork::run,
             Self::Signals => signals::run,
             Self::Io => io::run,
             Self::Network => network::run,
@@ -105,7 +148,9 @@ impl Load {
                 super::hackbench::find()?;
                 hackbench::run
             }
-        };
-        Process::start(self.name(), place, body)
+        })
     }
 }
+
+/// A load's code: counts what it does and returns only when it fails.
+pub(super) type Body = fn(&Counters) -> Result<Infallible, Error>;

@@ -4,12 +4,12 @@
 
 use super::Error;
 use super::counters::Counters;
-use nix::unistd::{ForkResult, fork};
+use super::process::fork_helper;
 use std::convert::Infallible;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
-/// What is sent at once: two full frames of an Ethernet.
+/// Bytes sent at once: two full Ethernet frames.
 const MESSAGE: usize = 2896;
 
 pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {
@@ -18,28 +18,19 @@ pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {
     let address = listener
         .local_addr()
         .map_err(Error::io("ask for the port that was opened"))?;
-    // SAFETY: a load is one thread, and both sides only send and receive.
-    match unsafe { fork() }.map_err(Error::system("fork the sender"))? {
-        ForkResult::Child => {
-            drop(listener);
-            let sent = TcpStream::connect(address).and_then(send);
-            // Without its sender the receiver ends, and reports it.
-            drop(sent);
-            // SAFETY: ends the child without destructors.
-            unsafe { libc::_exit(1) }
-        }
-        ForkResult::Parent { .. } => {
-            let (mut stream, _) = listener
-                .accept()
-                .map_err(Error::io("accept the sender's connection"))?;
-            let mut message = [0_u8; MESSAGE];
-            loop {
-                stream
-                    .read_exact(&mut message)
-                    .map_err(Error::io("receive from the sender"))?;
-                counters.add_done(1);
-            }
-        }
+    fork_helper("the sender", || {
+        let _ = TcpStream::connect(address).and_then(send);
+        // Without the sender, the receiver ends and reports it.
+    })?;
+    let (mut stream, _) = listener
+        .accept()
+        .map_err(Error::io("accept the sender's connection"))?;
+    let mut message = [0_u8; MESSAGE];
+    loop {
+        stream
+            .read_exact(&mut message)
+            .map_err(Error::io("receive from the sender"))?;
+        counters.add_done(1);
     }
 }
 

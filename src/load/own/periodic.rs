@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The RT0 task: wakes at a fixed rate, does a fixed piece of work, sleeps until the next release.
 //!
-//! It says how many periods it served and no more: how *late* it was is for `measure`, on a
-//! machine whose clock can be trusted. The work is a number of units, never a time: a task that
-//! is interrupted has as much left to do as before.
+//! It only counts how many periods it served. How *late* it was is measured by `measure`, on a
+//! machine with a reliable clock. The work is a number of units and not a time, so that a task that
+//! is interrupted still has the same work to do.
 
 use super::counters::Counters;
 use super::process::{Place, Process};
 use super::{Error, Load, compute};
 use artis_machine::CpuList;
-use artis_task::huge_pages;
+use artis_task::memory;
 use nix::errno::Errno;
-use nix::sys::mman::{MlockAllFlags, mlockall};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 use std::convert::Infallible;
@@ -45,10 +44,7 @@ impl Periodic {
     }
 
     fn run(self, counters: &Counters) -> Result<Infallible, Error> {
-        huge_pages::go_without().map_err(Error::system("go without huge pages"))?;
-        mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).map_err(Error::system(
-            "lock memory (needs CAP_IPC_LOCK or a larger RLIMIT_MEMLOCK)",
-        ))?;
+        memory::lock_all()?;
         self.become_fifo()?;
         // From here on: no allocation, no lock, no output.
         let mut state = compute::START;
@@ -77,7 +73,7 @@ impl Periodic {
         }
     }
 
-    /// Policy and priority through the ordinary system call; RT0 tasks need nothing of artis.
+    /// Sets policy and priority with the ordinary system call: RT0 tasks need nothing of artis.
     fn become_fifo(self) -> Result<(), Error> {
         let attributes = libc::sched_attr {
             size: size_of::<libc::sched_attr>() as u32,
@@ -103,8 +99,8 @@ impl Periodic {
 /// How a period ended.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
-    /// Periods released since the last one: 1, and one more for each release that passed before
-    /// the work was done.
+    /// Periods released since the last one: 1, plus one for each release that passed before the
+    /// work was done.
     released: u64,
     /// Was the work finished before the next release?
     served: bool,
@@ -134,11 +130,10 @@ fn now() -> Result<Duration, Error> {
         .map_err(Error::system("read the monotonic clock"))
 }
 
-/// Units of work that CPU `cpu` does in a second when nothing else runs there and all CPUs of
-/// `busy` compute too, as they will later: CPUs may share a core, real or emulated.
+/// Units of work that CPU `cpu` does in a second when nothing else runs there. All CPUs of `busy`
+/// compute meanwhile, as they will later: CPUs may share a core, real or emulated.
 ///
-/// The best of several short windows: whoever takes the CPU away meanwhile can only make a
-/// window worse.
+/// The best of several short windows, because other tasks can only make a window worse.
 ///
 /// # Errors
 /// When the system refuses a process or the CPU.

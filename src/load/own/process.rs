@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The process that a load runs in: forked, in a process group of its own, killed with its
-//! starter.
+//! The process that a load runs in: forked, in its own process group, killed with its starter.
 //!
-//! Forked and not executed anew, so that the loads work in every program that links this
+//! It is forked and not executed, so that the loads work in every program that links this
 //! library. Call [`Process::start`] while no other thread of the program holds a lock that a
-//! load could want (standard output's, for instance): only the calling thread lives on in the
-//! child.
+//! load may need (standard output's, for instance): in the child only the calling thread exists.
 
 use super::Error;
 use super::counters::{Counters, SharedCounters};
+use crate::usage::{Usage, wait_for};
 use artis_machine::CpuList;
 use artis_task::huge_pages;
 use artis_task::starter::ends_with;
@@ -64,11 +63,11 @@ impl Process {
     ) -> Result<Self, Error> {
         let counters = SharedCounters::new()?;
         let starter = getpid();
-        // SAFETY: the child runs `body` and ends in `_exit`; what it may not do is said above.
+        // SAFETY: the child runs `body` and ends in `_exit`; the module's comment has the limits.
         match unsafe { fork() }.map_err(Error::system(format!("fork the load `{name}`")))? {
             ForkResult::Child => {
                 let outcome = catch_unwind(AssertUnwindSafe(|| {
-                    settle(name, starter, place)?;
+                    prepare(name, starter, place)?;
                     body(&counters)
                 }));
                 if let Ok(Err(error)) = outcome {
@@ -78,8 +77,8 @@ impl Process {
                 unsafe { libc::_exit(1) }
             }
             ForkResult::Parent { child: pid } => {
-                // The child does the same; whoever is first, the group exists from here on. An
-                // error can only mean that the child was first.
+                // The child does the same, so the group exists from here on. An error can only mean
+                // that the child was first.
                 let _ = setpgid(pid, pid);
                 Ok(Self {
                     name,
@@ -126,16 +125,30 @@ impl Process {
     /// Ends it and waits until it has gone.
     ///
     /// # Errors
-    /// [`Error::EndedEarly`] when it had ended before: its counts then mean less than they seem.
+    /// [`Error::EndedEarly`] when it had ended before: its counts then do not cover the whole time.
     pub fn stop(mut self) -> Result<(), Error> {
         self.check()
+    }
+
+    /// As [`stop`](Self::stop), and says what the load and all that it started have used. Only for
+    /// a starter that is a child subreaper: the load's own children become its children.
+    pub(crate) fn stop_and_account(mut self) -> Result<Usage, Error> {
+        self.check()?;
+        // An error can only mean that the group is gone.
+        let _ = killpg(self.pid, Signal::SIGKILL);
+        self.reaped = true;
+        let mut used = Usage::default();
+        while let Some((_, _, usage)) = wait_for(-self.pid.as_raw(), 0) {
+            used += usage;
+        }
+        Ok(used)
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // The group, for what the load has started itself. It has no members left when the load
-        // ended early, and that is as good.
+        // The whole group, because the load may have started processes. When the load ended early,
+        // the group may have no members left.
         let _ = killpg(self.pid, Signal::SIGKILL);
         if !self.reaped {
             while waitpid(self.pid, None) == Err(Errno::EINTR) {}
@@ -143,8 +156,27 @@ impl Drop for Process {
     }
 }
 
-/// In the child: own process group, own name, end with the starter, the place asked for.
-fn settle(name: &str, starter: Pid, place: Place) -> Result<(), Error> {
+/// Forks a helper of a load, which runs `body` and ends with the load.
+///
+/// # Errors
+/// When the system refuses a process.
+pub(super) fn fork_helper(what: &str, body: impl FnOnce()) -> Result<Pid, Error> {
+    let load = getpid();
+    // SAFETY: a load is one thread, and the child runs `body` and ends in `_exit`.
+    match unsafe { fork() }.map_err(Error::system(format!("fork {what}")))? {
+        ForkResult::Child => {
+            // Even if this is refused, it is killed with the load's process group.
+            let _ = ends_with(load, Signal::SIGKILL);
+            body();
+            // SAFETY: ends the child without destructors.
+            unsafe { libc::_exit(1) }
+        }
+        ForkResult::Parent { child } => Ok(child),
+    }
+}
+
+/// In the child: own process group, own name, end with the starter, the right place.
+fn prepare(name: &str, starter: Pid, place: Place) -> Result<(), Error> {
     let own = Pid::from_raw(0);
     setpgid(own, own).map_err(Error::system("make a process group"))?;
     ends_with(starter, Signal::SIGKILL).map_err(Error::io("ask to end with the starter"))?;
@@ -152,7 +184,7 @@ fn settle(name: &str, starter: Pid, place: Place) -> Result<(), Error> {
     nix::sys::prctl::set_name(&title).map_err(Error::system("set the process name"))?;
     huge_pages::as_before().map_err(Error::system("have huge pages again"))?;
     if let Some(group) = place.group {
-        // The child itself, before it forks: whoever is moved later is moved alone.
+        // The child moves itself before it forks, so that its children are in the group too.
         std::fs::write(group.join("cgroup.procs"), "0").map_err(Error::io(format!(
             "move the load `{name}` into {}",
             group.display()
@@ -170,7 +202,7 @@ mod tests {
     use super::*;
     use std::time::{Duration, Instant};
 
-    /// Waits until `done` is true; the time is a limit for a hung machine, no bound on speed.
+    /// Waits until `done` is true. The time is a limit for a hung machine, not a bound on speed.
     fn wait_until(mut done: impl FnMut() -> bool) {
         let limit = Instant::now() + Duration::from_secs(60);
         while !done() {
@@ -182,22 +214,15 @@ mod tests {
     #[test]
     fn every_load_counts_and_stops() {
         use super::super::Load;
-        for load in [
-            Load::Compute,
-            Load::Mixed,
-            Load::Faults,
-            Load::Forks,
-            Load::Signals,
-            Load::Io,
-            Load::Network,
-            Load::Locks,
-            Load::Cache,
-        ] {
+        for load in Load::ALL
+            .into_iter()
+            .filter(|load| load.program().is_none())
+        {
             let process = load.start(Place::default()).unwrap();
             wait_until(|| process.counters().done() > 10);
             let pid = process.pid();
             process.stop().unwrap();
-            // What it forked is killed with it, and gone once init has reaped it.
+            // What it forked is killed with it, and is gone once init has reaped it.
             wait_until(|| killpg(pid, None) == Err(Errno::ESRCH));
         }
     }

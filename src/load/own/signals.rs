@@ -2,14 +2,13 @@
 //! Signals that interrupt user-mode work: one process computes, another sends it a signal every
 //! few milliseconds, and the handler counts.
 //!
-//! Sent from another process and not from itself, because a signal to oneself is delivered at the
-//! end of the system call that sent it, while the case of interest is a task in user mode that
-//! the kernel enters for.
+//! The signal comes from another process. A process that sends itself a signal gets it at the end
+//! of that system call, but this load is about a task that is interrupted in user mode.
 
 use super::counters::Counters;
+use super::process::fork_helper;
 use super::{Error, compute};
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, sigaction};
-use nix::unistd::{ForkResult, fork};
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
@@ -17,7 +16,7 @@ use std::time::Duration;
 /// Time between two signals.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// The counters, for the handler: it has no other way to them.
+/// The counters, for the handler, which gets no argument with them.
 static HANDLER_COUNTERS: AtomicPtr<Counters> = AtomicPtr::new(std::ptr::null_mut());
 
 extern "C" fn count(_: libc::c_int) {
@@ -38,17 +37,14 @@ pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {
     // SAFETY: the handler only adds to an atomic.
     unsafe { sigaction(Signal::SIGUSR1, &action) }
         .map_err(Error::system("install a signal handler"))?;
-    // SAFETY: a load is one thread; the child only computes.
-    match unsafe { fork() }.map_err(Error::system("fork the process that computes"))? {
-        ForkResult::Child => {
-            let mut state = compute::START;
-            loop {
-                state = compute::unit(state);
-            }
+    let child = fork_helper("the process that computes", || {
+        let mut state = compute::START;
+        loop {
+            state = compute::unit(state);
         }
-        ForkResult::Parent { child } => loop {
-            std::thread::sleep(PAUSE);
-            kill(child, Signal::SIGUSR1).map_err(Error::system("send SIGUSR1"))?;
-        },
+    })?;
+    loop {
+        std::thread::sleep(PAUSE);
+        kill(child, Signal::SIGUSR1).map_err(Error::system("send SIGUSR1"))?;
     }
 }

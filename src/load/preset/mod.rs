@@ -1,74 +1,79 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Loads with a name, for `--load` and `artis load`: the paper's five, hackbench, fork and build.
+//! Loads by name, for `--load` and `artis load`. A name means the same work here, in experiments
+//! and in the demo: artis's own loads have the plain names ([`crate::own`]), and those of
+//! other programs have names that say so.
 //!
-//! Owns the names and what each stands for; [`job`] says which program does the work, [`stressng`]
-//! and [`worker`] how it is run and counted, [`ports`] on which TCP ports, [`running`] is how a
-//! measurement starts and stops it.
+//! Owns the names. [`job`] finds what a load needs, [`own`] and [`program`] run and count the two
+//! families, [`worker`] keeps all of them at work, and [`running`] is how a measurement starts
+//! and stops them. docs/loads.md describes each load.
 //! Source: piel-artis, section 3.1 (computing, input/output, network, kernel locks, cache
 //! misses); altenberg-real-time-linux-talk (hackbench); mckenney-real-time-vs-real-fast, section
 //! 2.2 (a build).
 
+mod command;
 mod job;
+mod own;
 mod ports;
+mod program;
 pub mod running;
 mod stressng;
 mod worker;
 
 pub use running::Running;
+pub use stressng::Stressor;
 
+use crate::own::Load;
 use std::fmt;
 use std::str::FromStr;
 
 /// A load with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Preset {
-    Compute,
-    Io,
-    Network,
-    Locks,
-    Cache,
-    Hackbench,
-    Fork,
+    /// One of artis's own.
+    Own(Load),
+    /// make and a compiler.
     Build,
+    /// hackbench with many processes, while [`Load::Hackbench`] is a few threads.
+    HackbenchProcesses,
+    /// One stressor of stress-ng.
+    StressNg(Stressor),
 }
 
 impl Preset {
-    pub const ALL: [Self; 8] = [
-        Self::Compute,
-        Self::Io,
-        Self::Network,
-        Self::Locks,
-        Self::Cache,
-        Self::Hackbench,
-        Self::Fork,
-        Self::Build,
-    ];
+    /// Every load, in the order of `artis load list`.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (Load::ALL.into_iter().map(Self::Own))
+            .chain([Self::Build, Self::HackbenchProcesses])
+            .chain(Stressor::ALL.into_iter().map(Self::StressNg))
+    }
 
     /// Its name, as people type it.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Compute => "compute",
-            Self::Io => "io",
-            Self::Network => "network",
-            Self::Locks => "locks",
-            Self::Cache => "cache",
-            Self::Hackbench => "hackbench",
-            Self::Fork => "fork",
+            Self::Own(load) => load.name(),
             Self::Build => "build",
+            Self::HackbenchProcesses => "hackbench-processes",
+            Self::StressNg(stressor) => stressor.load_name(),
         }
     }
 
     /// What it does to the machine.
     pub fn description(self) -> &'static str {
         match self {
-            Self::Compute => "integer and floating-point work in user mode",
-            Self::Io => "files written and read at random places, each write down to the disk",
-            Self::Network => "TCP over the loopback device",
-            Self::Locks => "processes that fight for locks in the kernel (file locks)",
-            Self::Cache => "reads and writes that miss the cache",
-            Self::Hackbench => "many processes that send each other messages: wakeups",
-            Self::Fork => "processes made and ended",
+            Self::Own(load) => load.description(),
             Self::Build => "a C program compiled over and over, offline",
+            Self::HackbenchProcesses => "hackbench, large rounds of 20 processes for each CPU",
+            Self::StressNg(stressor) => stressor.description(),
+        }
+    }
+
+    /// What one count of its work is.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::Own(load) => load.unit(),
+            Self::Build => "builds",
+            Self::HackbenchProcesses => Load::Hackbench.unit(),
+            Self::StressNg(_) => stressng::UNIT,
         }
     }
 }
@@ -91,7 +96,8 @@ pub struct Unknown {
 }
 
 fn names() -> String {
-    Preset::ALL.map(Preset::name).join(", ")
+    let names: Vec<&str> = Preset::all().map(Preset::name).collect();
+    names.join(", ")
 }
 
 impl Presets {
@@ -123,9 +129,9 @@ impl FromStr for Presets {
     fn from_str(text: &str) -> Result<Self, Unknown> {
         let mut presets = Vec::new();
         for word in text.split(',').map(str::trim) {
-            match Preset::ALL.iter().find(|preset| preset.name() == word) {
-                Some(preset) => presets.push(*preset),
-                None if word == "all" => presets.extend(Preset::ALL),
+            match Preset::all().find(|preset| preset.name() == word) {
+                Some(preset) => presets.push(preset),
+                None if word == "all" => presets.extend(Preset::all()),
                 None => {
                     return Err(Unknown {
                         word: word.to_owned(),
@@ -154,8 +160,21 @@ mod tests {
         let read: Presets = "io, compute,io".parse().unwrap();
         assert_eq!(read.to_string(), "io,compute");
         let all: Presets = "cache,all".parse().unwrap();
-        assert_eq!(all.iter().count(), Preset::ALL.len());
-        assert_eq!(all.iter().next(), Some(Preset::Cache));
+        assert_eq!(all.iter().count(), Preset::all().count());
+        assert_eq!(all.iter().next(), Some(Preset::Own(Load::Cache)));
+    }
+
+    #[test]
+    fn every_name_is_one_load() {
+        let mut names: Vec<&str> = Preset::all().map(Preset::name).collect();
+        names.sort_unstable();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        for load in Load::ALL {
+            let in_experiments = serde_json::to_value(load).unwrap();
+            assert_eq!(in_experiments, Preset::Own(load).name());
+        }
     }
 
     #[test]
@@ -172,7 +191,8 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_printed_is_read_again(
-            some in prop::collection::vec(prop::sample::select(&Preset::ALL[..]), 1..9),
+            some in prop::collection::vec(
+                prop::sample::select(Preset::all().collect::<Vec<_>>()), 1..9),
         ) {
             let some: Presets = some.into_iter().collect();
             prop_assert_eq!(some.to_string().parse::<Presets>().unwrap(), some);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! TCP ports for a load that listens on some: two loads at once must not ask for the same.
+//! TCP ports for a load that listens on some: two loads at once must not use the same ones.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::process;
 
 /// Below the ports that the kernel gives to outgoing connections (ip_local_port_range, 32768 by
-/// default), which would be in the way; above those that services use.
+/// default), and above those that services use.
 const FIRST: u16 = 10_000;
 const LAST: u16 = 32_000;
 
-/// The first of `count` ports in a row on which nobody listens; none when there is no such row.
+/// The first of `count` free ports in a row; none when there is no such row.
 ///
-/// Where the search begins depends on the process, so that two of them that search at the same
-/// moment hardly find the same. The ports are free when this returns, not reserved.
+/// The start of the search depends on the process, so that two processes that search at the same
+/// moment rarely find the same ports. The ports are free when this returns, but not reserved.
 pub fn free(count: usize) -> Option<u16> {
     let count = u16::try_from(count).ok().filter(|count| *count > 0)?;
     let rows = (LAST - FIRST) / count;
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ports_in_use_are_passed_over() {
+    fn ports_in_use_are_skipped() {
         let first = free(4).unwrap();
         assert!((FIRST..=LAST - 4).contains(&first), "{first}");
         let _held = TcpListener::bind((Ipv4Addr::UNSPECIFIED, first + 2)).unwrap();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Named loads as a measurement sees them: started and at work before it, checked during it,
-//! stopped and counted after it, gone whatever happens.
+//! Named loads as a measurement uses them: started and at work before it, checked during it,
+//! stopped and counted after it. Nothing of them is left, whatever happens.
 
+use super::Presets;
 use super::job::Job;
 use super::worker::{self, Message};
-use super::{Preset, Presets};
 use crate::Error;
 use crate::seed::Seed;
 use crate::supervised::Supervised;
@@ -20,8 +20,8 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts the loads, one worker for each CPU, on `cpus` only when they are given, and waits
-    /// until each has done some work. None when `stop` turned from 0 meanwhile.
+    /// Starts the loads, one worker for each CPU (of `cpus` when they are given), and waits until
+    /// each has done some work. None when `stop` became non-zero meanwhile.
     ///
     /// # Errors
     /// A program that is not installed, a folder that cannot be written, a load that fails or
@@ -39,9 +39,9 @@ impl Running {
         };
         let mut jobs = presets
             .iter()
-            .map(|preset: Preset| Job::find(preset, workers))
+            .map(|preset| Job::find(preset, workers))
             .collect::<Result<Vec<_>, _>>()?;
-        // In the lab a run is a sample, and another order of starting is another one.
+        // In the lab a run is a sample, and another order of starting gives another sample.
         if let Some(mut seed) = Seed::of_this_run() {
             seed.shuffle(&mut jobs);
         }
@@ -56,8 +56,8 @@ impl Running {
         Ok(None)
     }
 
-    /// Calls `then` from a thread of its own when a load ends before it is stopped. After a stop
-    /// it may be called, too.
+    /// Calls `then` from its own thread when a load ends before it is stopped. It may also be called
+    /// after a stop.
     ///
     /// # Errors
     /// When the system refuses a thread.
@@ -68,7 +68,7 @@ impl Running {
     /// Are all still at work? Costs one system call.
     ///
     /// # Errors
-    /// How and why one ended, with its program's own words.
+    /// How and why one ended, with the last output of its program.
     pub fn check(&mut self) -> Result<(), Error> {
         self.supervised
             .receive::<Message>(Some(Duration::ZERO))
@@ -90,6 +90,6 @@ impl Running {
     }
 }
 
-/// How long a wait lasts before the stop flag is looked at again: a signal may have come just
-/// before the wait began.
+/// How long to wait before the stop flag is read again: a signal may have come just before the
+/// wait began.
 const PATIENCE: Duration = Duration::from_millis(200);

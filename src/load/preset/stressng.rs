@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! stress-ng: which of its stressors stand for which load, and the work that it reports.
+//! stress-ng: which of its stressors are loads, how each is called, and the work that it reports.
 
-use super::Preset;
 use std::path::Path;
 
 pub const PROGRAM: &str = "stress-ng";
@@ -9,35 +8,83 @@ pub const PACKAGE: &str = "stress-ng";
 /// What one count of its work is.
 pub const UNIT: &str = "bogo-ops";
 
-/// The file in the load's folder that takes its report.
-pub fn report_name(stressor: &str) -> String {
-    format!("{stressor}.yaml")
+/// The stressors that are loads. One for each load: bogo-ops of two cannot be added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stressor {
+    Cpu,
+    Hdd,
+    Sock,
+    Flock,
+    Cache,
+    Fork,
 }
 
-/// The stressor of a load, and options that go with it; none when stress-ng does not do it.
-///
-/// One stressor for each load: bogo-ops of two cannot be added.
-pub fn stressor(preset: Preset) -> Option<(&'static str, &'static [&'static str])> {
-    match preset {
-        Preset::Compute => Some(("cpu", &[])),
-        // Without dsync, small files that are soon deleted never reach the disk.
-        Preset::Io => Some((
-            "hdd",
-            &["--hdd-bytes", "16m", "--hdd-opts", "wr-rnd,rd-rnd,dsync"],
-        )),
-        Preset::Network => Some(("sock", &[])),
-        Preset::Locks => Some(("flock", &[])),
-        // By itself it moves from CPU to CPU, those it was not given included.
-        Preset::Cache => Some(("cache", &["--cache-no-affinity"])),
-        Preset::Fork => Some(("fork", &[])),
-        Preset::Hackbench | Preset::Build => None,
+impl Stressor {
+    pub const ALL: [Self; 6] = [
+        Self::Cpu,
+        Self::Hdd,
+        Self::Sock,
+        Self::Flock,
+        Self::Cache,
+        Self::Fork,
+    ];
+
+    /// Its name, as stress-ng has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Hdd => "hdd",
+            Self::Sock => "sock",
+            Self::Flock => "flock",
+            Self::Cache => "cache",
+            Self::Fork => "fork",
+        }
+    }
+
+    /// The name of the load.
+    pub fn load_name(self) -> &'static str {
+        match self {
+            Self::Cpu => "stress-ng-cpu",
+            Self::Hdd => "stress-ng-hdd",
+            Self::Sock => "stress-ng-sock",
+            Self::Flock => "stress-ng-flock",
+            Self::Cache => "stress-ng-cache",
+            Self::Fork => "stress-ng-fork",
+        }
+    }
+
+    /// What it does to the machine.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Cpu => "integer and floating-point work in user mode",
+            Self::Hdd => "files at random places, each write down to the disk",
+            Self::Sock => "TCP over the loopback device",
+            Self::Flock => "processes that compete for file locks",
+            Self::Cache => "reads and writes that miss the cache",
+            Self::Fork => "processes made and ended",
+        }
+    }
+
+    fn options(self) -> &'static [&'static str] {
+        match self {
+            // Without dsync, small files that are soon deleted never reach the disk.
+            Self::Hdd => &["--hdd-bytes", "16m", "--hdd-opts", "wr-rnd,rd-rnd,dsync"],
+            // By default it moves from CPU to CPU, also to CPUs that it was not given.
+            Self::Cache => &["--cache-no-affinity"],
+            Self::Cpu | Self::Sock | Self::Flock | Self::Fork => &[],
+        }
     }
 }
 
+/// The file in the load's folder that takes its report.
+pub fn report_name(stressor: Stressor) -> String {
+    format!("{}.yaml", stressor.name())
+}
+
 /// Its arguments: `workers` of this stressor until it is interrupted, files only in `folder`.
-pub fn arguments(stressor: &str, options: &[&str], workers: usize, folder: &Path) -> Vec<String> {
-    let mut words = vec![format!("--{stressor}"), workers.to_string()];
-    words.extend(options.iter().map(|word| (*word).to_owned()));
+pub fn arguments(stressor: Stressor, workers: usize, folder: &Path) -> Vec<String> {
+    let mut words = vec![format!("--{}", stressor.name()), workers.to_string()];
+    words.extend(stressor.options().iter().map(|word| (*word).to_owned()));
     // --abort: a worker that fails ends all, so that it is noticed.
     words.extend(["--timeout", "0", "--metrics", "--abort"].map(str::to_owned));
     words.push("--temp-path".to_owned());

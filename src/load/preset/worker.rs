@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The supervised side of named loads: starts the programs, sees that they are at work, runs
-//! rounds again, stops them in order and adds up what they did.
+//! The supervised side of named loads: starts them, sees that they are at work, stops them in
+//! order and collects what they did.
 
-use super::job::{Count, Job};
-use super::stressng;
+use super::Preset;
+use super::job::Job;
 use crate::supervised::{Event, Inside, Usage};
 use crate::{Error, program};
-use artis_machine::{CpuList, Root, processes};
+use artis_machine::CpuList;
 use artis_result::LoadDone;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
-use std::fs::File;
-use std::path::PathBuf;
-use std::process::{ExitStatus, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 /// Time in which each load must have done some work: far more than a busy machine needs, for a
@@ -23,9 +20,9 @@ const START_LIMIT: Duration = Duration::from_secs(30);
 const START_PAUSE: Duration = Duration::from_millis(20);
 /// Time in which a load must end when it is asked to. Rounds that take longer are killed and not
 /// counted.
-const STOP_LIMIT: Duration = Duration::from_secs(30);
+pub const STOP_LIMIT: Duration = Duration::from_secs(30);
 
-/// What the supervised process tells.
+/// What the supervised process reports.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Message {
     /// Every load is at work.
@@ -34,7 +31,42 @@ pub enum Message {
     Done(Vec<LoadDone>),
 }
 
-/// Runs the jobs until the starter asks to stop, or goes. Its stop is answered with
+/// A load that has been started.
+pub trait Load {
+    /// Has it done any work?
+    fn is_at_work(&self) -> bool;
+
+    /// Takes note that a process has ended. False: it is not one of this load.
+    ///
+    /// # Errors
+    /// When the load has ended early with it.
+    fn ended(
+        &mut self,
+        inside: &Inside,
+        pid: i32,
+        status: ExitStatus,
+        usage: Usage,
+    ) -> Result<bool, Error>;
+
+    /// Begins its end; [`has_ended`](Self::has_ended) says when it is over.
+    fn ask_to_stop(&mut self);
+
+    /// Has it come to its end?
+    fn has_ended(&self) -> bool;
+
+    /// What it did, once it has ended.
+    ///
+    /// # Errors
+    /// When it did nothing, or had to be killed.
+    fn done(&mut self, cpus: Option<&CpuList>) -> Result<LoadDone, Error>;
+
+    /// The error of a load that did no work.
+    fn idle(&self, when: String) -> Error;
+}
+
+type Loads<'a> = [Box<dyn Load + 'a>];
+
+/// Runs the jobs until the starter asks to stop, or is gone. A stop is answered with
 /// [`Message::Done`].
 pub fn run(inside: &mut Inside, jobs: &[Job], cpus: Option<&CpuList>) -> Result<(), Error> {
     if let Some(cpus) = cpus {
@@ -42,7 +74,7 @@ pub fn run(inside: &mut Inside, jobs: &[Job], cpus: Option<&CpuList>) -> Result<
     }
     let mut loads = Vec::new();
     for job in jobs {
-        loads.push(Load::start(inside, job)?);
+        loads.push(job.start(inside)?);
     }
     let stopped = wait_until_at_work(inside, &mut loads)?;
     if !stopped {
@@ -53,8 +85,26 @@ pub fn run(inside: &mut Inside, jobs: &[Job], cpus: Option<&CpuList>) -> Result<
     inside.say(Message::Done(done))
 }
 
+/// Makes the folder of the load with this name, and names the file for its messages.
+pub fn files(inside: &Inside, name: &str) -> Result<(PathBuf, PathBuf), Error> {
+    let folder = inside.folder().join(name);
+    std::fs::create_dir(&folder).map_err(|reason| Error::Folder {
+        folder: inside.folder().to_owned(),
+        reason,
+    })?;
+    Ok((folder, inside.folder().join(format!("{name}.log"))))
+}
+
+/// The error of a load that ended by itself, with what it said.
+pub fn ended_early(preset: Preset, status: ExitStatus, output: &Path) -> Error {
+    Error::ProgramFailed {
+        program: format!("the load `{preset}` ended early"),
+        reason: format!("{status}; {}", program::last_words(output)),
+    }
+}
+
 /// Whether it was asked to stop before all are at work.
-fn wait_until_at_work(inside: &mut Inside, loads: &mut [Load]) -> Result<bool, Error> {
+fn wait_until_at_work(inside: &mut Inside, loads: &mut Loads) -> Result<bool, Error> {
     let limit = Instant::now() + START_LIMIT;
     while let Some(idle) = loads.iter().find(|load| !load.is_at_work()) {
         if Instant::now() > limit {
@@ -68,43 +118,44 @@ fn wait_until_at_work(inside: &mut Inside, loads: &mut [Load]) -> Result<bool, E
 }
 
 /// Waits for one event and answers it. True: it is time to stop.
-fn turn(
-    inside: &mut Inside,
-    loads: &mut [Load],
-    patience: Option<Duration>,
-) -> Result<bool, Error> {
+fn turn(inside: &mut Inside, loads: &mut Loads, patience: Option<Duration>) -> Result<bool, Error> {
     match inside.wait(patience)? {
         Event::Stop => return Ok(true),
         Event::Abandoned => return Err(abandoned()),
         Event::Nothing => {}
-        Event::Child => {
-            while let Some((pid, status, usage)) = inside.reap() {
-                if let Some(load) = loads.iter_mut().find(|load| load.pid == Some(pid)) {
-                    load.ended(status, usage)?;
-                    load.start_round(inside)?;
-                }
-            }
-        }
+        Event::Child => reap(inside, loads)?,
     }
     Ok(false)
 }
 
-/// Nobody hears it: the starter has gone.
+/// Hands every process that has ended to its load.
+fn reap(inside: &Inside, loads: &mut Loads) -> Result<(), Error> {
+    while let Some((pid, status, usage)) = inside.reap() {
+        for load in loads.iter_mut() {
+            if load.ended(inside, pid, status, usage)? {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The starter is gone, so nobody reads this.
 fn abandoned() -> Error {
     Error::Reported("the process that started the load has gone".to_owned())
 }
 
-/// Interrupts what runs for ever, lets rounds come to their end, and counts.
+/// Stops the loads and collects what they did.
 fn stop(
     inside: &mut Inside,
-    loads: &mut [Load],
+    loads: &mut Loads,
     cpus: Option<&CpuList>,
 ) -> Result<Vec<LoadDone>, Error> {
     for load in loads.iter_mut() {
         load.ask_to_stop();
     }
     let limit = Instant::now() + STOP_LIMIT;
-    while loads.iter().any(|load| load.pid.is_some()) {
+    while loads.iter().any(|load| !load.has_ended()) {
         let left = limit.saturating_duration_since(Instant::now());
         if left.is_zero() {
             break;
@@ -113,173 +164,7 @@ fn stop(
             Event::Abandoned => return Err(abandoned()),
             Event::Stop | Event::Nothing | Event::Child => {}
         }
-        while let Some((pid, status, usage)) = inside.reap() {
-            if let Some(load) = loads.iter_mut().find(|load| load.pid == Some(pid)) {
-                load.ended(status, usage)?;
-            }
-        }
+        reap(inside, loads)?;
     }
-    loads.iter().map(|load| load.done(cpus)).collect()
-}
-
-/// One load.
-struct Load<'a> {
-    job: &'a Job,
-    folder: PathBuf,
-    output: PathBuf,
-    /// The program, while it runs.
-    pid: Option<i32>,
-    began: Instant,
-    /// Up to when its work is counted: the end of a round, or when it was asked to stop.
-    until: Instant,
-    stopping: bool,
-    rounds: u64,
-    used: Usage,
-}
-
-impl<'a> Load<'a> {
-    fn start(inside: &Inside, job: &'a Job) -> Result<Self, Error> {
-        let name = job.preset.name();
-        let folder = inside.folder().join(name);
-        let unusable = |reason| Error::Folder {
-            folder: inside.folder().to_owned(),
-            reason,
-        };
-        std::fs::create_dir(&folder).map_err(unusable)?;
-        job.prepare(&folder)?;
-        let mut load = Self {
-            job,
-            output: inside.folder().join(format!("{name}.log")),
-            folder,
-            pid: None,
-            began: Instant::now(),
-            until: Instant::now(),
-            stopping: false,
-            rounds: 0,
-            used: Usage::default(),
-        };
-        load.start_round(inside)?;
-        Ok(load)
-    }
-
-    fn start_round(&mut self, inside: &Inside) -> Result<(), Error> {
-        // Made anew each time, so that the output of rounds does not pile up.
-        let output = File::create(&self.output)
-            .and_then(|file| Ok((file.try_clone()?, file)))
-            .map_err(|reason| Error::Folder {
-                folder: inside.folder().to_owned(),
-                reason,
-            })?;
-        let mut command = self.job.command(&self.folder);
-        command
-            .stdin(Stdio::null())
-            .stdout(output.0)
-            .stderr(output.1);
-        self.pid = Some(inside.spawn(&mut command)?);
-        Ok(())
-    }
-
-    fn is_report(&self) -> bool {
-        matches!(self.job.count(&self.folder).0, Count::Report { .. })
-    }
-
-    /// Has it done anything? A finished round, or CPU time of its workers: the program that
-    /// starts workers needs some for itself.
-    fn is_at_work(&self) -> bool {
-        let Some(pid) = self.pid else { return false };
-        if self.rounds > 0 {
-            return true;
-        }
-        let root = Root::default();
-        let mut family = processes::below(&root, pid);
-        let workers = self.job.workers_expected();
-        if workers == 0 {
-            family.extend(processes::one(&root, pid));
-        }
-        family.retain(|process| !process.is_zombie);
-        family.len() >= workers.max(1) && family.iter().any(|process| process.cpu_ticks > 0)
-    }
-
-    /// Counts the end of the program.
-    fn ended(&mut self, status: ExitStatus, usage: Usage) -> Result<(), Error> {
-        self.pid = None;
-        self.used += usage;
-        if !status.success() || (self.is_report() && !self.stopping) {
-            return Err(Error::ProgramFailed {
-                program: format!("the load `{}` ended early", self.job.preset),
-                reason: format!("{status}; {}", self.words()),
-            });
-        }
-        if !self.is_report() {
-            self.rounds += 1;
-            self.until = Instant::now();
-        }
-        Ok(())
-    }
-
-    fn ask_to_stop(&mut self) {
-        self.stopping = true;
-        if let Some(pid) = self.pid
-            && self.is_report()
-        {
-            self.until = Instant::now();
-            // It is our child and not reaped yet, so the number is still its own.
-            let _ = kill(Pid::from_raw(pid), Signal::SIGINT);
-        }
-    }
-
-    /// What it did, once it has ended.
-    fn done(&self, cpus: Option<&CpuList>) -> Result<LoadDone, Error> {
-        if self.pid.is_some() && self.is_report() {
-            return Err(Error::ProgramFailed {
-                program: format!("the load `{}`", self.job.preset),
-                reason: format!(
-                    "it did not end {} s after it was asked to and was killed; {}",
-                    STOP_LIMIT.as_secs(),
-                    self.words()
-                ),
-            });
-        }
-        let (count, unit) = self.job.count(&self.folder);
-        let work = match count {
-            Count::Rounds => self.rounds as f64,
-            Count::Report { file, stressor } => std::fs::read_to_string(file)
-                .ok()
-                .and_then(|report| stressng::bogo_ops(&report, stressor))
-                .unwrap_or(0.0),
-        };
-        if work <= 0.0 {
-            return Err(self.idle("until it was stopped".to_owned()));
-        }
-        Ok(LoadDone {
-            name: self.job.preset.name().to_owned(),
-            cpus: cpus.map(CpuList::to_string),
-            command: self.command_line(),
-            work,
-            unit: unit.to_owned(),
-            seconds: (self.until - self.began).as_secs_f64(),
-            cpu_seconds: Some((self.used.user + self.used.system).as_secs_f64()),
-        })
-    }
-
-    fn command_line(&self) -> String {
-        let command = self.job.command(&self.folder);
-        let words = std::iter::once(command.get_program()).chain(command.get_args());
-        let words: Vec<String> = words
-            .map(|word| word.to_string_lossy().into_owned())
-            .collect();
-        words.join(" ")
-    }
-
-    fn idle(&self, when: String) -> Error {
-        Error::Idle {
-            name: self.job.preset.name(),
-            when,
-            words: self.words(),
-        }
-    }
-
-    fn words(&self) -> String {
-        program::last_words(&self.output)
-    }
+    loads.iter_mut().map(|load| load.done(cpus)).collect()
 }

@@ -7,8 +7,8 @@ fn is_gone(pid: i32) -> bool {
     processes::one(&Root::default(), pid).is_none_or(|process| process.is_zombie)
 }
 
-/// A supervised shell whose background process left its parent, its group and its session;
-/// the number of that process, and the folder.
+/// A supervised shell with a background process that has left its parent, its group and its
+/// session. Also gives the number of that process, and the folder.
 fn with_a_runaway() -> (Supervised, i32, PathBuf) {
     let mut supervised = Supervised::start("test", |inside| {
         let mut shell = Command::new("sh");
@@ -31,7 +31,7 @@ fn with_a_runaway() -> (Supervised, i32, PathBuf) {
 }
 
 #[test]
-fn whoever_runs_away_is_found_and_killed() {
+fn a_process_that_leaves_its_parent_is_found_and_killed() {
     let (supervised, pid, folder) = with_a_runaway();
     assert!(!is_gone(pid) && folder.exists());
     drop(supervised);
@@ -49,7 +49,7 @@ fn a_stop_is_answered_and_cleans_up_too() {
 }
 
 #[test]
-fn the_alarm_of_a_stressor_that_lost_its_parent_is_outlived() {
+fn the_supervisor_survives_the_alarm_of_a_stressor_without_a_parent() {
     let mut supervised = Supervised::start("test", |inside| {
         kill(getpid(), Signal::SIGALRM).unwrap();
         inside.say("alive")
@@ -61,23 +61,23 @@ fn the_alarm_of_a_stressor_that_lost_its_parent_is_outlived() {
 
 #[test]
 fn errors_and_panics_reach_the_starter() {
-    let told = |body: fn(&mut Inside) -> Result<(), Error>| {
+    let error_of = |body: fn(&mut Inside) -> Result<(), Error>| {
         let mut supervised = Supervised::start("test", body).unwrap();
         supervised.receive::<()>(None).unwrap_err().to_string()
     };
-    let failing = told(|_| Err(Error::Reported("no luck".to_owned())));
+    let failing = error_of(|_| Err(Error::Reported("no luck".to_owned())));
     assert_eq!(failing, "no luck");
-    let mute = told(|_| {
+    let mute = error_of(|_| {
         // SAFETY: ends the process as a kill would.
         unsafe { libc::_exit(0) }
     });
     assert!(mute.contains("ended early"), "{mute}");
-    let absent = told(|inside| inside.spawn(&mut Command::new("no-such-program")).map(drop));
+    let absent = error_of(|inside| inside.spawn(&mut Command::new("no-such-program")).map(drop));
     assert!(absent.starts_with("no-such-program: could not be started"));
 }
 
 #[test]
-fn what_a_process_used_is_told_when_it_has_ended() {
+fn what_a_process_used_is_reported_when_it_has_ended() {
     let mut supervised = Supervised::start("test", |inside| {
         let pid = inside.fork(|| Err(std::io::ErrorKind::Other.into()))?;
         loop {
@@ -89,6 +89,6 @@ fn what_a_process_used_is_told_when_it_has_ended() {
         }
     })
     .unwrap();
-    let told: Option<(bool, Option<i32>, bool)> = supervised.receive(None).unwrap();
-    assert_eq!(told, Some((true, Some(1), true)));
+    let reported: Option<(bool, Option<i32>, bool)> = supervised.receive(None).unwrap();
+    assert_eq!(reported, Some((true, Some(1), true)));
 }

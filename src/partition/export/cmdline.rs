@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Boot arguments. Source: `Documentation/admin-guide/kernel-parameters.txt`.
 
-use super::super::change::Move;
-use super::super::plan::{Plan, Wish};
+use super::super::change::Kind;
+use super::super::plan::{Plan, Request};
 use super::{Covers, sysctls};
 
-fn covers(kind: Move) -> bool {
+fn covers(kind: Kind) -> bool {
     !matches!(
         kind,
-        Move::DeadlineServers
-            | Move::IdleStates
-            | Move::IrqThreadPriority
-            | Move::IrqbalanceBan
-            | Move::KthreadAffinity
+        Kind::DeadlineServers
+            | Kind::IdleStates
+            | Kind::IrqThreadPriority
+            | Kind::IrqbalanceBan
+            | Kind::KthreadAffinity
     )
 }
 
-pub(super) fn render(plan: &Plan, wish: &Wish) -> (String, Covers) {
-    let mut words = placement(wish);
-    words.push(format!("workqueue.unbound_cpus={}", wish.nrt));
-    // From 5.8 on; older kernels hand the words to init, which takes them for its environment.
+pub(super) fn render(plan: &Plan, request: &Request) -> (String, Covers) {
+    let mut words = placement(request);
+    words.push(format!("workqueue.unbound_cpus={}", request.nrt));
+    // From kernel 5.8 on; older kernels pass these words to init, as environment variables.
     words.extend(sysctls(plan).map(|(name, value)| format!("sysctl.{name}={value}")));
-    if plan.changes.iter().any(|one| one.kind == Move::Governor) {
+    if plan.changes.iter().any(|one| one.kind == Kind::Governor) {
         words.push("cpufreq.default_governor=performance".to_owned());
     }
     let text = format!(
@@ -31,13 +31,14 @@ pub(super) fn render(plan: &Plan, wish: &Wish) -> (String, Covers) {
     (text, covers)
 }
 
-/// What only the boot can do for good: where interrupts, RCU callbacks and, behind a shield, tasks go.
-pub(super) fn placement(wish: &Wish) -> Vec<String> {
-    let domain = if wish.shield { "domain," } else { "" };
+/// What only boot arguments can set permanently: where interrupts, RCU callbacks and, with a
+/// shield, tasks run.
+pub(super) fn placement(request: &Request) -> Vec<String> {
+    let domain = if request.shield { "domain," } else { "" };
     vec![
-        format!("irqaffinity={}", wish.nrt),
-        format!("rcu_nocbs={}", wish.rt),
-        // Without "domain" tasks still share the CPUs; managed interrupts leave them all the same.
-        format!("isolcpus={domain}managed_irq,{}", wish.rt),
+        format!("irqaffinity={}", request.nrt),
+        format!("rcu_nocbs={}", request.rt),
+        // Without "domain", tasks still share the CPUs, and only managed interrupts leave them.
+        format!("isolcpus={domain}managed_irq,{}", request.rt),
     ]
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The kubelet's part: containers with whole CPUs get the RT ones, everybody else the others.
+//! The kubelet's part: containers with whole CPUs get the RT CPUs, all others the NRT CPUs.
 //! Source: Kubernetes, "Control CPU Management Policies on the Node", and CRI-O's annotations.
 
-use super::super::change::Move;
-use super::super::plan::{Plan, Wish};
+use super::super::change::Kind;
+use super::super::plan::{Plan, Request};
 use super::Covers;
 
-pub(super) fn render(_plan: &Plan, wish: &Wish) -> (String, Covers) {
+pub(super) fn render(_plan: &Plan, request: &Request) -> (String, Covers) {
     let text = format!(
         "# Part of the kubelet's configuration; drain the node first and remove\n\
          # /var/lib/kubelet/cpu_manager_state.\n\
@@ -20,7 +20,7 @@ pub(super) fn render(_plan: &Plan, wish: &Wish) -> (String, Covers) {
          # a pod:\n\
          #   irq-load-balancing.crio.io: \"disable\"\n\
          #   cpu-quota.crio.io: \"disable\"\n",
-        wish.nrt, wish.rt
+        request.nrt, request.rt
     );
-    (text, |kind| kind == Move::CpusetShield)
+    (text, |kind| kind == Kind::CpusetShield)
 }

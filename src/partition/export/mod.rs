@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A plan in the words of the tool that is to own it for good.
+//! A plan in the format of another tool, which then keeps it in force permanently.
 //!
-//! Pure: text from a plan. Each tool says in a comment what of the plan it has no words for.
+//! Pure: text from a plan. A comment in each export lists the changes that the tool cannot make.
 
 mod cmdline;
 mod kubernetes;
 mod systemd;
 mod tuned;
 
-use super::change::{Change, Move, Target};
-use super::plan::{Plan, Wish};
+use super::change::{Change, Kind, Target};
+use super::plan::{Plan, Request};
 use std::collections::BTreeSet;
 
-/// Who is to own it.
+/// The tool that keeps it in force.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
     Tuned,
@@ -21,23 +21,23 @@ pub enum Tool {
     Kubernetes,
 }
 
-/// Has the tool words for a move?
-type Covers = fn(Move) -> bool;
+/// Can the tool make this kind of change?
+type Covers = fn(Kind) -> bool;
 
-/// The plan for this tool. `wish` is what the plan was made for.
-pub fn render(tool: Tool, plan: &Plan, wish: &Wish) -> String {
+/// The plan for this tool. `request` is what the plan was made for.
+pub fn render(tool: Tool, plan: &Plan, request: &Request) -> String {
     let (text, covers) = match tool {
-        Tool::Tuned => tuned::render(plan, wish),
-        Tool::Systemd => systemd::render(plan, wish),
-        Tool::Cmdline => cmdline::render(plan, wish),
-        Tool::Kubernetes => kubernetes::render(plan, wish),
+        Tool::Tuned => tuned::render(plan, request),
+        Tool::Systemd => systemd::render(plan, request),
+        Tool::Cmdline => cmdline::render(plan, request),
+        Tool::Kubernetes => kubernetes::render(plan, request),
     };
     text + &missing(plan, covers)
 }
 
-/// Comments about the moves that are planned and not covered.
+/// Comments that list the planned changes that the tool cannot make.
 fn missing(plan: &Plan, covers: Covers) -> String {
-    let others: BTreeSet<Move> = plan
+    let others: BTreeSet<Kind> = plan
         .changes
         .iter()
         .map(|change| change.kind)
@@ -59,8 +59,8 @@ fn files<'a>(plan: &'a Plan, folder: &'a str) -> impl Iterator<Item = (&'a str, 
         let Target::File { path, .. } = &change.target else {
             return None;
         };
-        // The number of an interrupt, and a group that is not there yet, are of this boot only.
-        let lasting = !matches!(change.kind, Move::IrqAffinity | Move::CpusetShield);
+        // The number of an interrupt and a group that artis makes are valid for this boot only.
+        let lasting = !matches!(change.kind, Kind::IrqAffinity | Kind::CpusetShield);
         Some((path.strip_prefix(folder)?, change)).filter(|_| lasting)
     })
 }
@@ -72,10 +72,10 @@ fn sysctls(plan: &Plan) -> impl Iterator<Item = (String, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::tests::wish;
+    use super::super::plan::tests::request;
     use super::*;
 
-    fn change(kind: Move, target: Target, new: &str) -> Change {
+    fn change(kind: Kind, target: Target, new: &str) -> Change {
         Change {
             kind,
             what: "kauditd".to_owned(),
@@ -96,39 +96,39 @@ mod tests {
         Plan {
             changes: vec![
                 file(
-                    Move::TimerMigration,
+                    Kind::TimerMigration,
                     "/proc/sys/kernel/timer_migration",
                     "0",
                 ),
                 file(
-                    Move::WatchdogCpumask,
+                    Kind::WatchdogCpumask,
                     "/proc/sys/kernel/watchdog_cpumask",
                     "0-2",
                 ),
                 file(
-                    Move::DefaultIrqAffinity,
+                    Kind::DefaultIrqAffinity,
                     "/proc/irq/default_smp_affinity",
                     "7",
                 ),
-                file(Move::IrqAffinity, "/proc/irq/24/smp_affinity_list", "0-2"),
+                file(Kind::IrqAffinity, "/proc/irq/24/smp_affinity_list", "0-2"),
                 file(
-                    Move::WorkqueueMask,
+                    Kind::WorkqueueMask,
                     "/sys/devices/virtual/workqueue/cpumask",
                     "7",
                 ),
                 file(
-                    Move::Governor,
+                    Kind::Governor,
                     "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor",
                     "performance",
                 ),
-                change(Move::KthreadAffinity, thread, "0-2"),
+                change(Kind::KthreadAffinity, thread, "0-2"),
             ],
             ..Plan::default()
         }
     }
 
     fn rendered(tool: Tool) -> String {
-        render(tool, &plan(), &wish())
+        render(tool, &plan(), &request())
     }
 
     #[test]
@@ -146,25 +146,25 @@ mod tests {
             assert!(words.split(' ').any(|one| one == word), "{word}: {words}");
         }
         assert!(text.contains("#   kthread-affinity"), "{text}");
-        let shielded = Wish {
+        let shielded = Request {
             shield: true,
-            ..wish()
+            ..request()
         };
         let text = render(Tool::Cmdline, &plan(), &shielded);
         assert!(text.contains("isolcpus=domain,managed_irq,3"), "{text}");
     }
 
     #[test]
-    fn systemd_gets_its_own_files() {
+    fn systemd_gets_files_in_its_formats() {
         let text = rendered(Tool::Systemd);
         assert!(text.contains("kernel.watchdog_cpumask = 0-2\n"), "{text}");
         let line = "w /sys/devices/virtual/workqueue/cpumask - - - - 7\n";
         assert!(text.contains(line), "{text}");
         assert!(!text.contains("/proc/irq/24"), "{text}");
         assert!(!text.contains("AllowedCPUs"), "{text}");
-        let shielded = Wish {
+        let shielded = Request {
             shield: true,
-            ..wish()
+            ..request()
         };
         let text = render(Tool::Systemd, &plan(), &shielded);
         assert!(text.contains("AllowedCPUs=0-2"), "{text}");

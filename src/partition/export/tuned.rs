@@ -2,23 +2,23 @@
 //! A profile for tuned. Source: tuned.conf(5) and its plugins `bootloader`, `scheduler`, `sysctl`
 //! and `sysfs`.
 
-use super::super::change::Move;
-use super::super::plan::{Plan, Wish};
+use super::super::change::Kind;
+use super::super::plan::{Plan, Request};
 use super::cmdline::placement;
 use super::{Covers, files, sysctls};
 use artis_machine::{CpuList, cpumask};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-fn covers(kind: Move) -> bool {
-    !matches!(kind, Move::IrqThreadPriority | Move::IrqbalanceBan)
+fn covers(kind: Kind) -> bool {
+    !matches!(kind, Kind::IrqThreadPriority | Kind::IrqbalanceBan)
 }
 
-pub(super) fn render(plan: &Plan, wish: &Wish) -> (String, Covers) {
+pub(super) fn render(plan: &Plan, request: &Request) -> (String, Covers) {
     let mut text = format!(
         "# /etc/tuned/artis-rt/tuned.conf; then: tuned-adm profile artis-rt, and reboot\n\
          [main]\nsummary=CPUs {} for real-time tasks\n\n[sysctl]\n",
-        wish.rt
+        request.rt
     );
     // Writing to a String cannot fail.
     for (name, value) in sysctls(plan) {
@@ -29,21 +29,21 @@ pub(super) fn render(plan: &Plan, wish: &Wish) -> (String, Covers) {
         let _ = writeln!(text, "/sys/{path}={}", change.new);
     }
     text += "\n[scheduler]\n";
-    if wish.shield {
-        let _ = writeln!(text, "isolated_cores={}", wish.rt);
+    if request.shield {
+        let _ = writeln!(text, "isolated_cores={}", request.rt);
     }
-    text += &threads(plan, &wish.nrt);
-    let words = placement(wish).join(" ");
+    text += &threads(plan, &request.nrt);
+    let words = placement(request).join(" ");
     let _ = write!(text, "\n[bootloader]\ncmdline_artis={words}\n");
     (text, covers)
 }
 
-/// One group with the names of all threads that move; tuned shows a kernel thread in brackets.
+/// One group with the names of all threads that move. tuned shows a kernel thread in brackets.
 fn threads(plan: &Plan, nrt: &CpuList) -> String {
     let names: BTreeSet<String> = plan
         .changes
         .iter()
-        .filter(|change| matches!(change.kind, Move::KthreadAffinity | Move::RcuCallbacks))
+        .filter(|change| matches!(change.kind, Kind::KthreadAffinity | Kind::RcuCallbacks))
         .map(|change| escaped(&change.what))
         .collect();
     if names.is_empty() {
@@ -57,7 +57,7 @@ fn threads(plan: &Plan, nrt: &CpuList) -> String {
     )
 }
 
-/// As itself in a regular expression.
+/// Escapes a name for a regular expression.
 fn escaped(name: &str) -> String {
     name.chars()
         .flat_map(|one| {

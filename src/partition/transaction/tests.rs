@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What happens when something fails, or dies, at each step there is.
+//! What happens when a step fails, or artis dies there, for every step.
 
 use super::*;
-use crate::change::{Move, Target};
+use crate::change::{Kind, Target};
 use crate::host::Step;
-use crate::plan::{Plan, Wish};
+use crate::plan::{Plan, Request};
 use artis_machine::Root;
 use artis_testing::canned;
 use std::cell::{Cell, RefCell};
@@ -49,20 +49,20 @@ fn settings(root: &Root) -> BTreeMap<&'static str, String> {
 }
 
 fn wanted(root: &Root) -> Vec<Change> {
-    let wish = Wish::new(root, &rt()).unwrap();
-    Plan::make(root, &wish).unwrap().changes
+    let request = Request::new(root, &rt()).unwrap();
+    Plan::make(root, &request).unwrap().changes
 }
 
 /// What `artis partition apply` does.
 fn apply(host: &Host<'_>) -> Result<Applied, Error> {
     let transaction = Transaction::begin(host)?;
-    transaction.undo(Owner::Partition)?.whole()?;
-    let (changes, _) = settled(host, Owner::Partition, wanted(&host.root))?;
+    transaction.revert(Owner::Partition)?.whole()?;
+    let (changes, _) = planned_here(host, Owner::Partition, wanted(&host.root))?;
     transaction.apply(Owner::Partition, &rt(), changes)
 }
 
-fn reset(host: &Host<'_>) -> Result<Undone, Error> {
-    Transaction::begin(host)?.undo(Owner::Partition)
+fn reset(host: &Host<'_>) -> Result<Reverted, Error> {
+    Transaction::begin(host)?.revert(Owner::Partition)
 }
 
 fn journals(root: &Root) -> usize {
@@ -74,7 +74,7 @@ fn journals(root: &Root) -> usize {
         .count()
 }
 
-/// A machine that refuses the steps whose numbers, from 0, are such.
+/// A machine that refuses some steps, by their numbers from 0.
 fn refusing(root: &Root, refuses: impl Fn(usize) -> bool + 'static) -> Host<'static> {
     let count = Cell::new(0);
     Host::announcing(root.clone(), move |_| {
@@ -86,12 +86,12 @@ fn refusing(root: &Root, refuses: impl Fn(usize) -> bool + 'static) -> Host<'sta
     })
 }
 
-/// The process that has this machine dies before a step: it changes nothing any more.
+/// As if the process died before this step: it changes nothing any more.
 fn dead_from(root: &Root, step: usize) -> Host<'static> {
     refusing(root, move |number| number >= step)
 }
 
-/// How many steps an undisturbed apply takes, and in which order.
+/// The steps of an undisturbed apply, in their order.
 fn steps() -> Vec<Step> {
     let (_folder, root) = canned(&FILES);
     let seen = RefCell::new(Vec::new());
@@ -113,7 +113,7 @@ fn everything_is_on_disk_before_the_first_change() {
         assert!(before.contains(&step), "{steps:?}");
     }
     assert!(after.iter().all(|step| *step == Step::Set), "{steps:?}");
-    // Servers, migration, default, 24, masks, watchdog, governor; interrupt 25 never was there.
+    // Servers, migration, default, 24, masks, watchdog, governor; 25 is not on an RT CPU.
     assert_eq!(after.len(), 8);
 }
 
@@ -125,18 +125,18 @@ fn apply_then_reset_leaves_everything_as_before() {
     let applied = apply(&host).unwrap();
     assert_eq!(applied.made.len(), 8);
     assert_ne!(settings(&root), before);
-    assert!(holdings(&host).unwrap()[0].is_whole());
-    let undone = reset(&host).unwrap();
-    assert_eq!(undone.restored.len(), 8);
-    assert!(undone.foreign.is_empty() && undone.failed.is_empty());
+    assert!(in_force(&host).unwrap()[0].is_whole());
+    let reverted = reset(&host).unwrap();
+    assert_eq!(reverted.restored.len(), 8);
+    assert!(reverted.foreign.is_empty() && reverted.failed.is_empty());
     assert_eq!(settings(&root), before);
     assert_eq!(journals(&root), 0);
-    assert!(holdings(&host).unwrap().is_empty());
+    assert!(in_force(&host).unwrap().is_empty());
     assert!(reset(&host).unwrap().restored.is_empty());
 }
 
 #[test]
-fn reset_goes_backwards() {
+fn reset_reverts_the_last_change_first() {
     let (_folder, root) = canned(&FILES);
     let host = Host::at(root);
     let made = apply(&host).unwrap().made;
@@ -153,7 +153,7 @@ fn a_failing_step_changes_nothing() {
         let before = settings(&root);
         let host = refusing(&root, move |number| number == failing);
         match apply(&host) {
-            // In the first folder for journals; the second one served.
+            // The step was in the first folder for journals, and the second one served.
             Ok(_) => assert!(failing < 6, "step {failing} failed and nobody noticed"),
             Err(_) => {
                 assert_eq!(settings(&root), before, "after a failing step {failing}");
@@ -169,7 +169,7 @@ fn a_failing_step_changes_nothing() {
     }
 }
 
-/// The process dies before a step: from then on it changes nothing. Another one cleans up.
+/// The process dies before a step; from then on it changes nothing. Another process cleans up.
 #[test]
 fn dying_before_any_step_leaves_a_machine_that_can_be_put_in_order() {
     for dying in 0..=steps().len() {
@@ -181,34 +181,34 @@ fn dying_before_any_step_leaves_a_machine_that_can_be_put_in_order() {
             let successor = Host::at(root.clone());
             if by_apply {
                 assert_eq!(apply(&successor).unwrap().made.len(), 8, "dead at {dying}");
-                assert!(holdings(&successor).unwrap()[0].is_whole());
+                assert!(in_force(&successor).unwrap()[0].is_whole());
             }
-            let undone = reset(&successor).unwrap();
-            assert!(undone.foreign.is_empty(), "dead at {dying}: {undone:?}");
+            let reverted = reset(&successor).unwrap();
+            assert!(reverted.foreign.is_empty(), "dead at {dying}: {reverted:?}");
             assert_eq!(settings(&root), before, "dead at {dying}");
             assert_eq!(journals(&root), 0, "dead at {dying}");
         }
     }
 }
 
-/// The same while undoing.
+/// The same during a reset.
 #[test]
-fn dying_while_undoing_leaves_something_to_undo() {
+fn after_dying_in_a_reset_another_reset_completes_it() {
     for dying in 0..10 {
         let (_folder, root) = canned(&FILES);
         let before = settings(&root);
         apply(&Host::at(root.clone())).unwrap();
         let dead = dead_from(&root, dying);
         let _ = reset(&dead);
-        let undone = reset(&Host::at(root.clone())).unwrap();
-        assert!(undone.foreign.is_empty() && undone.failed.is_empty());
+        let reverted = reset(&Host::at(root.clone())).unwrap();
+        assert!(reverted.foreign.is_empty() && reverted.failed.is_empty());
         assert_eq!(settings(&root), before, "dead at {dying}");
     }
 }
 
 /// No journal can be written any more, anywhere.
 #[test]
-fn a_full_disk_prevents_every_change_and_no_undoing() {
+fn a_full_disk_prevents_every_change_and_no_reset() {
     let (_folder, root) = canned(&FILES);
     let before = settings(&root);
     let full = || {
@@ -229,7 +229,7 @@ fn a_full_disk_prevents_every_change_and_no_undoing() {
 }
 
 #[test]
-fn what_ended_with_the_boot_is_not_undone() {
+fn what_ended_with_the_boot_is_not_reverted() {
     let (_folder, root) = canned(&FILES);
     let host = Host::at(root.clone());
     apply(&host).unwrap();
@@ -237,60 +237,60 @@ fn what_ended_with_the_boot_is_not_undone() {
         fs::write(root.path(path), text).unwrap();
     }
     fs::write(root.path("/proc/sys/kernel/random/boot_id"), "second\n").unwrap();
-    // Set by the user of the new boot: as artis had it, and not artis's.
+    // The user has set this in the new boot, by chance to artis's value.
     fs::write(root.path("/proc/sys/kernel/timer_migration"), "0\n").unwrap();
     let before = settings(&root);
-    assert!(holdings(&host).unwrap().is_empty());
-    let undone = reset(&host).unwrap();
-    assert!(undone.rebooted && undone.restored.is_empty());
+    assert!(in_force(&host).unwrap().is_empty());
+    let reverted = reset(&host).unwrap();
+    assert!(reverted.rebooted && reverted.restored.is_empty());
     assert_eq!(settings(&root), before);
     assert_eq!(journals(&root), 0);
 }
 
 #[test]
-fn what_somebody_else_changed_since_is_told_and_stays() {
+fn what_somebody_else_changed_since_is_reported_and_stays() {
     let (_folder, root) = canned(&FILES);
     let host = Host::at(root.clone());
     apply(&host).unwrap();
     fs::write(root.path("/proc/irq/24/smp_affinity_list"), "1").unwrap();
-    let standing = &holdings(&host).unwrap()[0];
+    let standing = &in_force(&host).unwrap()[0];
     assert!(!standing.is_whole());
     let changed = |one: &&Standing| one.state == State::Changed("1".to_owned());
     assert_eq!(standing.changes.iter().filter(changed).count(), 1);
-    let undone = reset(&host).unwrap();
-    assert_eq!(undone.restored.len(), 7);
-    assert_eq!(undone.foreign[0].now, "1");
+    let reverted = reset(&host).unwrap();
+    assert_eq!(reverted.restored.len(), 7);
+    assert_eq!(reverted.foreign[0].now, "1");
     let now = root.read("/proc/irq/24/smp_affinity_list").unwrap();
     assert_eq!(now.as_deref(), Some("1"));
     assert_eq!(journals(&root), 0);
 }
 
 #[test]
-fn an_interrupt_sent_back_to_where_it_was_is_set_free_and_told() {
+fn an_interrupt_sent_back_to_its_old_cpu_is_reported_and_gets_its_old_cpus() {
     let (_folder, root) = canned(&FILES);
     let before = settings(&root);
     let host = Host::at(root.clone());
     apply(&host).unwrap();
     fs::write(root.path("/proc/irq/24/smp_affinity_list"), "3").unwrap();
-    let undone = reset(&host).unwrap();
-    assert_eq!(undone.halfway[0].now, "3");
-    assert_eq!(undone.restored.len(), 8);
+    let reverted = reset(&host).unwrap();
+    assert_eq!(reverted.halfway[0].now, "3");
+    assert_eq!(reverted.restored.len(), 8);
     assert_eq!(settings(&root), before);
 }
 
 #[test]
-fn what_is_gone_needs_no_undoing() {
+fn what_is_gone_needs_no_reset() {
     let (_folder, root) = canned(&FILES);
     let host = Host::at(root.clone());
     apply(&host).unwrap();
     fs::remove_dir_all(root.path("/proc/irq/24")).unwrap();
-    let undone = reset(&host).unwrap();
-    assert_eq!(undone.gone.len(), 1);
-    assert_eq!(undone.restored.len(), 7);
+    let reverted = reset(&host).unwrap();
+    assert_eq!(reverted.gone.len(), 1);
+    assert_eq!(reverted.restored.len(), 7);
 }
 
 #[test]
-fn the_last_owner_puts_back_what_two_wanted() {
+fn the_last_owner_reverts_what_two_changed() {
     for first in OWNERS {
         let (_folder, root) = canned(&FILES);
         let before = settings(&root);
@@ -300,23 +300,23 @@ fn the_last_owner_puts_back_what_two_wanted() {
         let sharing = Plan::for_sharing(&root, &rt(), &"0-2".parse().unwrap())
             .unwrap()
             .changes;
-        let (changes, left) = settled(&host, Owner::Sched, sharing).unwrap();
+        let (changes, left) = planned_here(&host, Owner::Sched, sharing).unwrap();
         assert_eq!((changes.len(), left.len()), (3, 0));
         begin().apply(Owner::Sched, &rt(), changes).unwrap();
         let last = OWNERS.into_iter().find(|owner| *owner != first).unwrap();
-        let undone = begin().undo(first).unwrap();
-        assert_eq!(undone.shared.len(), 3);
+        let reverted = begin().revert(first).unwrap();
+        assert_eq!(reverted.shared.len(), 3);
         let migration = root.read("/proc/sys/kernel/timer_migration").unwrap();
         assert_eq!(migration.as_deref(), Some("0"));
-        begin().undo(last).unwrap();
+        begin().revert(last).unwrap();
         assert_eq!(settings(&root), before, "{first:?} first");
     }
 }
 
 #[test]
-fn what_another_holds_otherwise_is_left_to_it() {
+fn what_another_owner_holds_at_another_value_is_left_to_it() {
     let change = |new: &str| Change {
-        kind: Move::TimerMigration,
+        kind: Kind::TimerMigration,
         what: "timer migration".to_owned(),
         target: Target::file("/proc/x"),
         old: "1".to_owned(),
@@ -332,7 +332,7 @@ fn what_another_holds_otherwise_is_left_to_it() {
         rt: rt(),
         changes: vec![change("0")],
     };
-    let (changes, left) = settle(vec![change("2")], &[other]);
+    let (changes, left) = planned(vec![change("2")], &[other]);
     assert!(changes.is_empty());
     assert!(
         left[0].why.contains("artis sched holds it at 0"),
@@ -340,9 +340,9 @@ fn what_another_holds_otherwise_is_left_to_it() {
     );
 }
 
-/// Two at once: one waits, and finds the work done.
+/// Several at once: each waits for the one before, and finds the work done.
 #[test]
-fn two_at_once_come_one_after_the_other() {
+fn several_at_once_run_one_after_the_other() {
     let (_folder, root) = canned(&FILES);
     let before = settings(&root);
     std::thread::scope(|scope| {
@@ -354,20 +354,20 @@ fn two_at_once_come_one_after_the_other() {
             });
         }
     });
-    let undone = reset(&Host::at(root.clone())).unwrap();
-    assert_eq!(undone.restored.len(), 8);
-    assert!(undone.foreign.is_empty());
+    let reverted = reset(&Host::at(root.clone())).unwrap();
+    assert_eq!(reverted.restored.len(), 8);
+    assert!(reverted.foreign.is_empty());
     assert_eq!(settings(&root), before);
 }
 
 #[test]
-fn a_kernel_that_takes_a_value_and_makes_another_is_not_believed() {
+fn a_kernel_that_accepts_a_value_and_sets_another_is_noticed() {
     let (_folder, root) = canned(&FILES);
     let before = settings(&root);
     let mut changes = wanted(&root);
-    // Reads are trimmed, so that this one comes back otherwise.
+    // Reads are trimmed, so this value reads back differently.
     for change in &mut changes {
-        if change.kind == Move::Governor {
+        if change.kind == Kind::Governor {
             change.new = "fast ".to_owned();
         }
     }
