@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis-guest`: the half of the lab that runs inside a guest, and nothing else.
+//! `artis-guest`: the program that the lab starts inside its guests.
 //!
-//! A guest's figures repeat to the byte as long as the guest is the same to the byte, so this
-//! program must be the same whoever builds it, and must not change when artis changes elsewhere.
-//! (a) It does not use the library: the modules it needs are compiled into it once more, by their
-//! paths, so that no other code takes part in what the optimiser and the linker do. (b) No path of
-//! the building machine is in it: see `scripts/rustc` and `build.rs`. (c) It has no command line for
-//! people: its words come from [`lab`]'s other half, in `artis`.
-//!
-//! Never grows a feature of its own: what it does stands in the modules that it shares with artis.
+//! A guest's figures repeat to the byte as long as the guest is the same to the byte. So this
+//! program must be the same whoever builds it, and must not change when artis changes elsewhere:
+//! (a) It is built from the guest's half and the layers below, never from the rest of artis. (b) It
+//! holds no path of the machine that built it: see `scripts/rustc` and `build.rs`. (c) It has no
+//! command line for people: `artis` starts it and chooses its words.
 
 // The shared modules hold more than a guest needs; what main does not reach is not compiled.
 #![allow(dead_code, unused_imports)]
 
 mod command;
-mod lab;
+#[path = "lib.rs"]
+mod guest;
 
 #[path = "../load/mod.rs"]
 mod load;

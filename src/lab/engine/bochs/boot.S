@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only
  *
  * The first sector of the disk that Bochs boots: loads the kernel and the initramfs from the
- * sectors behind it to where the 16-bit boot protocol wants them (the kernel's
+ * sectors after it to where the 16-bit boot protocol wants them (the kernel's
  * Documentation/arch/x86/boot.rst) and enters the kernel's real-mode code. The host has filled in
  * the kernel's header and the list of pieces (disk.rs); nothing is decided here.
  *
