@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A private apt: its own sources, lists and downloads in the lab's cache folder.
 //!
-//! apt is used because it does the hard part right: signatures of the suites against
-//! Debian's keyring, hashes of every file, proxies, retries. The user's own apt is asked
-//! where its mirror is, and lends its proxy settings; its lists, sources and hooks are never
-//! touched or run. Needs no root.
+//! apt does the hard part right: signatures of the suites against Debian's keyring, hashes of every
+//! file, proxies, retries. The user's own apt names its mirror and gives its proxy settings; its
+//! lists, sources and hooks are never changed or run. Needs no root.
 
 use super::index::Package;
 use crate::lab::Error;
@@ -15,7 +14,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Debian's own keys, which sign every suite.
+/// Debian's keys, which sign every suite.
 const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
 
 /// apt, working in the cache folder only.
@@ -27,8 +26,11 @@ pub struct Apt {
 }
 
 impl Apt {
-    /// An apt that knows `suites` only. Prepares the private folders; the caller holds the
-    /// cache's lock.
+    /// An apt that knows `suites` only. Prepares the private folders; the caller holds the cache's
+    /// lock.
+    ///
+    /// # Errors
+    /// When Debian's keys are missing, or the cache cannot be written.
     pub fn new(cache: &Cache, suites: &'static [&'static str]) -> Result<Self, Error> {
         if !Path::new(KEYRING).exists() {
             return Err(Error::MissingTool {
@@ -36,7 +38,7 @@ impl Apt {
                 package: "debian-archive-keyring",
             });
         }
-        // apt makes these itself only below its usual folders.
+        // apt creates these itself only below its usual folders.
         cache.folder("apt/state/lists/partial")?;
         cache.folder("apt/cache/archives/partial")?;
         let folder = cache.folder("apt")?.display().to_string();
@@ -54,6 +56,9 @@ impl Apt {
     }
 
     /// Fetches and verifies the package lists of its suites from `mirror`.
+    ///
+    /// # Errors
+    /// When they cannot be fetched.
     pub fn update(&self, mirror: &str, progress: &mut dyn Progress) -> Result<(), Error> {
         self.use_mirror(mirror)?;
         let mut apt = self.program("apt-get")?;
@@ -62,13 +67,16 @@ impl Apt {
     }
 
     /// The package list of each suite: the suite's name and the text.
+    ///
+    /// # Errors
+    /// When apt cannot read them.
     pub fn package_lists(&self) -> Result<Vec<(String, String)>, Error> {
         let mut apt = self.program("apt-get")?;
         apt.args(["indextargets", "--format", "$(CODENAME)|$(FILENAME)"]);
         let listed = String::from_utf8_lossy(&tool::output(&mut apt)?).into_owned();
         let mut lists = Vec::new();
         for (suite, file) in listed.lines().filter_map(|line| line.split_once('|')) {
-            // apt keeps lists compressed in whatever way it likes; its helper knows.
+            // apt chooses how to compress its lists; its helper reads all of them.
             let mut helper = Command::new("/usr/lib/apt/apt-helper");
             helper.args(["cat-file", file]);
             let text = String::from_utf8_lossy(&tool::output(&mut helper)?).into_owned();
@@ -77,7 +85,11 @@ impl Apt {
         Ok(lists)
     }
 
-    /// Downloads `packages`, which are `what`, into `folder`, verified against the lists of `mirror`.
+    /// Downloads `packages` into `folder`, verified against the lists of `mirror`; the progress line
+    /// calls them `what`.
+    ///
+    /// # Errors
+    /// When they cannot be fetched.
     pub fn download(
         &self,
         mirror: &str,
@@ -96,8 +108,11 @@ impl Apt {
         run_with_progress(apt, &what, progress)
     }
 
-    /// Downloads `packages` and all they depend on into `folder`, verified against the lists of
+    /// Downloads `packages` and all that they depend on into `folder`, verified against the lists of
     /// `mirror`, which are fetched first.
+    ///
+    /// # Errors
+    /// When they cannot be fetched.
     pub fn download_closure(
         &self,
         mirror: &str,
@@ -106,7 +121,7 @@ impl Apt {
         progress: &mut dyn Progress,
     ) -> Result<(), Error> {
         self.update(mirror, progress)?;
-        // apt makes only the last part of this path itself.
+        // apt creates only the last part of this path itself.
         let partial = folder.join("partial");
         std::fs::create_dir_all(&partial).map_err(Error::io("create", &partial))?;
         let archives = plain(&folder.display().to_string())?.to_owned();
@@ -134,6 +149,9 @@ impl Apt {
 }
 
 /// The Debian mirror that the user's own apt is configured with.
+///
+/// # Errors
+/// [`Error::NoMirror`].
 pub fn users_mirror() -> Result<String, Error> {
     let mut apt = Command::new(tool::find("apt-get", "apt")?);
     apt.args([
@@ -145,7 +163,7 @@ pub fn users_mirror() -> Result<String, Error> {
     mirror_among(&String::from_utf8_lossy(&tool::output(&mut apt)?)).ok_or(Error::NoMirror)
 }
 
-/// The first main archive of Debian: its security archive has the same origin, another label.
+/// The first main archive of Debian. The security archive has the same origin, but another label.
 fn mirror_among(targets: &str) -> Option<String> {
     targets.lines().find_map(|line| {
         let mirror = line.strip_suffix("|Debian|Debian|main")?;
@@ -172,14 +190,14 @@ APT::Sandbox::User "root";
 APT::Update::Error-Mode "any";
 // A failed try with another mirror must not throw away this one's lists.
 APT::Get::List-Cleanup "false";
-// An unreachable mirror is told within seconds: a cached kernel may do.
+// An unreachable mirror is noticed within seconds: a cached kernel may do.
 Acquire::http::Timeout "20";
 Acquire::https::Timeout "20";
 "#
     )
 }
 
-/// One line a suite; only package lists are wanted, no translations or software catalogues.
+/// One line for each suite, for package lists only: no translations, no software catalogues.
 fn sources(mirror: &str, suites: &[&str]) -> Result<String, Error> {
     let mirror = plain(mirror)?;
     let line = |suite: &&str| {
@@ -190,7 +208,7 @@ fn sources(mirror: &str, suites: &[&str]) -> Result<String, Error> {
     Ok(suites.iter().map(line).collect())
 }
 
-/// `text` itself when it means nothing special in apt's files.
+/// `text` itself, when no letter of it is special in apt's files.
 fn plain(text: &str) -> Result<&str, Error> {
     let special = |letter: char| letter.is_whitespace() || letter == '"' || letter.is_control();
     if text.is_empty() || text.contains(special) {
@@ -200,7 +218,7 @@ fn plain(text: &str) -> Result<&str, Error> {
     }
 }
 
-/// Runs apt and passes on how far it is.
+/// Runs apt and passes its progress on.
 fn run_with_progress(
     mut apt: Command,
     what: &str,
@@ -211,7 +229,7 @@ fn run_with_progress(
         program: program.clone(),
         reason,
     };
-    // Left alone, it would hold the lock of its lists against the next run.
+    // An apt that outlives this process would keep the lock of its lists from the next run.
     tool::ends_with_us(&mut apt);
     let mut child = apt
         .stdin(Stdio::null())
@@ -226,7 +244,7 @@ fn run_with_progress(
         .into_iter()
         .flat_map(|out| BufReader::new(out).lines())
     {
-        // An unreadable line only costs one update of the progress shown.
+        // An unreadable line only costs one update of the progress.
         if let Some((percent, remaining)) = line.ok().as_deref().and_then(status) {
             progress.step(&format!("{what}{remaining}"), Some(percent));
         }
@@ -281,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_can_be_smuggled_into_apts_files() {
+    fn an_address_cannot_add_words_to_apts_files() {
         assert!(sources("http://mirror.example/debian", &["sid"]).is_ok());
         for bad in ["", "http://a b", "http://a\ndeb http://evil", "http://\"a"] {
             assert!(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a kernel's build configuration says that the lab needs to know.
+//! A kernel's build configuration: what the lab needs to know of it.
 
 /// A kernel `.config` file.
 pub struct Config(String);
@@ -22,7 +22,8 @@ impl Config {
         self.built_in("CONFIG_SCHED_CLASS_EXT")
     }
 
-    /// The preemption model it starts with, in the words of the kernel's `preempt=` argument, or "rt".
+    /// The preemption model that it starts with, in the words of the kernel's `preempt=` argument, or
+    /// "rt".
     pub fn preemption(&self) -> Option<&'static str> {
         // A kernel with PREEMPT_RT also sets one of the others: rt comes first.
         [
@@ -52,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn preemption_models_are_told_apart() {
+    fn preemption_models_are_distinguished() {
         let model = |text: &str| Config::new(text.to_owned()).preemption();
         assert_eq!(
             model("CONFIG_PREEMPT_LAZY=y\nCONFIG_PREEMPT_RT=y\n"),

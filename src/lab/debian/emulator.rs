@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A Debian program with its own libraries in the lab's cache, whatever this machine's
+//! A Debian program with its own libraries in the lab's cache, independent of what this machine's
 //! distribution offers or has installed.
 //!
-//! The emulators are taken so, because what a guest does depends on them: QEMU before 8.1 now
-//! and then runs an instruction that the guest's kernel has patched away since, and every
+//! The emulators come this way because a guest's behaviour depends on them. For instance, QEMU
+//! before 8.1 now and then runs an instruction that the guest's kernel has patched away, and every
 //! kernel that loads tracing or a scheduler patches itself.
 
 use super::apt::Apt;
@@ -16,7 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The suite that emulators come from: Debian's stable release, whose versions stay.
+/// The suite of the emulators: Debian's stable release, whose versions do not change.
 const SUITE: &str = "trixie";
 /// Where Debian keeps the libraries of x86-64, and the program that loads them.
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
@@ -42,7 +42,7 @@ impl Emulator {
     /// The program from the cache, fetched from `mirror` first when it is not there.
     ///
     /// # Errors
-    /// When apt cannot fetch it or the cache cannot be written to.
+    /// When apt cannot fetch it or the cache cannot be written.
     pub fn resolve(
         wanted: Wanted,
         cache: &Cache,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which kernels the suites offer, read from their package lists.
 //!
-//! Packages of a kernel changed shape over time: up to 6.18 `linux-image-<release>` holds
-//! the image; later it is only a name for `linux-binary-<release>` (the image) and, from 7.2
-//! on, `linux-base-<release>` (its configuration). Modules are beside the image first, later in
-//! `linux-modules-<release>`; they are fetched for who asks for them only: what the guest itself
-//! needs is built in.
+//! The packages of a kernel have changed. Up to 6.18 `linux-image-<release>` holds the image. Later
+//! it only refers to `linux-binary-<release>` (the image) and, from 7.2 on, to
+//! `linux-base-<release>` (its configuration). Modules are beside the image first, later in
+//! `linux-modules-<release>`; they are fetched only when asked for: the drivers that every guest
+//! needs are built in.
 
 use super::version;
 use crate::lab::Error;
@@ -32,7 +32,7 @@ impl Flavour {
         }
     }
 
-    /// Flavour of a release such as `7.3.4+deb13-rt-amd64`; none for cloud and other builds.
+    /// Flavour of a release such as `7.3.4+deb13-rt-amd64`; none for cloud kernels and other builds.
     fn of_release(release: &str) -> Option<Self> {
         let base = release.strip_suffix("-amd64")?;
         match base.strip_suffix("-rt") {
@@ -94,10 +94,10 @@ impl Offer {
     }
 }
 
-/// All offers, and when and where they were read.
+/// All offers, with the time and mirror of their lists.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Index {
-    /// When the suites were asked, seconds since 1970.
+    /// When the lists were fetched, seconds since 1970.
     pub refreshed_s: u64,
     /// Mirror they were read from.
     pub mirror: String,
@@ -107,14 +107,17 @@ pub struct Index {
 
 /// Finds the kernels in package lists (suite, text), oldest version first.
 ///
-/// A release that several suites offer is taken from the one with the higher version.
+/// A release that several suites offer is taken from the suite with the highest version.
+///
+/// # Errors
+/// When dpkg cannot compare versions.
 pub fn offers(lists: &[(String, String)]) -> Result<Vec<Offer>, Error> {
     let mut found = Vec::new();
     for (suite, text) in lists {
         found.extend(offers_of_suite(suite, text));
     }
     version::sort(&mut found, Offer::version)?;
-    // Later means newer: the last of a release wins, and the order stays.
+    // Later means newer: the last of a release stays, and so does the order.
     let last: BTreeMap<String, usize> = found
         .iter()
         .enumerate()
@@ -160,10 +163,10 @@ fn offers_of_suite(suite: &str, text: &str) -> Vec<Offer> {
         .collect()
 }
 
-/// The package a stanza describes, if it is one that a kernel is made of.
+/// The package that a stanza describes, if it belongs to a kernel.
 fn kernel_package(stanza: &str) -> Option<Package> {
     let name = field(stanza, "Package")?;
-    // linux-image-amd64 and its like are names for the newest; releases start with a digit.
+    // linux-image-amd64 and the like mean the newest kernel; releases start with a digit.
     ["image", "binary", "base", "modules"]
         .iter()
         .find_map(|kind| {
@@ -239,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn each_shape_of_packages_is_understood() {
+    fn old_and_new_packages_are_understood() {
         let offers = offers(&lists()).unwrap();
         let modules: Vec<Option<&str>> = offers
             .iter()

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Kernel modules for a guest: fetched with the first one asked for, and put in loading order.
+//! Kernel modules for a guest: fetched when the first one is asked for, and put in loading order.
 //!
-//! Owns the cache's `modules` folder: one folder a kernel, named as the kernel's own, with every
-//! module of its Debian package in one flat layer, compressed as Debian ships it. What a module
-//! needs is read from the module itself, so neither depmod nor a modules.dep is called for. Only what it
-//! links to is brought along, not its "soft" dependencies: name those too where they are wanted.
+//! Owns the cache's `modules` folder: one folder for each kernel, named like the kernel's own, with
+//! every module of its Debian package in one level, compressed as Debian ships it. What a module
+//! needs is read from the module itself, so neither depmod nor modules.dep is needed. Only the
+//! modules that it links to come along; name its "soft" dependencies too where they are wanted.
 
 use super::kernel::{Kernel, Kernels};
 use super::package::{Facts, download_files};
@@ -27,10 +27,10 @@ pub struct Module {
     pub content: Vec<u8>,
 }
 
-/// The modules `names` of `kernel` and all they need, in the order in which to load them.
+/// The modules `names` of `kernel` and all that they need, in the order in which to load them.
 ///
 /// # Errors
-/// When there is no such module, or the modules are not in the cache and not to be had.
+/// When there is no such module, or the modules are not in the cache and cannot be fetched.
 pub fn resolve(
     kernels: &Kernels,
     kernel: &Kernel,
@@ -115,7 +115,7 @@ fn spell(name: &str) -> String {
     name.replace('-', "_")
 }
 
-/// Adds a module to `chosen`, behind those that it needs.
+/// Adds a module to `chosen`, after those that it needs.
 fn choose(
     files: &BTreeMap<String, PathBuf>,
     name: &str,
@@ -168,10 +168,10 @@ fn read(path: &Path) -> Result<Vec<u8>, Error> {
 /// a list of `key=value`, each ended by a zero.
 fn needs(content: &[u8]) -> Result<Vec<String>, String> {
     let file = ElfFile64::<object::LittleEndian>::parse(content)
-        .map_err(|error| format!("it is no kernel module: {error}"))?;
+        .map_err(|error| format!("it is not a kernel module: {error}"))?;
     let information = file
         .section_by_name(".modinfo")
-        .ok_or("it is no kernel module: it has no section .modinfo")?
+        .ok_or("it is not a kernel module: it has no section .modinfo")?
         .data()
         .map_err(|error| format!("its section .modinfo cannot be read: {error}"))?;
     Ok(information
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_module_is_refused() {
+    fn what_is_not_a_module_is_refused() {
         assert!(needs(b"").is_err());
         assert!(needs(b"\x7fELF and no more").is_err());
         let test = fs::read(std::env::current_exe().unwrap()).unwrap();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Debian's packages of a kernel: what is taken out of them, and what they tell about it.
+//! Debian's packages of a kernel: which files are taken out of them, and what they say about it.
 
 use super::apt::Apt;
 use super::config::Config;
@@ -16,14 +16,14 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Drivers the guest needs before any module could be loaded.
+/// Drivers that the guest needs before it can load a module.
 const NEEDED: [&str; 3] = [
     "CONFIG_VIRTIO_PCI",
     "CONFIG_VIRTIO_CONSOLE",
     "CONFIG_SERIAL_8250_CONSOLE",
 ];
 
-/// The name under which a file of a package is kept, by its path there; none for those that are not.
+/// The name under which a file of a package is kept, by its path there; none when it is not kept.
 pub(super) type Place<'a> = &'a dyn Fn(&Path) -> Option<PathBuf>;
 
 /// What is known about a fetched kernel; `kernel.json` beside it.
@@ -41,17 +41,19 @@ pub struct Facts {
     pub suite: String,
     /// Mirror it came from.
     pub mirror: String,
-    /// Can it load a sched_ext scheduler? None: its configuration is not to be had any more.
+    /// Can it load a sched_ext scheduler? None: Debian no longer has its configuration.
     pub sched_ext: Option<bool>,
-    /// Preemption model it starts with; none as above.
+    /// Preemption model that it starts with; none as above.
     pub preemption: Option<String>,
     /// The downloads and their verified hashes.
     pub packages: Vec<Package>,
 }
 
-/// Fetches `offer` and puts its `vmlinuz` and, where there is one, its `config` into `folder`.
+/// Fetches `offer` and puts its `vmlinuz` and, where there is one, its `config` into `folder`. The
+/// caller holds the cache's lock.
 ///
-/// The caller holds the cache's lock.
+/// # Errors
+/// When they cannot be fetched or unpacked.
 pub fn download(
     cache: &Cache,
     offer: &Offer,
@@ -72,8 +74,8 @@ pub fn download(
     )
 }
 
-/// Fetches `packages`, which are `what`, and keeps those of their files that `place` gives a name
-/// below `folder`.
+/// Fetches `packages` and keeps those of their files to which `place` gives a name below `folder`.
+/// The progress line calls them `what`.
 ///
 /// The caller holds the cache's lock.
 pub(super) fn download_files(
@@ -114,7 +116,7 @@ fn unpack(package: &Path, place: Place<'_>, folder: &Path) -> Result<(), Error> 
     let ended = child
         .wait_with_output()
         .map_err(Error::io("unpack", package))?;
-    // What failed here makes dpkg-deb fail too, so our own reason goes first.
+    // A failure here makes dpkg-deb fail too, so this reason comes first.
     kept.map_err(Error::io("unpack", package))?;
     if ended.status.success() {
         return Ok(());
@@ -133,12 +135,12 @@ fn keep(archive: impl Read, place: Place<'_>, folder: &Path) -> std::io::Result<
             std::io::copy(&mut entry, &mut fs::File::create(folder.join(name))?)?;
         }
     }
-    // Padding follows the last entry; dpkg-deb would fail if nobody read it.
+    // Padding follows the last entry; dpkg-deb fails when nobody reads it.
     std::io::copy(&mut archive.into_inner(), &mut std::io::sink())?;
     Ok(())
 }
 
-/// The name under which a file of a kernel package is kept; none for the many that are not.
+/// The name under which a file of a kernel package is kept; none when it is not kept.
 fn place_of(path: &Path, release: &str) -> Option<&'static str> {
     let path = path.strip_prefix(".").unwrap_or(path);
     let folder = Path::new("usr/lib/modules").join(release);
@@ -148,6 +150,9 @@ fn place_of(path: &Path, release: &str) -> Option<&'static str> {
 }
 
 /// What is known about the kernel that [`download`] put into `folder`.
+///
+/// # Errors
+/// When it has no image, or lacks a driver that every guest needs.
 pub fn facts(offer: &Offer, mirror: &str, folder: &Path) -> Result<Facts, Error> {
     let package = offer
         .packages
@@ -156,7 +161,7 @@ pub fn facts(offer: &Offer, mirror: &str, folder: &Path) -> Result<Facts, Error>
     if !folder.join("vmlinuz").exists() {
         return Err(Error::NoImage { package });
     }
-    // 6.19 to 7.1: the image is still in the archive, the package with the configuration is not.
+    // 6.19 to 7.1: the archive still has the image, but not the package with the configuration.
     let config = fs::read_to_string(folder.join("config"))
         .ok()
         .map(Config::new);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The order of Debian versions, as dpkg defines it: `1.0~bpo` comes before `1.0`.
 //!
-//! dpkg itself is asked. Its rules (epochs, tildes, digits against letters) are easy to get
-//! nearly right, and it is there wherever apt is.
+//! dpkg itself compares them. Its rules (epochs, tildes, digits against letters) are easy to get
+//! nearly right, and every system with apt has dpkg.
 
 use crate::lab::Error;
 use crate::lab::host::tool;
@@ -10,6 +10,9 @@ use std::cmp::Ordering;
 use std::process::Command;
 
 /// Compares two Debian version strings.
+///
+/// # Errors
+/// When dpkg cannot be run.
 pub fn compare(left: &str, right: &str) -> Result<Ordering, Error> {
     if left == right {
         return Ok(Ordering::Equal);
@@ -29,6 +32,9 @@ pub fn compare(left: &str, right: &str) -> Result<Ordering, Error> {
 }
 
 /// Sorts `items` by the version that `version_of` gives, oldest first; equal ones keep their order.
+///
+/// # Errors
+/// When dpkg cannot be run.
 pub fn sort<T>(items: &mut [T], version_of: impl Fn(&T) -> &str) -> Result<(), Error> {
     let mut failed = None;
     items.sort_by(|left, right| {
