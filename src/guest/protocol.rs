@@ -5,7 +5,7 @@
 //!
 //! | name     | guest to host                                  | host to guest    |
 //! |----------|------------------------------------------------|------------------|
-//! | control  | lines: `ready`, `at SECONDS` or `late` perhaps, `cut` perhaps, then `exit N` | lines: `stop`, `bye` |
+//! | control  | lines: `ready`; sometimes `at SECONDS`, `late`, `cut`; `exit N` | lines: `stop`, `bye` |
 //! | stdout   | what the command writes, then the end mark     |                  |
 //! | stderr   | the same                                       |                  |
 //! | files    | a tar archive, then the end mark               |                  |
@@ -42,7 +42,7 @@ pub const RANDOM: &str = "/dev/urandom";
 )]
 pub struct UnknownMessage(pub String);
 
-/// A new end mark: printable, so that it can stand in a shell script.
+/// A new end mark: printable, so that a shell script can hold it.
 ///
 /// # Errors
 /// When [`RANDOM`] cannot be read.
@@ -58,7 +58,8 @@ pub fn end_mark() -> io::Result<String> {
 pub enum Message {
     /// The guest is up and the command starts now.
     Ready,
-    /// The guest's clock, seconds since it was powered on; only an engine that counts time sends it.
+    /// The guest's clock, seconds since it was powered on; only an engine that counts time sends
+    /// it.
     At(u64),
     /// The time limit that the guest keeps has passed; the command is being ended.
     Late,

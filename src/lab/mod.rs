@@ -19,9 +19,9 @@
 //! What runs inside a guest is a program of its own, `artis-guest` ([`crate::guest`]), which must
 //! be in the same folder as artis. A guest of an experiment contains it and no artis.
 //!
-//! QEMU translates the guest's instructions as fast as it can, so its times mean nothing: it answers
-//! "does it work", never "how fast". Bochs counts instructions: the same experiment gives the same
-//! figures.
+//! QEMU translates the guest's instructions as fast as it can, so its times mean nothing: it
+//! answers "does it work", never "how fast". Bochs counts instructions: the same experiment gives
+//! the same figures.
 
 pub mod debian;
 pub mod demo;

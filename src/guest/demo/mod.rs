@@ -54,8 +54,8 @@ pub struct Task {
 pub struct Measured {
     /// Which configuration.
     pub name: Configuration,
-    /// Length of all windows, in nanoseconds of guest time. A window ends when the guest notices, so
-    /// the lengths differ a little between configurations: compare rates.
+    /// Length of all windows, in nanoseconds of guest time. A window ends when the guest notices,
+    /// so the lengths differ a little between configurations: compare rates.
     pub window_ns: u64,
     /// Observed on the RT CPUs.
     pub rt: Counts,

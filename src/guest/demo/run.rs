@@ -5,8 +5,8 @@
 //! Only one thing differs between the windows of two configurations: who decides about the RT CPU.
 //! The processes, the order of their start and RT0's units of work are the same. So is the
 //! observer, which is loaded before the first window and not touched in between. Counting begins
-//! after a warm-up. The configurations take turns, several times: the host of an emulated machine is
-//! busier at some times than at others, and a slow minute then affects all of them.
+//! after a warm-up. The configurations take turns, several times: the host of an emulated machine
+//! is busier at some times than at others, and a slow minute then affects all of them.
 
 use super::super::scheduler::{self, Scheduler};
 use super::{Configuration, Measured, Work};
@@ -35,8 +35,8 @@ const LOADS: [(Load, usize); 6] = [
 
 /// Period of RT0. In two runs of 10 s under the stock scheduler of 7.3.4, on a host with two CPUs,
 /// 47 % of 1 ms periods were served and 97 % of 4 ms periods. An emulated CPU stands still whenever
-/// its host is busy with something else, so no period is always served; a busy host serves fewer, in
-/// every configuration alike.
+/// its host is busy with something else, so no period is always served; a busy host serves fewer,
+/// in every configuration alike.
 const PERIOD: Duration = Duration::from_millis(4);
 
 /// Share of the RT CPU that RT0's work takes on an otherwise idle machine.

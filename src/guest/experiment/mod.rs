@@ -25,8 +25,8 @@ pub const EXECUTION_TIME_UNLOADED: &str = "execution_time_unloaded";
 pub enum Measure {
     /// User latency and execution time of RT0, and the work of the loads meanwhile.
     Latency,
-    /// The kernel's part of the latency. BPF programs in its path measure it, and they would lengthen
-    /// the user latency too: so it takes a guest of its own.
+    /// The kernel's part of the latency. BPF programs in its path measure it, and they would
+    /// lengthen the user latency too: so it takes a guest of its own.
     KernelLatency,
     /// How long the same work takes in ten ways of running it.
     Throughput,

@@ -2,10 +2,10 @@
 //! The part of an experiment that runs in the guest: starts what the task names, in the order and
 //! with the pauses of its seed, measures, and counts the work of all loads meanwhile.
 //!
-//! Two guests with the same seed differ only in their configuration: the same processes start in the
-//! same order. Each load has a control group of its own, so that the CPU time of all its children is
-//! known, whatever it forks. There is no observer: the scheduler's own check says whether kernel
-//! work ran on an RT CPU.
+//! Two guests with the same seed differ only in their configuration: the same processes start in
+//! the same order. Each load has a control group of its own, so that the CPU time of all its
+//! children is known, whatever it forks. There is no observer: the scheduler's own check says
+//! whether kernel work ran on an RT CPU.
 
 use super::super::scheduler::{self, Scheduler as ArtisScheduler};
 use super::{

@@ -85,8 +85,8 @@ impl Apt {
         Ok(lists)
     }
 
-    /// Downloads `packages` into `folder`, verified against the lists of `mirror`; the progress line
-    /// calls them `what`.
+    /// Downloads `packages` into `folder`, verified against the lists of `mirror`; the progress
+    /// line calls them `what`.
     ///
     /// # Errors
     /// When they cannot be fetched.
@@ -108,8 +108,8 @@ impl Apt {
         run_with_progress(apt, &what, progress)
     }
 
-    /// Downloads `packages` and all that they depend on into `folder`, verified against the lists of
-    /// `mirror`, which are fetched first.
+    /// Downloads `packages` and all that they depend on into `folder`, verified against the lists
+    /// of `mirror`, which are fetched first.
     ///
     /// # Errors
     /// When they cannot be fetched.

@@ -22,8 +22,8 @@ impl Config {
         self.built_in("CONFIG_SCHED_CLASS_EXT")
     }
 
-    /// The preemption model that it starts with, in the words of the kernel's `preempt=` argument, or
-    /// "rt".
+    /// The preemption model that it starts with, in the words of the kernel's `preempt=` argument,
+    /// or "rt".
     pub fn preemption(&self) -> Option<&'static str> {
         // A kernel with PREEMPT_RT also sets one of the others: rt comes first.
         [

@@ -32,7 +32,8 @@ impl Flavour {
         }
     }
 
-    /// Flavour of a release such as `7.3.4+deb13-rt-amd64`; none for cloud kernels and other builds.
+    /// Flavour of a release such as `7.3.4+deb13-rt-amd64`; none for cloud kernels and other
+    /// builds.
     fn of_release(release: &str) -> Option<Self> {
         let base = release.strip_suffix("-amd64")?;
         match base.strip_suffix("-rt") {

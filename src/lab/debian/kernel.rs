@@ -133,7 +133,8 @@ impl Kernels {
     ) -> Result<Kernel, Error> {
         let index = self.index(INDEX_AGE_MAX, progress)?;
         match self.take(name, request, &index, progress) {
-            // Debian may have replaced the package since the lists were fetched: fetch them again, once.
+            // Debian may have replaced the package since the lists were fetched: fetch them again,
+            // once.
             Err(Error::Program { .. }) => {
                 let index = self.index(Duration::ZERO, progress)?;
                 self.take(name, request, &index, progress)
@@ -171,11 +172,12 @@ impl Kernels {
         Ok(self.cached()?.into_iter().rfind(fitting))
     }
 
-    /// All kernels, newest first. When the mirror of the user's apt cannot be reached, the cached ones.
+    /// All kernels, newest first. When the mirror of the user's apt cannot be reached, the cached
+    /// ones.
     ///
     /// # Errors
-    /// When no mirror can be reached and there is no kernel in the cache, or when the mirror that was
-    /// asked for by name cannot be reached.
+    /// When no mirror can be reached and there is no kernel in the cache, or when the mirror that
+    /// was asked for by name cannot be reached.
     pub fn list(&self, progress: &mut dyn Progress) -> Result<Vec<Listed>, Error> {
         let cached = self.cached()?;
         let offers = match self.index(INDEX_AGE_MAX, progress) {
@@ -297,8 +299,8 @@ impl Kernels {
         })
     }
 
-    /// The packages with the modules of a cached kernel, and their mirror; no package when the suites
-    /// have dropped them.
+    /// The packages with the modules of a cached kernel, and their mirror; no package when the
+    /// suites have dropped them.
     pub(super) fn modules_of(
         &self,
         kernel: &Facts,

@@ -5,7 +5,8 @@
 use crate::guest::demo::{Configuration, Measured};
 use serde::Serialize;
 
-/// Kernel entries without which "no leak" would say little. So few that the slowest host gets there.
+/// Kernel entries without which "no leak" would say little. So few that the slowest host gets
+/// there.
 pub const ENTRIES_MIN: u64 = 1000;
 
 /// The figures of one configuration; the names are those of the JSON document.

@@ -26,7 +26,7 @@ pub struct Devices {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Network {
-    /// QEMU's own: eth0 is 10.0.2.15, the gateway 10.0.2.2 answers, nothing lies behind it
+    /// QEMU's own: eth0 is 10.0.2.15, the gateway 10.0.2.2 answers, nothing else
     User,
 }
 

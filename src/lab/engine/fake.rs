@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! An engine without a guest, for tests of what stands around a guest: the cache, the samples of an
+//! An engine without a guest, for tests of what surrounds a guest: the cache, the samples of an
 //! experiment, interruptions, lost guests. A thread plays the guest's side of the protocol.
 
 use super::devices::Devices;

@@ -161,7 +161,8 @@ pub struct Started {
 
 /// A guest's machine; switched off when dropped.
 pub trait Power {
-    /// What the emulator did wrong, if the guest was lost by that; `console` is what the kernel said.
+    /// What the emulator did wrong, if the guest was lost by that; `console` is what the kernel
+    /// said.
     fn fault(&mut self, console: &str) -> Option<&'static str>;
 
     /// What the emulator itself complained about, if it did.

@@ -86,8 +86,8 @@ pub fn run(
     let store = Store::new(kernels.cache().clone());
     let guests = guests(experiment, kernels, options, progress)?;
     if options.fresh {
-        // All of them now, not each when its turn comes: after an interruption the next run must not
-        // find half of the samples that were to be replaced.
+        // All of them now, not each when its turn comes: after an interruption the next run must
+        // not find half of the samples that were to be replaced.
         for guest in &guests {
             store.forget(&guest.fingerprint)?;
         }

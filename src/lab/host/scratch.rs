@@ -66,8 +66,8 @@ impl Scratch {
         self.folder.path()
     }
 
-    /// `error`; when it names a console in this folder, the folder stays for the user to read, under
-    /// a name that no later run removes.
+    /// `error`; when it names a console in this folder, the folder stays for the user to read,
+    /// under a name that no later run removes.
     pub fn keep_console(self, error: Error) -> Error {
         let Error::GuestLost {
             what,

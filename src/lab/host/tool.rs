@@ -44,8 +44,8 @@ pub fn output(command: &mut Command) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// Makes the program end when this process ends, also by SIGKILL. The thread that starts the program
-/// must live as long as the program runs.
+/// Makes the program end when this process ends, also by SIGKILL. The thread that starts the
+/// program must live as long as the program runs.
 pub fn ends_with_us(command: &mut Command) {
     let starter = getpid();
     // SAFETY: between fork and exec only system calls are made.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! One virtual machine, to run one command in, whichever engine runs it.
 //!
-//! Owns one run: the guest's initramfs, the conversation with the guest ([`session`]), the files that
-//! come back ([`output`]) and the record ([`record`]).
+//! Owns one run: the guest's initramfs, the conversation with the guest ([`session`]), the files
+//! that come back ([`output`]) and the record ([`record`]).
 
 pub mod output;
 pub mod record;
@@ -53,8 +53,8 @@ pub struct Machine {
     pub memory_mib: u32,
     /// More kernel arguments, as on the kernel's command line.
     pub append: String,
-    /// Which sample of the guest's behaviour: loads start in another order and at other moments with
-    /// each seed.
+    /// Which sample of the guest's behaviour: loads start in another order and at other moments
+    /// with each seed.
     pub seed: Option<u64>,
     /// Time limit, from the command's start; none waits for ever. In the guest's own seconds where
     /// its time means something, else in the host's.
@@ -209,8 +209,8 @@ impl Machine {
         engine.version()
     }
 
-    /// A hash, in hexadecimal digits, of all that decides what this machine does with `command`: two
-    /// machines with the same hash do the same, where the engine's runs repeat.
+    /// A hash, in hexadecimal digits, of all that decides what this machine does with `command`:
+    /// two machines with the same hash do the same, where the engine's runs repeat.
     ///
     /// # Errors
     /// When a file for the guest cannot be read.

@@ -62,7 +62,8 @@ const MEMORY_TOP: u64 = 1 << 20;
 const RAMDISK_TOP: u64 = 0x7ff0_0000;
 const RAMDISK_ALIGN: u64 = 1 << 20;
 
-/// Writes the disk of `hardware` with `initramfs` into the empty file `disk`; returns its cylinders.
+/// Writes the disk of `hardware` with `initramfs` into the empty file `disk`; returns its
+/// cylinders.
 pub(super) fn write(hardware: &Hardware, mut initramfs: &File, disk: &File) -> Result<u64, Error> {
     let vmlinuz = &hardware.vmlinuz;
     let kernel = fs::read(vmlinuz).map_err(Error::io("read", vmlinuz))?;

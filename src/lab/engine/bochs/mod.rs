@@ -13,7 +13,8 @@
 //! ([`crate::guest::frames`]); nothing is ever sent to it.
 //!
 //! What it cannot do: it has no caches, no pipelines and no memory latency; every instruction costs
-//! the same. Its microseconds are instructions at 100 MIPS, about ten times those of a real machine.
+//! the same. Its microseconds are instructions at 100 MIPS, about ten times those of a real
+//! machine.
 
 mod disk;
 mod vmlinux;
@@ -45,7 +46,8 @@ pub const INSTRUCTIONS_PER_SECOND: u64 = 100_000_000;
 pub const CPUS_MAX: u32 = 8;
 
 /// Bochs, a display without which Debian's package cannot be installed, and the clock that stands
-/// still. Version 3.0, of Debian's stable release, is twice as fast here as 2.7 of the release before.
+/// still. Version 3.0, of Debian's stable release, is twice as fast here as 2.7 of the release
+/// before.
 const BOCHS: Wanted = Wanted {
     packages: &["bochs", "bochs-term", "libfaketime"],
     program: "usr/bin/bochs-bin",
