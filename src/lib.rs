@@ -6,12 +6,13 @@
 //! `partition` changes threads with the system calls of `task`. Nothing below `cli` prints a result
 //! or ends the process.
 //!
-//! A second program, `artis-guest` (`src/guest`), is the half of `lab` that runs inside guests. It
-//! compiles the modules it needs for itself, so nothing that only artis uses is part of a guest.
+//! A second program, `artis-guest` (`src/guest`), runs inside the lab's guests. Its parts, and what
+//! both sides agree on, are [`guest`], which uses the layers below `lab` and never `lab` itself.
 
 pub mod check;
 pub mod cli;
 pub mod decide;
+pub use artis_guest as guest;
 pub mod lab;
 pub use artis_load as load;
 pub use artis_machine as machine;

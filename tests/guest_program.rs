@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! artis-guest is part of every guest whose figures repeat, so it must not depend on who builds it.
 
-use artis::lab::slim::loaded_part;
+use artis::lab::image::slim::loaded_part;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;

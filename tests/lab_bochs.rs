@@ -182,9 +182,9 @@ fn what_cannot_be_run_is_said() {
     ])
     .output()
     .unwrap();
-    assert_eq!(many.status.code(), Some(1));
+    assert_eq!(many.status.code(), Some(64));
     assert!(
-        stderr(&many).contains("at most 8 CPUs"),
+        stderr(&many).contains("at most 8 CPUs, not 64; give fewer (--cpus N)"),
         "{}",
         stderr(&many)
     );

@@ -266,13 +266,21 @@ fn interrupting_artis_ends_the_machine() {
 }
 
 #[test]
-fn killing_artis_ends_the_machine() {
+fn killing_artis_ends_the_machine_and_the_next_command_tidies_up() {
     let _machine = one_machine();
     let folder = tempfile::tempdir().unwrap();
-    let (mut artis, qemu) = start_endless(folder.path());
-    artis.kill().unwrap();
-    artis.wait().unwrap();
+    let (mut killed, qemu) = start_endless(folder.path());
+    killed.kill().unwrap();
+    killed.wait().unwrap();
     wait_until_gone(qemu);
+    let left = || fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(left(), 1, "its temporary folder");
+    // Also one that does nothing else.
+    let next = artis(&["lab", "fetch", "no-such-kernel"])
+        .env("TMPDIR", folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(left(), 0, "{}", stderr(&next));
 }
 
 #[test]
@@ -311,21 +319,51 @@ fn unknown_kernels_and_bad_words_are_refused_as_usage() {
 }
 
 #[test]
-fn without_a_network_a_cached_kernel_still_runs() {
+fn a_mirror_that_cannot_be_used_is_an_error_and_costs_nothing() {
     let fetched = artis(&["lab", "fetch", "newest"]).output().unwrap();
     assert!(fetched.status.success(), "{}", stderr(&fetched));
     // Nothing listens on the discard port.
-    let nowhere = [
-        "lab",
-        "fetch",
-        "newest",
-        "--mirror",
-        "http://127.0.0.1:9/debian",
-    ];
-    let output = artis(&nowhere).output().unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
-    assert_eq!(output.stdout, fetched.stdout);
-    assert!(stderr(&output).contains("using the cached kernel"));
+    for mirror in ["http://127.0.0.1:9/debian", "zzz"] {
+        for words in [&["lab", "kernels"][..], &["lab", "fetch", "newest"]] {
+            let output = artis(words).args(["--mirror", mirror]).output().unwrap();
+            assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+            assert!(stderr(&output).contains(mirror), "{}", stderr(&output));
+            assert_eq!(output.stdout, b"");
+        }
+    }
+    let again = artis(&["lab", "fetch", "newest"]).output().unwrap();
+    assert_eq!(again.stdout, fetched.stdout, "{}", stderr(&again));
+}
+
+/// Only a mirror that the user names must be reached; without one the cache will do.
+#[test]
+fn without_a_network_a_cached_kernel_still_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = folder.path().join("artis/kernels/7.3-amd64_7.3-1");
+    fs::create_dir_all(&kernel).unwrap();
+    fs::write(kernel.join("vmlinuz"), "image").unwrap();
+    let facts = serde_json::json!({
+        "release": "7.3-amd64", "flavour": "normal", "package": "linux-binary-7.3-amd64",
+        "version": "7.3-1", "suite": "sid", "mirror": "http://mirror.example/debian",
+        "sched_ext": true, "preemption": "lazy", "packages": [],
+    });
+    fs::write(kernel.join("kernel.json"), facts.to_string()).unwrap();
+    // An apt that knows no mirror.
+    let apt = folder.path().join("apt.conf");
+    fs::write(
+        &apt,
+        "Dir::Etc::sourcelist \"/dev/null\";\nDir::Etc::sourceparts \"-\";\n",
+    )
+    .unwrap();
+    let output = artis(&["lab", "fetch", "newest"])
+        .env("XDG_CACHE_HOME", folder.path())
+        .env("APT_CONFIG", &apt)
+        .output()
+        .unwrap();
+    let said = stderr(&output);
+    assert!(output.status.success(), "{said}");
+    assert_eq!(output.stdout, b"7.3-amd64 7.3-1\n");
+    assert!(said.contains("using the cached kernel"), "{said}");
 }
 
 #[test]

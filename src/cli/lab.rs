@@ -6,20 +6,23 @@ use super::output::stdout;
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
 use super::{lab_demo, lab_experiment};
-use crate::lab::cache::Cache;
-use crate::lab::devices::{self, Devices, Network};
-use crate::lab::engine::Engine;
-use crate::lab::image::GuestFile;
-use crate::lab::kernel::{Kernel, Kernels, Listed};
+use crate::lab::debian::kernel::{Kernel, Kernels, Listed};
+use crate::lab::debian::modules::{self, Module};
+use crate::lab::engine::Kind;
+use crate::lab::engine::devices::{self, Devices, Network};
+use crate::lab::host::cache::Cache;
+use crate::lab::host::scratch::{self, Scratch};
+use crate::lab::image::Image;
+use crate::lab::image::file::GuestFile;
+use crate::lab::image::programs::{Own, Programs};
 use crate::lab::machine::Machine;
-use crate::lab::modules::{self, Module};
+use crate::lab::machine::record::Ended;
 use crate::lab::progress::Progress;
-use crate::lab::record::Ended;
-use anyhow::Context;
 use std::ffi::OsString;
 use std::io::{Write, stderr};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Exit status after a time-out, as of coreutils' timeout.
@@ -30,7 +33,7 @@ const TIMED_OUT: u8 = 124;
 pub struct Args {
     #[command(subcommand)]
     command: Command,
-    /// Debian mirror to take kernels from, instead of the one apt is configured with
+    /// Debian mirror to take kernels from, instead of apt's
     #[arg(long, global = true, value_name = "URL")]
     mirror: Option<String>,
 }
@@ -53,22 +56,22 @@ enum Command {
     },
     /// Boot a kernel in a virtual machine and run a command there
     Run(Run),
-    /// Show what artis does: the same work on the stock scheduler, shielded, and with artis
     Demo(lab_demo::Demo),
     Experiment(lab_experiment::Args),
 }
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "The command runs in the guest's folder $ARTIS_OUTPUT; files it writes there come back with \
---output.\nExit status: the command's own, 128 + signal when it was killed, 124 after a time-out.\n\n\
-Example:\n  artis lab run --kernel newest-rt --cpus 4 -- cyclictest -q -D 5"
+    after_help = "The command runs in the guest's folder $ARTIS_OUTPUT; the files that it writes\n\
+                  there come back with --output. Exit status: the command's own, 128 + signal\n\
+                  when it was killed, 124 after a time-out.\n\n\
+                  Example:\n  artis lab run --kernel newest-rt --cpus 4 -- cyclictest -q -D 5"
 )]
 struct Run {
     /// What runs the guest; bochs is slow and its virtual time repeats exactly
-    #[arg(long, value_enum, default_value_t = Engine::Qemu)]
-    engine: Engine,
-    /// Another sample of the guest's behaviour: loads start in another order, at other moments
+    #[arg(long, value_enum, default_value_t = Kind::Qemu)]
+    engine: Kind,
+    /// Another sample: loads start in another order and at other moments
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Kernel release, package name, newest or newest-rt
@@ -101,10 +104,10 @@ struct Run {
     /// Folder for the files the command writes, console.log and run.json
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Load a module of the kernel's Debian package, and what it needs, before the command; repeatable
+    /// Load a kernel module, and those it needs, before the command; repeatable
     #[arg(long = "module", value_name = "NAME")]
     modules: Vec<String>,
-    /// Put a file into the guest, by default into /files, which is in PATH; repeatable
+    /// Put a file into the guest, by default into /files (in PATH); repeatable
     #[arg(long = "file", value_name = "HOSTPATH[:GUESTPATH]")]
     files: Vec<OsString>,
     /// The command and its arguments
@@ -113,6 +116,7 @@ struct Run {
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
+    scratch::remove_leftovers();
     let kernels = Kernels::new(Cache::per_user()?, args.mirror);
     match args.command {
         Command::Kernels { json } => list(&kernels, json),
@@ -179,7 +183,7 @@ fn fetch(kernels: &Kernels, names: &[String]) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The kernel called `name`; a name that means none is wrong usage.
+/// The kernel called `name`; an unknown name is wrong usage.
 pub(super) fn resolve(
     kernels: &Kernels,
     name: &str,
@@ -193,7 +197,7 @@ pub(super) fn resolve(
     }
 }
 
-/// The modules called `names`, in loading order; a name that means none is wrong usage.
+/// The modules called `names`, in loading order; an unknown name is wrong usage.
 fn resolve_modules(
     kernels: &Kernels,
     kernel: &Kernel,
@@ -217,8 +221,13 @@ fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
         disk_bytes: args.disk,
         network: args.network,
     };
-    let check = args.engine.check(devices);
-    check.map_err(|error| UsageError(error.to_string()))?;
+    let engine = args.engine.engine();
+    engine.check(args.cpus, devices).map_err(|error| {
+        UsageError(match error {
+            crate::lab::Error::TooManyCpus { .. } => format!("{error}; give fewer (--cpus N)"),
+            other => other.to_string(),
+        })
+    })?;
     let mut progress = Stderr::default();
     let kernel = resolve(kernels, &args.kernel, &mut progress)?;
     let drivers = devices.modules().map(str::to_owned);
@@ -226,13 +235,11 @@ fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
     let modules = resolve_modules(kernels, &kernel, &names, &mut progress)?;
 
     // Without --output only the exit status and the streams are wanted.
-    let passing = tempfile::Builder::new()
-        .prefix("artis-lab-")
-        .tempdir()
-        .context("cannot create a temporary folder")?;
+    let passing = Scratch::new()?;
     let output = args.output.clone();
     let output = output.unwrap_or_else(|| passing.path().to_owned());
-    let mut machine = Machine::new(args.engine, kernel, output)?;
+    let system = system(Programs::All)?;
+    let mut machine = Machine::new(engine, kernels.cache(), kernel, system, output);
     machine.seed = args.seed;
     machine.cpus = args.cpus;
     machine.memory_mib = args.memory;
@@ -253,16 +260,8 @@ fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
         machine.engine.timing()
     ));
     let ran = machine.run(&args.command, &mut stdout(), &mut stderr(), &mut progress);
-    let outcome = match ran {
-        Ok(outcome) => outcome,
-        Err(error) => {
-            // The console is the only trace of what went wrong.
-            if matches!(error, crate::lab::Error::GuestLost { .. }) {
-                let _kept = passing.keep();
-            }
-            return Err(error.into());
-        }
-    };
+    // The console is the only trace of what went wrong.
+    let outcome = ran.map_err(|error| passing.keep_console(error))?;
     for refused in &outcome.unpacked.refused {
         progress.note(&format!("not brought back: {refused}"));
     }
@@ -283,7 +282,17 @@ fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
         }
         Ended::Interrupted(signal) => {
             progress.note("interrupted; the virtual machine was ended");
-            ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
+            ended_by(signal)
         }
     })
+}
+
+/// The exit status of a command that a signal ended, as shells have it.
+pub(super) fn ended_by(signal: i32) -> ExitCode {
+    ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX))
+}
+
+/// The guest's file system with this artis and `programs`.
+pub(super) fn system(programs: Programs) -> anyhow::Result<Arc<Image>> {
+    Ok(Arc::new(Image::new(&Own::installed()?, programs)?))
 }

@@ -2,12 +2,14 @@
 //! `artis lab experiment`: runs what a file describes and prints its table.
 
 use super::exit::UsageError;
+use super::lab::{ended_by, system};
 use super::output::stdout;
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
+use crate::lab::debian::kernel::Kernels;
+use crate::lab::engine::Kind;
 use crate::lab::experiment::plan::{self, Experiment};
 use crate::lab::experiment::{rows, run};
-use crate::lab::kernel::Kernels;
 use crate::lab::progress::Progress;
 use crate::report::experiment::table;
 use crate::result::file::Target;
@@ -19,20 +21,21 @@ use std::process::ExitCode;
 /// Run an experiment in the deterministic engine, and print its table
 #[derive(clap::Args)]
 #[command(
-    after_help = "Each sample is one guest, booted for it alone, and kept in the cache: the same command \
-             goes on where it was interrupted, and gives the same figures again.\n\n\
-             Example:\n  artis lab experiment lab/table1.toml --json table1.json"
+    after_help = "Each sample is one guest, booted for it alone, and kept in the cache. So after\n\
+                  an interruption the same command continues where it was, and gives the\n\
+                  same figures. The format of the file: docs/experiments.md.\n\n\
+                  Example:\n  artis lab experiment lab/table1.toml --json table1.json"
 )]
 pub struct Args {
     /// Experiment file (lab/*.toml)
     file: PathBuf,
-    /// Write the rows as JSON (artis.experiment/1) to FILE; - is standard output, without the table
+    /// Write the rows as JSON (artis.experiment/1), too; - is standard output, without the table
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
-    /// Forget this experiment's samples in the cache and start over
+    /// Remove this experiment's samples from the cache and measure all of them again
     #[arg(long)]
     fresh: bool,
-    /// Guests side by side [default: one for each CPU]
+    /// Guests at the same time [default: one for each CPU]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: Option<u16>,
     /// Release to use where the file means the newest kernel
@@ -60,6 +63,8 @@ pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = run::Options {
+        engine: Kind::Bochs.engine(),
+        system: system(run::PROGRAMS)?,
         jobs: args.jobs.map_or(cores, usize::from),
         fresh: args.fresh,
         stop: stop_on_signals()?,
@@ -68,18 +73,17 @@ pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
     let measured = match run::run(&experiment, kernels, &options, &mut progress) {
         Err(error @ run::Error::Interrupted { signal, .. }) => {
             progress.note(&error.to_string());
-            return Ok(ExitCode::from(
-                u8::try_from(128 + signal).unwrap_or(u8::MAX),
-            ));
+            return Ok(ended_by(i32::try_from(signal)?));
         }
         other => other?,
     };
     let document = rows::document(&experiment, &measured);
-    if let Some(target) = target {
-        target.write_document(&document)?;
-    }
+    // The table first: it is there even when the file cannot be written.
     if !to_stdout {
         write!(stdout(), "{}", table(&experiment.title, &document))?;
+    }
+    if let Some(target) = target {
+        target.write_document(&document)?;
     }
     Ok(ExitCode::SUCCESS)
 }

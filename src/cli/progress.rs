@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Long steps on stderr: a live line on a terminal, short plain lines elsewhere.
+//! Long steps on standard error: a live line on a terminal, short plain lines elsewhere.
 
 use crate::lab::progress::Progress;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -13,7 +13,7 @@ const BEAT: Duration = Duration::from_millis(100);
 #[derive(Default)]
 pub struct Stderr {
     bar: Option<ProgressBar>,
-    /// The step whose beginning was printed already.
+    /// The step whose beginning has been printed.
     begun: Option<String>,
 }
 
@@ -55,7 +55,7 @@ pub fn live_line() -> ProgressBar {
     bar
 }
 
-/// One line about a measurement that goes on; nothing where stderr is no terminal.
+/// One line about a running measurement; nothing where standard error is not a terminal.
 pub struct LiveLine(Option<ProgressBar>);
 
 impl LiveLine {
@@ -63,7 +63,7 @@ impl LiveLine {
         Self(std::io::stderr().is_terminal().then(live_line))
     }
 
-    /// Shows what `text` says, which is only asked when somebody can see it.
+    /// Shows `text`, which is computed only when somebody can see it.
     pub fn show(&self, text: impl FnOnce() -> String) {
         if let Some(bar) = &self.0 {
             bar.set_message(text());

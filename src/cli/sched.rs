@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis sched`: load, look at and stop the scheduler.
 
-mod tell;
-
 use super::exit::UsageError;
 use super::output::{print_json, stdout};
 use crate::machine::CpuList;
+use crate::sched::announce::{announce, announce_restored};
 use crate::sched::detector::Detector;
 use crate::sched::runtime::Runtime;
 use crate::sched::service::{self, Outcome};
@@ -17,7 +16,6 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
-use tell::{tell, tell_restored};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  artis sched run --rt 1")]
@@ -111,7 +109,7 @@ struct Report<'a> {
 }
 
 fn schedule(args: &RunArgs) -> anyhow::Result<ExitCode> {
-    let outcome = match service::run(&args.rt, args.detector.resolve(), args.cycle, &mut tell) {
+    let outcome = match service::run(&args.rt, args.detector.resolve(), args.cycle, &mut announce) {
         Err(service::Error::Cpus(message)) => return Err(UsageError(message).into()),
         outcome => outcome?,
     };
@@ -139,7 +137,7 @@ fn schedule(args: &RunArgs) -> anyhow::Result<ExitCode> {
 fn clean_up() -> anyhow::Result<()> {
     let restored = service::clean_up().context("could not put back what an earlier artis left")?;
     if !restored.is_empty() {
-        tell_restored(&restored);
+        announce_restored(&restored);
     }
     Ok(())
 }

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the words on the command line mean.
+//! What the words on the command line of `artis-guest` mean.
 
-#[path = "../cli/sched/tell.rs"]
-mod tell;
-
-use crate::lab::demo;
-use crate::lab::experiment;
-use crate::lab::ports;
-use crate::load::seed::Seed;
-use crate::machine::cpus::Cpus;
-use crate::machine::{CpuList, Root};
-use crate::sched::control;
-use crate::sched::detector::Detector;
-use crate::sched::runtime::Runtime;
-use crate::sched::service;
-use crate::sched::status::Status;
 use anyhow::{Context, bail};
+use artis_guest::{demo, experiment, ports};
+use artis_load::seed::Seed;
+use artis_machine::cpus::Cpus;
+use artis_machine::{CpuList, Root};
+use artis_sched::announce::announce;
+use artis_sched::control;
+use artis_sched::detector::Detector;
+use artis_sched::runtime::Runtime;
+use artis_sched::service;
+use artis_sched::status::Status;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
@@ -35,17 +31,17 @@ pub fn run(words: &[&str]) -> anyhow::Result<()> {
     }
 }
 
-/// One task of an experiment; prints the sample.
+/// Does one task of an experiment and prints the sample.
 fn experiment(task: &str) -> anyhow::Result<()> {
-    let task = serde_json::from_str(task).context("the task is none")?;
+    let task = serde_json::from_str(task).context("cannot read the task of the experiment")?;
     let seed = Seed::of_this_run().unwrap_or_else(|| Seed::new(0));
-    print(&experiment::guest::run(&task, seed)?)
+    print(&experiment::run::run(&task, seed)?)
 }
 
-/// The demo; prints what it measured.
+/// Runs the demo and prints what it measured.
 fn demo(task: &str) -> anyhow::Result<()> {
-    let task: demo::Task = serde_json::from_str(task).context("the task is none")?;
-    let plan = demo::guest::Plan {
+    let task: demo::Task = serde_json::from_str(task).context("cannot read the demo's task")?;
+    let plan = demo::run::Plan {
         configurations: task.configurations,
         rt: task.rt,
         online: Cpus::read(&Root::default())?.online,
@@ -56,7 +52,7 @@ fn demo(task: &str) -> anyhow::Result<()> {
 
 /// Schedules until [`stop`].
 fn schedule(rt: &CpuList, cycle: bool) -> anyhow::Result<()> {
-    let outcome = service::run(rt, Detector::Syscall, cycle, &mut tell::tell)?;
+    let outcome = service::run(rt, Detector::Syscall, cycle, &mut announce)?;
     if !outcome.ending.was_asked_for() {
         bail!("{}", outcome.ending.in_words());
     }

@@ -1,29 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis-guest`: the half of the lab that runs inside a guest, and nothing else.
+//! `artis-guest`: the program that the lab starts inside its guests.
 //!
-//! A guest's figures repeat to the byte as long as the guest is the same to the byte, so this
-//! program must be the same whoever builds it, and must not change when artis changes elsewhere.
-//! (a) It uses the crates of the lower layers and nothing of artis itself; of them, only the functions
-//! that it calls are compiled, and they are compiled here (see `scripts/rustc`). (b) No path of the
-//! building machine is in it. (c) It has no command line for people: its words come from [`lab`]'s other
-//! half, in `artis`.
-//!
-//! Never grows a feature of its own: what it does stands in the crates that it shares with artis.
-
-// The shared modules hold more than a guest needs; what main does not reach is not compiled.
-#![allow(dead_code, unused_imports)]
+//! A guest's figures repeat to the byte as long as the guest is the same to the byte. So this
+//! program must be the same whoever builds it, and must not change when artis changes elsewhere:
+//! (a) It uses the guest's half and the layers below, never the rest of artis, and of them only what
+//! it calls is compiled, as a part of this program: see `scripts/rustc`. (b) It holds no path of the
+//! machine that built it. (c) It has no command line for people: `artis` starts it and chooses its
+//! words.
 
 mod command;
-mod lab;
-
-use artis_load as load;
-use artis_machine as machine;
-use artis_measure as measure;
-use artis_partition as partition;
-use artis_result as result;
-use artis_sched as sched;
-use artis_task as task;
-use artis_trace as trace;
 
 use std::process::ExitCode;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What can go wrong in the lab, each with what to do about it.
+//! What can go wrong in the lab, and what to do about it.
 
+use crate::guest::protocol::UnknownMessage;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -26,16 +27,16 @@ pub enum Error {
         /// Debian package that holds it.
         package: &'static str,
     },
-    /// Half of this very program is not installed.
+    /// The guest's half of artis is not installed.
     #[error(
-        "{} is missing: the lab puts it into its guests, and it belongs beside artis; \
-         build both (cargo build --release), or copy it there", .0.display()
+        "{} is missing: the lab puts it into its guests, so it must be in the same folder as \
+         artis; build both (cargo build --release), or copy it there", .0.display()
     )]
     NoGuestProgram(PathBuf),
-    /// A host program ended badly.
+    /// A host program failed.
     #[error("{program} failed: {reason}")]
     Program {
-        /// The program and what it was to do.
+        /// The program and its task.
         program: String,
         /// What it said.
         reason: String,
@@ -52,6 +53,17 @@ pub enum Error {
     /// A path or address that cannot be written into apt's configuration.
     #[error("{0:?} cannot be used in apt's configuration: it holds a quote, space or line break")]
     NotForApt(String),
+    /// A word that is not the address of a mirror.
+    #[error("{0:?} is not the address of a mirror; write it as http://deb.debian.org/debian")]
+    NotAMirror(String),
+    /// No temporary folder.
+    #[error("cannot create a temporary folder in {}; name another folder with TMPDIR", path.display())]
+    Scratch {
+        /// Where it was to be.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
     /// No kernel of that name.
     #[error("no kernel is called {name:?}; choose one of: newest, newest-rt, {}", known.join(", "))]
     UnknownKernel {
@@ -60,13 +72,13 @@ pub enum Error {
         /// Releases that exist, newest first.
         known: Vec<String>,
     },
-    /// A Debian package without the file a kernel package should have.
+    /// A kernel package without a kernel.
     #[error("{package} holds no kernel image; choose another kernel (artis lab kernels)")]
     NoImage {
         /// Package name.
         package: String,
     },
-    /// The kernel lacks a driver the guest cannot do without.
+    /// The kernel lacks a driver that every guest needs.
     #[error("kernel {release} cannot run in the lab: it has no built-in {option}")]
     KernelLacks {
         /// Kernel release.
@@ -74,7 +86,7 @@ pub enum Error {
         /// Configuration option.
         option: &'static str,
     },
-    /// The archive has dropped them.
+    /// Debian's archive no longer has the modules.
     #[error(
         "Debian no longer has the modules of kernel {release} {version}; choose a newer kernel (artis lab kernels)"
     )]
@@ -95,24 +107,37 @@ pub enum Error {
         hint: String,
     },
     /// More CPUs than the engine has.
-    #[error(
-        "Bochs emulates at most {max} CPUs, not {cpus}; give fewer: --cpus N, or cpus in the file of an experiment"
-    )]
+    #[error("the engine {engine} emulates at most {max} CPUs, not {cpus}")]
     TooManyCpus {
+        /// The engine.
+        engine: &'static str,
         /// Asked for.
         cpus: u32,
         /// Possible.
         max: u32,
     },
+    /// A device that the engine does not have.
+    #[error(
+        "the engine {engine} gives a guest no {device}; leave out {option}, or take another engine \
+         (--engine qemu)"
+    )]
+    NoDevice {
+        /// The engine.
+        engine: &'static str,
+        /// The device, in words.
+        device: &'static str,
+        /// The option that asked for it.
+        option: &'static str,
+    },
     /// A file cannot be put into the guest.
     #[error("cannot put {} into the guest: {reason}", path.display())]
-    Guest {
+    NotForGuest {
         /// File on the host.
         path: PathBuf,
         /// Why not.
         reason: String,
     },
-    /// The guest ended, or hung, without telling the command's exit status.
+    /// The guest ended, or hung, without sending the command's exit status.
     #[error("{what} (whole console: {})\n{tail}", console.display())]
     GuestLost {
         /// What happened.
@@ -121,13 +146,13 @@ pub enum Error {
         tail: String,
         /// The whole console.
         console: PathBuf,
+        /// What the emulator did wrong, when that was the reason: another try may do.
+        fault: Option<&'static str>,
     },
     /// The guest sent something that is not in the protocol.
-    #[error(
-        "the guest sent {0:?}, which the lab does not understand; is its init older than this artis?"
-    )]
-    Protocol(String),
-    /// The reader of the command's output went away, or a disk is full.
+    #[error(transparent)]
+    Protocol(#[from] UnknownMessage),
+    /// The reader of the command's output has gone, or a disk is full.
     #[error("cannot pass on the command's {stream}")]
     Sink {
         /// "stdout", "stderr" or "files".

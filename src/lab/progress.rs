@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How the lab tells what takes long, without knowing whether anybody looks.
+//! How the lab reports long steps, without knowing who reads it.
 
-/// Told about long steps; the command line shows them on stderr.
+/// Gets reports about long steps; the command line shows them on standard error.
 pub trait Progress {
-    /// A step goes on: `what` it is, and how far, 0 to 100, where that is known.
+    /// A step continues: `what` it is, and how many per cent are done, where that is known.
     fn step(&mut self, what: &str, percent: Option<f32>);
-    /// The present step ended.
+    /// The current step ended.
     fn done(&mut self);
     /// A sentence the user should read, for instance that a cached kernel is used.
     fn note(&mut self, sentence: &str);
 }
 
-/// Says nothing.
+/// Reports nothing.
 pub struct Silent;
 
 impl Progress for Silent {

@@ -6,6 +6,7 @@
 
 mod axis;
 pub mod comparison;
+pub mod demo;
 pub mod experiment;
 pub mod histograms;
 pub mod loads;

@@ -88,8 +88,9 @@ pub struct Seed {
 pub enum Scheduler {
     /// Not at all.
     Stock,
-    /// `isolcpus`.
-    Shield,
+    /// By `isolcpus=`; earlier versions of artis wrote `shield`.
+    #[serde(alias = "shield")]
+    Isolcpus,
     Artis,
 }
 

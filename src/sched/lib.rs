@@ -6,6 +6,7 @@
 //! Theory: Piel, Marquet, Soula, Dekeyser, "Real-Time Systems for Multi-Processor
 //! Architectures".
 
+pub mod announce;
 mod bpf;
 pub use bpf::COUNTERS;
 pub mod control;

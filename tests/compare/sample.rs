@@ -59,7 +59,7 @@ pub const TABLE1: [Sketch; 6] = [
     },
     Sketch {
         name: "isolcpus",
-        scheduler: Scheduler::Shield,
+        scheduler: Scheduler::Isolcpus,
         preemption: "lazy",
         base_ns: 27_000,
         spread_ns: 8000,

@@ -76,7 +76,7 @@ fn written(experiment: &Experiment) -> Value {
 fn real_documents_fit() {
     published().assert_valid(&written(&whole()));
     let mut bare = whole();
-    for scheduler in [Scheduler::Stock, Scheduler::Shield] {
+    for scheduler in [Scheduler::Stock, Scheduler::Isolcpus] {
         let row = &mut bare.rows[0];
         row.scheduler = scheduler;
         row.user_latency_histogram = None;

@@ -6,161 +6,188 @@
 //! | `qemu`  | function | follows the host's clock while instructions are translated: none  |
 //! | `bochs` | figures  | counts instructions, all CPUs in lock step: the same in every run |
 //!
-//! Both are given the same machine ([`super::machine`]) and the same guest; each knows how to
-//! put them before its emulator.
+//! An engine knows nothing about commands, files or results: it gets a description of the hardware
+//! ([`Hardware`]) and an initramfs, and returns the guest's streams.
 
 pub mod bochs;
-pub(super) mod process;
+pub mod devices;
+#[cfg(test)]
+pub(crate) mod fake;
+mod process;
 pub mod qemu;
 
 use super::Error;
-use super::devices::{Devices, NoDevice};
-use super::emulator::Emulator;
-use super::machine::Machine;
-use super::session::{Channels, Limits};
-use process::Process;
-use serde::{Deserialize, Serialize};
+use super::host::cache::Cache;
+use super::host::tool;
+use super::progress::Progress;
+use devices::Devices;
+use std::fmt::Debug;
 use std::fs::File;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
 
-/// Which engine runs the guest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Engine {
-    /// Boots in seconds; no time taken in it means anything
+/// The engines, as the command line names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Kind {
+    /// Boots in seconds; times taken in it mean nothing
     Qemu,
     /// Slow and exact: virtual time counts instructions, every run is the same
     Bochs,
 }
 
+impl Kind {
+    /// The engine of this name.
+    pub fn engine(self) -> Arc<dyn Engine> {
+        match self {
+            Self::Qemu => Arc::new(qemu::Qemu),
+            Self::Bochs => Arc::new(bochs::Bochs),
+        }
+    }
+}
+
+/// What an engine powers on.
+#[derive(Clone, Debug)]
+pub struct Hardware {
+    /// Virtual CPUs.
+    pub cpus: u32,
+    /// Memory, MiB.
+    pub memory_mib: u32,
+    /// What else it has.
+    pub devices: Devices,
+    /// The kernel's bootable image.
+    pub vmlinuz: PathBuf,
+    /// The whole kernel command line.
+    pub arguments: String,
+}
+
+/// How long things may take, by the host's clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// From power-on to "ready".
+    pub boot: Duration,
+    /// From "ready" to the command's end; none is no limit.
+    pub command: Option<Duration>,
+    /// Between two messages of a guest that sends the time; none for one that does not.
+    pub silence: Option<Duration>,
+    /// Powering off. The machine is killed then; nothing is lost any more.
+    pub power_off: Duration,
+}
+
+/// The host's ends of a guest's streams.
+pub struct Channels {
+    /// The kernel's console.
+    pub console: UnixStream,
+    /// Control port.
+    pub control: UnixStream,
+    /// The command's standard output.
+    pub stdout: UnixStream,
+    /// The command's standard error.
+    pub stderr: UnixStream,
+    /// The archive of its files.
+    pub files: UnixStream,
+}
+
+/// What runs guests.
+pub trait Engine: Debug + Send + Sync {
+    /// Its name in results and on the command line.
+    fn name(&self) -> &'static str;
+
+    /// What every output of it says about times.
+    fn timing(&self) -> &'static str;
+
+    /// Do times taken in the guest mean anything?
+    fn is_timing_meaningful(&self) -> bool;
+
+    /// Whether it can give a guest so many CPUs and these devices.
+    ///
+    /// # Errors
+    /// [`Error::TooManyCpus`], [`Error::NoDevice`].
+    fn check(&self, cpus: u32, devices: Devices) -> Result<(), Error>;
+
+    /// What ends the guest's streams: another mark in every run, where that changes no figure.
+    ///
+    /// # Errors
+    /// When the system gives no random bits.
+    fn end_mark(&self) -> Result<String, Error>;
+
+    /// How long things may take when the command gets so long.
+    fn limits(&self, command: Option<Duration>) -> Limits;
+
+    /// Kernel arguments of every guest.
+    fn arguments(&self) -> &'static [&'static str];
+
+    /// The parts of the engine itself that decide what a guest does, where that repeats.
+    fn own_part(&self, hardware: &Hardware) -> Vec<u8>;
+
+    /// Its programs, fetched from `mirror` into the cache first when they are not there.
+    ///
+    /// # Errors
+    /// When they cannot be fetched.
+    fn prepare(
+        &self,
+        cache: &Cache,
+        mirror: &str,
+        progress: &mut dyn Progress,
+    ) -> Result<Box<dyn Prepared>, Error>;
+}
+
+/// An engine whose programs are there.
+pub trait Prepared {
+    /// The emulator's name and version in its own words.
+    ///
+    /// # Errors
+    /// When it does not say.
+    fn version(&self) -> Result<String, Error>;
+
+    /// Powers a guest on.
+    ///
+    /// # Errors
+    /// When the emulator cannot be started, or the guest does not fit.
+    fn start(&self, hardware: &Hardware, initramfs: &File) -> Result<Started, Error>;
+}
+
 /// A guest that has been powered on.
-pub(super) struct Started {
-    pub process: Process,
+pub struct Started {
+    /// What runs it.
+    pub power: Box<dyn Power>,
+    /// Its streams.
     pub channels: Channels,
-    /// What the user should know of how it was started.
+    /// What the user should know about how it was started.
     pub remark: Option<String>,
 }
 
-impl Engine {
-    /// Its name in results and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Qemu => "qemu",
-            Self::Bochs => "bochs",
-        }
-    }
+/// A guest's machine; switched off when dropped.
+pub trait Power {
+    /// What the emulator did wrong, if the guest was lost by that; `console` is what the kernel
+    /// said.
+    fn fault(&mut self, console: &str) -> Option<&'static str>;
 
-    /// What every output of it says about times.
-    pub fn timing(self) -> &'static str {
-        match self {
-            Self::Qemu => qemu::TIMING_WARNING,
-            Self::Bochs => bochs::TIMING,
-        }
-    }
+    /// What the emulator itself complained about, if it did.
+    fn complaint(&mut self) -> Option<String>;
+}
 
-    /// Do times taken in the guest mean anything?
-    pub fn is_timing_meaningful(self) -> bool {
-        self == Self::Bochs
-    }
+/// Two connected sockets: the host's end and the guest's.
+fn pair() -> Result<(UnixStream, UnixStream), Error> {
+    UnixStream::pair().map_err(|error| Error::Program {
+        program: "socketpair".to_owned(),
+        reason: error.to_string(),
+    })
+}
 
-    /// Whether it can give a guest these devices.
-    ///
-    /// # Errors
-    /// When it cannot.
-    pub fn check(self, devices: Devices) -> Result<(), NoDevice> {
-        match (self, devices.first()) {
-            (Self::Bochs, Some((device, option))) => Err(NoDevice {
-                engine: self.name(),
-                device,
-                option,
-            }),
-            _ => Ok(()),
-        }
-    }
+/// A new end mark.
+fn random_end_mark() -> Result<String, Error> {
+    use crate::guest::protocol::{RANDOM, end_mark};
+    end_mark().map_err(Error::io("read", Path::new(RANDOM)))
+}
 
-    /// What ends the guest's streams. Another one in every run where that changes nothing.
-    pub(super) fn end_mark(self) -> Result<String, Error> {
-        match self {
-            Self::Qemu => super::protocol::end_mark(),
-            Self::Bochs => Ok(bochs::END_MARK.to_owned()),
-        }
-    }
-
-    pub(super) fn limits(self, machine: &Machine) -> Limits {
-        match self {
-            Self::Qemu => qemu::limits(machine),
-            Self::Bochs => bochs::limits(),
-        }
-    }
-
-    pub(super) fn wanted(self) -> super::emulator::Wanted {
-        match self {
-            Self::Qemu => qemu::QEMU,
-            Self::Bochs => bochs::BOCHS,
-        }
-    }
-
-    /// The whole kernel command line.
-    pub(super) fn arguments(self, machine: &Machine) -> String {
-        let own = match self {
-            Self::Qemu => qemu::ARGUMENTS,
-            Self::Bochs => bochs::ARGUMENTS,
-        };
-        let mut arguments = own.join(" ");
-        if !machine.append.is_empty() {
-            arguments.push(' ');
-            arguments.push_str(&machine.append);
-        }
-        arguments
-    }
-
-    /// What of the engine itself decides what a guest does, where that repeats.
-    pub(super) fn own_part(self, machine: &Machine) -> Vec<u8> {
-        match self {
-            Self::Qemu => Vec::new(),
-            Self::Bochs => bochs::own_part(machine),
-        }
-    }
-
-    pub(super) fn start(
-        self,
-        machine: &Machine,
-        emulator: &Emulator,
-        initramfs: &File,
-    ) -> Result<Started, Error> {
-        match self {
-            Self::Qemu => qemu::start(machine, emulator, initramfs),
-            Self::Bochs => bochs::start(machine, emulator, initramfs),
-        }
-    }
-
-    /// What the emulator did wrong, if the guest was lost by that.
-    pub(super) fn fault(self, process: &mut Process, console: &str) -> Option<&'static str> {
-        if process.crashed() {
-            return Some("it crashed");
-        }
-        match self {
-            Self::Qemu => qemu::ran_replaced_code(console)
-                .then_some("it ran code that the guest's kernel had replaced"),
-            Self::Bochs => None,
-        }
-    }
-
-    /// What the emulator calls itself: the first words it says.
-    pub(super) fn version(self, emulator: &Emulator) -> Result<String, Error> {
-        let mut command = match self {
-            Self::Qemu => emulator.command(),
-            Self::Bochs => bochs::command(emulator),
-        };
-        let argument = match self {
-            Self::Qemu => "--version",
-            Self::Bochs => "--help",
-        };
-        let said = super::tool::output(command.arg(argument))?;
-        let said = String::from_utf8_lossy(&said);
-        let first = said
-            .lines()
-            .map(|line| line.trim_matches([' ', '=']))
-            .find(|line| !line.is_empty());
-        Ok(first.unwrap_or_default().to_owned())
-    }
+/// The first words that a command prints: the version of an emulator.
+fn first_words(command: &mut Command) -> Result<String, Error> {
+    let said = tool::output(command)?;
+    let said = String::from_utf8_lossy(&said);
+    let mut lines = said.lines().map(|line| line.trim_matches([' ', '=']));
+    let first = lines.find(|line| !line.is_empty());
+    Ok(first.unwrap_or_default().to_owned())
 }

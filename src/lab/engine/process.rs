@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The emulator's process: spawned with the file descriptors it needs, killed when dropped.
+//! The emulator's process: started with the file descriptors that it needs, killed when dropped.
 
-use crate::lab::cache::Cache;
-use crate::lab::{Error, tool};
+use super::Power;
+use crate::lab::Error;
+use crate::lab::host::cache::Cache;
+use crate::lab::host::tool;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -12,9 +14,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a process that has closed its files may take to be gone.
-const GOING: Duration = Duration::from_secs(1);
-/// What a program's own faults end it with.
+/// How long a process that has closed its files may take to end.
+const ENDING: Duration = Duration::from_secs(1);
+/// The signals by which a program's own faults end it.
 const CRASHES: [i32; 5] = [
     libc::SIGABRT,
     libc::SIGBUS,
@@ -36,9 +38,13 @@ pub fn inherited_path(file: &impl AsRawFd) -> String {
 }
 
 impl Process {
-    /// Starts `command`, the emulator `name`, with `inherited` open in it. Its standard output is
-    /// left as the command says; what it complains about is kept.
+    /// Starts `command`, the emulator `name`, with `inherited` open in it. Its standard output goes
+    /// where the command says; its complaints are kept in a file of `cache`.
+    ///
+    /// # Errors
+    /// When it cannot be started.
     pub fn spawn(
+        cache: &Cache,
         name: &'static str,
         mut command: Command,
         inherited: Vec<RawFd>,
@@ -47,11 +53,11 @@ impl Process {
             program: name.to_owned(),
             reason: error.to_string(),
         };
-        let said = Cache::per_user()?.nameless_file()?;
+        let said = cache.nameless_file()?;
         command
             .stdin(Stdio::null())
             .stderr(said.try_clone().map_err(failed)?)
-            // The terminal's Ctrl-C is for us: we end the machine in order.
+            // The terminal's Ctrl-C is for artis, which ends the machine in order.
             .process_group(0);
         tool::ends_with_us(&mut command);
         let inherit = move || {
@@ -69,7 +75,7 @@ impl Process {
         Ok(Self { name, child, said })
     }
 
-    /// Is it in the network namespace of this process? False also when it has gone already.
+    /// Is it in the network namespace of this process? False also when it has ended.
     pub fn is_in_our_network(&self) -> bool {
         let namespace = |process: &str| std::fs::read_link(format!("/proc/{process}/ns/net")).ok();
         let its = namespace(&self.child.id().to_string());
@@ -81,12 +87,12 @@ impl Process {
         self.child.stdout.take()
     }
 
-    /// Has it ended by a fault of its own? Waits a moment for one that is going.
-    pub fn crashed(&mut self) -> bool {
-        let end = Instant::now() + GOING;
+    /// Has it ended by a fault of its own? Waits a moment for a process that is ending.
+    fn crashed(&mut self) -> bool {
+        let end = Instant::now() + ENDING;
         loop {
             match self.child.try_wait() {
-                Ok(None) if Instant::now() < end => thread::sleep(GOING / 100),
+                Ok(None) if Instant::now() < end => thread::sleep(ENDING / 100),
                 Ok(Some(status)) => {
                     return status
                         .signal()
@@ -96,24 +102,27 @@ impl Process {
             }
         }
     }
+}
 
-    /// `what`, with what the emulator itself complained about, if it did.
-    pub fn last_words(&mut self, what: &str) -> String {
+impl Power for Process {
+    fn fault(&mut self, _console: &str) -> Option<&'static str> {
+        self.crashed().then_some("it crashed")
+    }
+
+    fn complaint(&mut self) -> Option<String> {
         let mut said = String::new();
         let read = self
             .said
             .seek(SeekFrom::Start(0))
             .and_then(|_| self.said.read_to_string(&mut said));
-        match read {
-            Ok(length) if length > 0 => format!("{what}; {} says: {}", self.name, said.trim()),
-            _ => what.to_owned(),
-        }
+        let said = said.trim();
+        (read.is_ok() && !said.is_empty()).then(|| format!("{} says: {said}", self.name))
     }
 }
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended by itself; and there is nobody to tell.
+        // It may have ended by itself, and nobody would read an error.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -126,7 +135,9 @@ mod tests {
     fn start(script: &str) -> Process {
         let mut command = Command::new("sh");
         command.args(["-c", script]).stdout(Stdio::null());
-        Process::spawn("sh", command, Vec::new()).unwrap()
+        let cache = tempfile::tempdir().unwrap();
+        let cache = Cache::at(cache.path().to_owned()).unwrap();
+        Process::spawn(&cache, "sh", command, Vec::new()).unwrap()
     }
 
     fn crashed(script: &str) -> bool {
@@ -136,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crash_is_told_from_an_end_that_somebody_wanted() {
+    fn a_crash_differs_from_an_end_that_somebody_wanted() {
         assert!(crashed("kill -ABRT $$"));
         assert!(crashed("kill -SEGV $$"));
         assert!(!crashed("kill -KILL $$"));

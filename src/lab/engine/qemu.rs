@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The engine QEMU: an emulated PC that needs no privileges and no hardware support.
 //!
-//! TCG translates every instruction, so any x86-64 host boots any kernel in seconds; and
-//! virtual time follows the host's clock, so no time taken in this guest means anything.
+//! TCG translates every instruction, so any x86-64 host boots any kernel in seconds. Virtual time
+//! follows the host's clock, so no time taken in this guest means anything.
 
-use super::Started;
+use super::devices::{Devices, Network};
 use super::process::{Process, inherited_path};
+use super::{
+    Channels, Engine, Hardware, Limits, Power, Prepared, Started, first_words, pair,
+    random_end_mark,
+};
+use crate::guest::protocol;
 use crate::lab::Error;
-use crate::lab::cache::Cache;
-use crate::lab::devices::{Devices, Network};
-use crate::lab::emulator::{Emulator, Wanted};
-use crate::lab::machine::Machine;
-use crate::lab::protocol;
-use crate::lab::session::{Channels, Limits};
+use crate::lab::debian::emulator::{Emulator, Wanted};
+use crate::lab::host::cache::Cache;
+use crate::lab::progress::Progress;
 use std::fs::File;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
@@ -24,45 +26,45 @@ use std::time::Duration;
 pub const TIMING_WARNING: &str = "timing not meaningful: emulated CPU (QEMU TCG)";
 
 /// QEMU, and where its packages keep the firmware.
-pub(super) const QEMU: Wanted = Wanted {
+const QEMU: Wanted = Wanted {
     packages: &["qemu-system-x86"],
     program: "usr/bin/qemu-system-x86_64",
 };
 const FIRMWARE: [&str; 2] = ["usr/share/qemu", "usr/share/seabios"];
 
 /// Kernel arguments of every guest.
-pub(super) const ARGUMENTS: &[&str] = &[
+const ARGUMENTS: &[&str] = &[
     // The first serial line is the console that we keep.
     "console=ttyS0",
-    // Warnings and worse; the rest would slow the boot. The guest's init turns it up later.
+    // Warnings and worse; more would slow the boot. The guest's init raises it later.
     "loglevel=5",
     // A panic, and an oops is one here, ends the machine at once instead of hanging it.
     "panic=-1",
     "oops=panic",
-    // All virtual CPUs see one host clock. Without this the kernel may doubt it and fall back
-    // to a clock that costs an exit to the emulator each time it is read.
+    // All virtual CPUs see one host clock. Without this the kernel may doubt it and use a clock
+    // instead that costs an exit to the emulator at each reading.
     "tsc=reliable",
-    // A busy host may keep the emulator from running for as long as the kernel waits to see
-    // whether the timer's interrupt comes at all.
+    // The kernel tests at boot whether the timer's interrupt arrives. A busy host may not let the
+    // emulator run for as long as that test waits.
     "no_timer_check",
 ];
 
-/// From power-on to the command; takes seconds, on a busy host a minute.
+/// From power-on to the command: seconds, or a minute on a busy host.
 const BOOT_LIMIT: Duration = Duration::from_secs(240);
 const POWER_OFF_LIMIT: Duration = Duration::from_secs(5);
 
-/// What the kernel says of a breakpoint that nobody placed.
+/// What the kernel says about a breakpoint that nobody placed.
 const BREAKPOINT: &str = "Oops: int3";
 const BREAKPOINT_CODE: &str = "cc";
 
-/// Did the guest die of code that its kernel had replaced, by what the console says?
+/// Did the guest die because it ran code that its kernel had replaced, by what the console says?
 ///
-/// QEMU drops what it has translated of a piece of code just before a virtual CPU overwrites it.
-/// In between, another one can translate the old bytes again, and keeps them. Kernels replace
-/// their own code by way of a breakpoint, so that CPU runs a breakpoint long after it has been
-/// removed. The kernel shows the bytes that lie there: a breakpoint of its own would be among
-/// them, in front of the marked one.
-pub(super) fn ran_replaced_code(console: &str) -> bool {
+/// QEMU drops its translation of a piece of code just before a virtual CPU overwrites the code. In
+/// between, another virtual CPU can translate the old bytes again, and keeps that translation.
+/// Kernels replace their own code by way of a breakpoint, so that CPU meets a breakpoint long after
+/// its removal. The kernel's complaint shows the bytes in memory: a real breakpoint would be among
+/// them, before the marked byte.
+fn ran_replaced_code(console: &str) -> bool {
     let Some((_, complaint)) = console.split_once(BREAKPOINT) else {
         return false;
     };
@@ -75,21 +77,92 @@ pub(super) fn ran_replaced_code(console: &str) -> bool {
         .any(|pair| pair[1].starts_with('<') && pair[0] != BREAKPOINT_CODE)
 }
 
-pub(super) fn limits(machine: &Machine) -> Limits {
-    Limits {
-        boot: BOOT_LIMIT,
-        command: machine.timeout,
-        silence: None,
-        power_off: POWER_OFF_LIMIT,
+/// The engine.
+#[derive(Debug)]
+pub struct Qemu;
+
+impl Engine for Qemu {
+    fn name(&self) -> &'static str {
+        "qemu"
+    }
+
+    fn timing(&self) -> &'static str {
+        TIMING_WARNING
+    }
+
+    fn is_timing_meaningful(&self) -> bool {
+        false
+    }
+
+    fn check(&self, _cpus: u32, _devices: Devices) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn end_mark(&self) -> Result<String, Error> {
+        random_end_mark()
+    }
+
+    fn limits(&self, command: Option<Duration>) -> Limits {
+        Limits {
+            boot: BOOT_LIMIT,
+            command,
+            silence: None,
+            power_off: POWER_OFF_LIMIT,
+        }
+    }
+
+    fn arguments(&self) -> &'static [&'static str] {
+        ARGUMENTS
+    }
+
+    fn own_part(&self, _hardware: &Hardware) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn prepare(
+        &self,
+        cache: &Cache,
+        mirror: &str,
+        progress: &mut dyn Progress,
+    ) -> Result<Box<dyn Prepared>, Error> {
+        Ok(Box::new(PreparedQemu {
+            emulator: Emulator::resolve(QEMU, cache, mirror, progress)?,
+            cache: cache.clone(),
+        }))
     }
 }
 
-/// Powers the machine on.
-pub(super) fn start(
-    machine: &Machine,
-    emulator: &Emulator,
-    initramfs: &File,
-) -> Result<Started, Error> {
+struct PreparedQemu {
+    emulator: Emulator,
+    cache: Cache,
+}
+
+impl Prepared for PreparedQemu {
+    fn version(&self) -> Result<String, Error> {
+        first_words(self.emulator.command().arg("--version"))
+    }
+
+    fn start(&self, hardware: &Hardware, initramfs: &File) -> Result<Started, Error> {
+        start(hardware, self, initramfs)
+    }
+}
+
+struct Running(Process);
+
+impl Power for Running {
+    fn fault(&mut self, console: &str) -> Option<&'static str> {
+        let replaced = "it ran code that the guest's kernel had replaced";
+        let crash = self.0.fault(console);
+        crash.or_else(|| ran_replaced_code(console).then_some(replaced))
+    }
+
+    fn complaint(&mut self) -> Option<String> {
+        self.0.complaint()
+    }
+}
+
+fn start(hardware: &Hardware, engine: &PreparedQemu, initramfs: &File) -> Result<Started, Error> {
+    let PreparedQemu { emulator, cache } = engine;
     let (console, console_end) = pair()?;
     let (control, control_end) = pair()?;
     let (stdout, stdout_end) = pair()?;
@@ -99,9 +172,9 @@ pub(super) fn start(
     for folder in FIRMWARE {
         qemu.arg("-L").arg(emulator.path(folder));
     }
-    qemu.args(hardware(machine));
-    qemu.arg("-kernel").arg(&machine.kernel.vmlinuz);
-    qemu.arg("-append").arg(machine.engine.arguments(machine));
+    qemu.args(machine(hardware));
+    qemu.arg("-kernel").arg(&hardware.vmlinuz);
+    qemu.arg("-append").arg(&hardware.arguments);
     qemu.arg("-initrd").arg(inherited_path(initramfs));
     qemu.args(socket("console", &console_end));
     qemu.args(["-serial", "chardev:console"]);
@@ -116,9 +189,12 @@ pub(super) fn start(
         let device = format!("virtserialport,chardev={name},name={name}");
         qemu.args(["-device", &device]);
     }
-    let disk = machine.devices.disk_bytes.map(empty_disk).transpose()?;
-    // Behind the ports: with and without them, a guest's first devices are the same.
-    qemu.args(devices(machine.devices, disk.as_ref()));
+    let disk_bytes = hardware.devices.disk_bytes;
+    let disk = disk_bytes
+        .map(|bytes| empty_disk(cache, bytes))
+        .transpose()?;
+    // After the ports: with and without them, a guest's first devices are the same.
+    qemu.args(devices(hardware.devices, disk.as_ref()));
     let inherited: Vec<RawFd> = ports
         .iter()
         .map(|(_, end)| end.as_raw_fd())
@@ -126,7 +202,7 @@ pub(super) fn start(
         .chain(disk.as_ref().map(AsRawFd::as_raw_fd))
         .collect();
     qemu.stdout(Stdio::null());
-    let process = Process::spawn("QEMU", qemu, inherited)?;
+    let process = Process::spawn(cache, "QEMU", qemu, inherited)?;
     let channels = Channels {
         console,
         control,
@@ -135,29 +211,21 @@ pub(super) fn start(
         files,
     };
     Ok(Started {
-        process,
+        power: Box::new(Running(process)),
         channels,
         remark: None,
     })
 }
 
-/// Two connected sockets: the host's end and the guest's.
-pub(super) fn pair() -> Result<(UnixStream, UnixStream), Error> {
-    UnixStream::pair().map_err(|error| Error::Program {
-        program: "socketpair".to_owned(),
-        reason: error.to_string(),
-    })
-}
-
-fn hardware(machine: &Machine) -> Vec<String> {
-    let cpus = machine.cpus.to_string();
-    let memory = format!("{}M", machine.memory_mib);
+fn machine(hardware: &Hardware) -> Vec<String> {
+    let cpus = hardware.cpus.to_string();
+    let memory = format!("{}M", hardware.memory_mib);
     [
-        // One host thread a virtual CPU; "max" has every feature the emulator knows, so
-        // the host's own programs run whatever they were built for.
+        // One host thread for each virtual CPU. "max" has every feature that the emulator knows,
+        // so the host's programs run whatever they were built for.
         &["-accel", "tcg,thread=multi", "-cpu", "max"][..],
         &["-smp", &cpus, "-m", &memory],
-        // Only what is named here, whatever the user's configuration says.
+        // Only what is named here, whatever the user's configuration adds.
         &["-machine", "pc", "-nodefaults", "-no-user-config"],
         &["-display", "none", "-no-reboot"],
         &["-device", "virtio-serial-pci"],
@@ -169,8 +237,8 @@ fn hardware(machine: &Machine) -> Vec<String> {
 }
 
 /// A file without a name and, until the guest writes, without blocks on the host's disk.
-fn empty_disk(bytes: u64) -> Result<File, Error> {
-    let disk = Cache::per_user()?.nameless_file()?;
+fn empty_disk(cache: &Cache, bytes: u64) -> Result<File, Error> {
+    let disk = cache.nameless_file()?;
     disk.set_len(bytes)
         .map_err(Error::io("make room for", Path::new("the guest's disk")))?;
     Ok(disk)
@@ -186,11 +254,11 @@ fn devices(devices: Devices, disk: Option<&File>) -> Vec<String> {
         words.push("virtio-blk-pci,drive=disk".to_owned());
     }
     if let Some(Network::User) = devices.network {
-        // Restricted: nothing reaches the host or goes through it.
+        // Restricted: nothing reaches the host or the network behind it.
         words.push("-netdev".to_owned());
         words.push("user,id=network,restrict=on".to_owned());
         words.push("-device".to_owned());
-        // Nobody boots from it, so it needs no program for that.
+        // Nobody boots from it, so it needs no boot program.
         words.push("virtio-net-pci,netdev=network,romfile=".to_owned());
     }
     words
@@ -217,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is() {
+    fn other_complaints_are_no_fault_of_the_emulator() {
         let other = oops("75 62 eb <38>").replace("int3", "invalid opcode");
         let cut = oops("75 62 eb");
         for console in ["", BREAKPOINT, &other, &cut, &oops(""), &oops("<38>")] {

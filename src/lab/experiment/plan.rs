@@ -1,26 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! An experiment file: `lab/*.toml`.
+//! An experiment file, `lab/*.toml`: what its keys mean is in `docs/experiments.md`.
 //!
-//! ```toml
-//! name = "smoke"
-//! title = "what it answers, in a sentence"
-//! measure = ["latency"]          # and perhaps "kernel-latency", "throughput"
-//! cpus = [2]                     # a table for each
-//! seconds = 8                    # virtual, of each sample
-//! seeds = [1, 2, 3]              # a sample for each
-//! loads = ["compute", "hackbench"]
-//! timers = [1]                   # threads of RT0, a row for each
-//! kernel_latency_seeds = [1]     # all seeds when it is not said
-//!
-//! [[configuration]]
-//! name = "lazy"
-//! preemption = "lazy"            # lazy, full, or rt: the kernel's -rt flavour
-//! scheduler = "stock"            # stock, shield (isolcpus), or artis
-//! ```
-//!
-//! The first configuration is the one that the others' work is compared with.
+//! The first configuration is the one with which the work of the others is compared.
 
-use super::{Measure, Task};
+use crate::guest::experiment::{Measure, Task};
+use crate::lab::engine::bochs;
 use crate::load::own::Load;
 use crate::machine::CpuList;
 use crate::result::experiment::Scheduler;
@@ -28,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// An experiment as its file says it.
+/// An experiment as its file describes it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Experiment {
@@ -44,7 +28,7 @@ pub struct Experiment {
     /// RT0's period.
     #[serde(default = "millisecond")]
     pub interval_us: u64,
-    /// The kernel's part takes guests of its own; fewer of them may do.
+    /// Seeds of the guests that measure the kernel's part; all seeds when absent.
     pub kernel_latency_seeds: Option<Vec<u64>>,
     #[serde(rename = "configuration")]
     pub configurations: Vec<Configuration>,
@@ -58,7 +42,7 @@ fn millisecond() -> u64 {
     1000
 }
 
-/// A kernel and what schedules on it.
+/// A kernel and its scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Configuration {
@@ -74,7 +58,7 @@ pub struct Configuration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Preemption {
-    /// At the next tick, or when the kernel is left: today's default.
+    /// At the next tick, or on return to user mode: today's default.
     Lazy,
     /// As soon as no spinlock is held.
     Full,
@@ -91,7 +75,7 @@ impl Preemption {
         }
     }
 
-    /// What the kernel is told at boot.
+    /// The kernel argument that asks for it.
     fn argument(self) -> Option<&'static str> {
         match self {
             Self::Lazy => Some("preempt=lazy"),
@@ -101,7 +85,7 @@ impl Preemption {
     }
 }
 
-/// Why a file is no experiment.
+/// Why a file is not an experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("cannot read {}", path.display())]
@@ -127,7 +111,7 @@ impl Experiment {
     /// Reads `path`.
     ///
     /// # Errors
-    /// A sentence that names the file, and the line where the reader stumbled.
+    /// A sentence that names the file, and the line where that is known.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let text = std::fs::read_to_string(path).map_err(|source| Error::Unreadable {
             path: path.to_owned(),
@@ -139,21 +123,21 @@ impl Experiment {
         })
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
         let experiment: Self =
             toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
         experiment.check()?;
         Ok(experiment)
     }
 
-    /// What a reader of types cannot see.
+    /// Checks what the types of the values do not say.
     fn check(&self) -> Result<(), String> {
         let unique = |what: &str, names: Vec<String>| match names
             .iter()
             .enumerate()
             .find(|(at, name)| names[..*at].contains(name))
         {
-            Some((_, twice)) => Err(format!("{what} {twice} is there twice")),
+            Some((_, twice)) => Err(format!("{what} {twice} is listed twice")),
             None if names.is_empty() => Err(format!("there is no {what}")),
             None => Ok(()),
         };
@@ -173,12 +157,18 @@ impl Experiment {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
         if self.name.is_empty() || !self.name.chars().all(plain) {
             return Err(format!(
-                "the name {:?} must be letters, digits, - and _: files are called so",
+                "the name {:?} must be letters, digits, - and _: it is part of file names",
                 self.name
             ));
         }
         if self.cpus.iter().any(|cpus| *cpus < 2) {
             return Err("an RT CPU needs another CPU beside it: cpus must be 2 or more".to_owned());
+        }
+        let most = bochs::CPUS_MAX;
+        if let Some(many) = self.cpus.iter().find(|cpus| **cpus > most) {
+            return Err(format!(
+                "cpus holds {many}, and the engine bochs emulates at most {most} CPUs"
+            ));
         }
         if self.seconds == 0 || self.interval_us == 0 || self.timers.contains(&0) {
             return Err("seconds, interval_us and timers must be 1 or more".to_owned());
@@ -186,7 +176,7 @@ impl Experiment {
         Ok(())
     }
 
-    /// Every guest it takes, those of one row together.
+    /// Every guest of the experiment; those of one row come together.
     pub fn runs(&self) -> Vec<Run> {
         let mut runs = Vec::new();
         for &cpus in &self.cpus {
@@ -228,7 +218,7 @@ impl Experiment {
     }
 }
 
-/// The RT CPU: the last, because the first has most of a machine's interrupts.
+/// The RT CPU: the last one, because the first has most of a machine's interrupts.
 fn rt_cpus(cpus: u32) -> CpuList {
     CpuList::from_iter([cpus.saturating_sub(1)])
 }
@@ -242,9 +232,9 @@ impl Configuration {
         }
     }
 
-    /// What the kernel is told beside the engine's own arguments.
+    /// The kernel's arguments beside the engine's own.
     pub fn arguments(&self, rt: &CpuList) -> String {
-        let isolated = (self.scheduler == Scheduler::Shield).then(|| format!("isolcpus={rt}"));
+        let isolated = (self.scheduler == Scheduler::Isolcpus).then(|| format!("isolcpus={rt}"));
         let preemption = self.preemption.argument().map(str::to_owned);
         let more = (!self.append.is_empty()).then(|| self.append.clone());
         let words: Vec<String> = [preemption, isolated, more].into_iter().flatten().collect();
@@ -272,7 +262,7 @@ mod tests {
         [[configuration]]
         name = "isolcpus"
         preemption = "rt"
-        scheduler = "shield"
+        scheduler = "isolcpus"
         append = "quiet"
     "#;
 
@@ -283,35 +273,44 @@ mod tests {
         assert_eq!(runs.len(), 2 * 2 * 2 * 2);
         assert_eq!(runs[0].task.rt.to_string(), "1");
         assert_eq!(runs.last().unwrap().task.rt.to_string(), "3");
-        let shield = &experiment.configurations[1];
-        assert_eq!(shield.arguments(&rt_cpus(2)), "isolcpus=1 quiet");
-        assert_eq!(shield.kernel(), "newest-rt");
+        let isolated = &experiment.configurations[1];
+        assert_eq!(isolated.arguments(&rt_cpus(2)), "isolcpus=1 quiet");
+        assert_eq!(isolated.kernel(), "newest-rt");
         let lazy = &experiment.configurations[0];
         assert_eq!(lazy.arguments(&rt_cpus(2)), "preempt=lazy");
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn every_error_is_named() {
         for (from, to, said) in [
-            ("seeds = [7, 8]", "seeds = [7, 7]", "seed 7 is there twice"),
+            ("seeds = [7, 8]", "seeds = [7, 7]", "seed 7 is listed twice"),
             ("seeds = [7, 8]", "seeds = []", "there is no seed"),
             ("cpus = [2, 4]", "cpus = [1]", "another CPU"),
+            ("cpus = [2, 4]", "cpus = [2, 64]", "cpus holds 64"),
             (
                 "\"hackbench\"",
                 "\"hackbensh\"",
                 "unknown variant `hackbensh`",
             ),
             ("seconds = 1", "secunds = 1", "unknown field `secunds`"),
-            ("\"small\"", "\"../small\"", "files are called so"),
+            ("\"small\"", "\"../small\"", "it is part of file names"),
             (
-                "\"isolcpus\"",
-                "\"lazy\"",
-                "configuration lazy is there twice",
+                "name = \"isolcpus\"",
+                "name = \"lazy\"",
+                "configuration lazy is listed twice",
             ),
         ] {
             let error = Experiment::parse(&SMALL.replace(from, to)).unwrap_err();
             assert!(error.contains(said), "{error}");
         }
+    }
+
+    /// Files written for earlier versions of artis say "shield".
+    #[test]
+    fn the_old_word_for_isolcpus_is_understood() {
+        let old = SMALL.replace("scheduler = \"isolcpus\"", "scheduler = \"shield\"");
+        assert_ne!(old, SMALL);
+        assert_eq!(Experiment::parse(&old), Experiment::parse(SMALL));
     }
 
     /// The files that come with artis.

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! From samples to rows: what several seeds of one configuration say together, and how its loads
-//! fared against those of the first configuration.
+//! From samples to rows: the figures of all seeds of a configuration together, and the work of its
+//! loads compared with the first configuration.
 //!
-//! Ratios are of sums over the seeds: a load that finishes few units in a window is then exact to
-//! a part of all of them.
+//! Ratios are ratios of sums over the seeds: the work of a load that finishes few units in a window
+//! is then known more exactly.
 
 use super::plan::{Experiment, Run};
 use super::run::Measured;
-use super::{
+use crate::guest::experiment::{
     Done, EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY, Measure, Sample, USER_LATENCY,
 };
-use crate::lab::engine::{Engine, bochs};
+use crate::lab::engine::bochs;
 use crate::result::experiment::{self, Figures, Row, SchemaName, Seed};
 use crate::result::{Distribution, Series};
 use std::collections::BTreeMap;
 
-/// What the fields with `_us_` in their names count.
+/// The unit of the fields with `_us_` in their names.
 const UNIT: &str = "us at 100 MIPS";
 
 /// The experiment's document.
@@ -27,7 +27,7 @@ pub fn document(experiment: &Experiment, measured: &[Measured]) -> experiment::E
         name: experiment.name.clone(),
         tool: env!("CARGO_PKG_VERSION").to_owned(),
         kernel: first.map_or_else(String::new, |one| one.kept.kernel.clone()),
-        engine: Engine::Bochs.name().to_owned(),
+        engine: bochs::NAME.to_owned(),
         engine_version: first.map_or_else(String::new, |one| one.kept.engine_version.clone()),
         unit: UNIT.to_owned(),
         rows: rows(experiment, measured),
@@ -216,7 +216,7 @@ impl Totals {
         totals
     }
 
-    /// Of what RT0 leaves of the RT CPU, the part in which it ran other tasks.
+    /// Of the time that RT0 leaves on the RT CPU, the part in which other tasks ran.
     fn share_of_others(&self) -> Option<f64> {
         let left = self
             .window_ns

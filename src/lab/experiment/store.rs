@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Samples that have been measured, by what they were measured of: one file each in the lab's
-//! cache, there whole or not at all. What is there is not run again.
+//! Samples that have been measured, each under the hash of the guest that gave it: one file in the
+//! lab's cache, complete or not there. A sample that is there is not measured again.
 
-use super::Sample;
+use crate::guest::experiment::Sample;
 use crate::lab::Error;
-use crate::lab::cache::Cache;
+use crate::lab::host::cache::Cache;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::ErrorKind;
@@ -19,9 +19,9 @@ pub struct Kept {
     pub sample: Sample,
     /// Release and package version of its kernel.
     pub kernel: String,
-    /// What the emulator calls itself.
+    /// The emulator's name and version.
     pub engine_version: String,
-    /// How long it took here, seconds.
+    /// How long it took on this machine, seconds.
     pub host_seconds: f64,
 }
 
@@ -36,7 +36,7 @@ impl Store {
         Self { cache }
     }
 
-    /// The sample with this fingerprint; none when there is none, or what is there is damaged.
+    /// The sample with this fingerprint; none when it is not there, or is damaged.
     ///
     /// # Errors
     /// When the cache cannot be read.
@@ -52,7 +52,7 @@ impl Store {
     /// Keeps a sample.
     ///
     /// # Errors
-    /// When the cache cannot be written to; then nothing of it is there.
+    /// When the cache cannot be written; then nothing of the sample is there.
     pub fn keep(&self, fingerprint: &str, kept: &Kept) -> Result<(), Error> {
         let path = self.path(fingerprint)?;
         let text =
@@ -60,7 +60,7 @@ impl Store {
         self.cache.write_file(&path, &text)
     }
 
-    /// Forgets a sample, if it is there.
+    /// Removes a sample, if it is there.
     ///
     /// # Errors
     /// When it cannot be removed.
@@ -104,7 +104,7 @@ mod tests {
         fs::write(&path, &whole[..whole.len() / 2]).unwrap();
         assert!(
             store.find("abc").unwrap().is_none(),
-            "a damaged one is measured again"
+            "a damaged sample is measured again"
         );
         store.forget("abc").unwrap();
         store.forget("abc").unwrap();

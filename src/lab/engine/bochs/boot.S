@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only
  *
  * The first sector of the disk that Bochs boots: loads the kernel and the initramfs from the
- * sectors behind it to where the 16-bit boot protocol wants them (the kernel's
+ * sectors after it to where the 16-bit boot protocol wants them (the kernel's
  * Documentation/arch/x86/boot.rst) and enters the kernel's real-mode code. The host has filled in
  * the kernel's header and the list of pieces (disk.rs); nothing is decided here.
  *
@@ -80,7 +80,7 @@ enter_kernel:
 	movw	$SETUP_STACK, %sp
 	ljmp	$(SETUP_SEGMENT + 0x20), $0	/* the boot protocol's entry: 512 bytes in */
 
-	/* Nobody to tell: the host sees that the kernel never says a word. */
+	/* There is no way to report it: the host sees that the kernel prints nothing. */
 failed:
 	cli
 	hlt
@@ -92,7 +92,7 @@ drive:	.byte	0
 packet:	.byte	16, 0
 	.word	CHUNK_SECTORS
 	.word	0, BUFFER >> 4
-sector:	.long	1, 0				/* behind this one */
+sector:	.long	1, 0				/* after this one */
 target:	.long	0
 	/* The descriptor table of the move: two empty, source, target, two for the BIOS itself. */
 descriptors:

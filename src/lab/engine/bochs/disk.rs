@@ -7,7 +7,7 @@
 
 use super::vmlinux;
 use crate::lab::Error;
-use crate::lab::machine::Machine;
+use crate::lab::engine::Hardware;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -16,12 +16,12 @@ use std::path::Path;
 pub(super) const BOOT_SECTOR: &[u8; SECTOR] = include_bytes!(concat!(env!("OUT_DIR"), "/boot.bin"));
 
 const SECTOR: usize = 512;
-/// The geometry that Bochs is told.
+/// The disk's geometry, for Bochs' configuration.
 pub(super) const HEADS: u64 = 16;
 pub(super) const SECTORS_PER_TRACK: u64 = 63;
 const CYLINDER: u64 = HEADS * SECTORS_PER_TRACK * SECTOR as u64;
 
-/// As in `boot.S`: bytes read at once, where the list of pieces lies and how long an entry is.
+/// As in `boot.S`: bytes read at once, the place of the list of pieces, the length of an entry.
 const CHUNK: u64 = 64 * SECTOR as u64;
 const PIECES: usize = 480;
 const PIECE: usize = 6;
@@ -31,7 +31,7 @@ const SETUP_ADDRESS: u32 = 0x1_0000;
 const SETUP_BYTES: usize = 0x1_0000;
 const HEAP_END: u16 = 0xde00;
 const COMMAND_LINE: usize = 0xe000;
-/// The kernel's 32-bit entry, where the code that unpacks it begins, or what stands for it.
+/// The kernel's 32-bit entry: the code that unpacks it begins here, or what replaces that code.
 pub(super) const KERNEL_ADDRESS: u32 = 0x10_0000;
 
 /// Offsets in the kernel's header.
@@ -47,24 +47,25 @@ const COMMAND_LINE_POINTER: usize = 0x228;
 const COMMAND_LINE_SIZE: usize = 0x238;
 const PAYLOAD_OFFSET: usize = 0x248;
 const PAYLOAD_LENGTH: usize = 0x24c;
-/// The header's end in every version: no kernel is shorter.
+/// Where the header ends in every version: no kernel is shorter.
 const HEADER_END: usize = 0x268;
 
 const VERSION_OLDEST: u16 = 0x20c;
 /// A boot loader without a number of its own.
 const LOADER_UNKNOWN: u8 = 0xff;
-/// The kernel lies high; the heap's end is given.
+/// The kernel is loaded high; the heap's end is given.
 const LOADED_HIGH: u8 = 0x01;
 const CAN_USE_HEAP: u8 = 0x80;
 
-/// The firmware keeps its tables in the last of memory; no initramfs may lie above 2 GiB.
+/// The firmware keeps its tables at the end of memory; no initramfs may lie above 2 GiB.
 const MEMORY_TOP: u64 = 1 << 20;
 const RAMDISK_TOP: u64 = 0x7ff0_0000;
 const RAMDISK_ALIGN: u64 = 1 << 20;
 
-/// Writes the disk of `machine` with `initramfs` into the empty file `disk`; its cylinders.
-pub(super) fn write(machine: &Machine, mut initramfs: &File, disk: &File) -> Result<u64, Error> {
-    let vmlinuz = &machine.kernel.vmlinuz;
+/// Writes the disk of `hardware` with `initramfs` into the empty file `disk`; returns its
+/// cylinders.
+pub(super) fn write(hardware: &Hardware, mut initramfs: &File, disk: &File) -> Result<u64, Error> {
+    let vmlinuz = &hardware.vmlinuz;
     let kernel = fs::read(vmlinuz).map_err(Error::io("read", vmlinuz))?;
     let image = Path::new("the initramfs");
     let length = initramfs
@@ -73,21 +74,20 @@ pub(super) fn write(machine: &Machine, mut initramfs: &File, disk: &File) -> Res
     initramfs
         .seek(SeekFrom::Start(0))
         .map_err(Error::io("read", image))?;
-    let memory = u64::from(machine.memory_mib) << 20;
-    let address = ramdisk_address(memory, length).ok_or_else(|| Error::Guest {
+    let memory = u64::from(hardware.memory_mib) << 20;
+    let address = ramdisk_address(memory, length).ok_or_else(|| Error::NotForGuest {
         path: image.to_owned(),
         reason: format!(
             "its {} MiB do not fit into {} MiB of memory; give the guest more (--memory MIB)",
             length.div_ceil(1 << 20),
-            machine.memory_mib
+            hardware.memory_mib
         ),
     })?;
-    let arguments = machine.engine.arguments(machine);
-    let refused = |reason: String| Error::Guest {
+    let refused = |reason: String| Error::NotForGuest {
         path: vmlinuz.clone(),
         reason,
     };
-    let (setup, rest) = prepare(&kernel, &arguments, address, length).map_err(refused)?;
+    let (setup, rest) = prepare(&kernel, &hardware.arguments, address, length).map_err(refused)?;
     let mut pieces = vec![(SETUP_ADDRESS, setup)];
     match vmlinux::unpack(payload(&kernel, rest)).map_err(refused)? {
         Some(unpacked) => {
@@ -100,7 +100,7 @@ pub(super) fn write(machine: &Machine, mut initramfs: &File, disk: &File) -> Res
     assemble(&pieces, initramfs, (address, length), disk).map_err(Error::io("write", target))
 }
 
-/// The packed kernel in `rest`, all of it behind the real-mode code of `kernel`.
+/// The packed kernel in `rest`, which is `kernel` without its real-mode code.
 fn payload<'a>(kernel: &[u8], rest: &'a [u8]) -> &'a [u8] {
     let [start, length] =
         [PAYLOAD_OFFSET, PAYLOAD_LENGTH].map(|at| u32::from_le_bytes(bytes(kernel, at)) as usize);
@@ -109,17 +109,17 @@ fn payload<'a>(kernel: &[u8], rest: &'a [u8]) -> &'a [u8] {
         .unwrap_or_default()
 }
 
-/// Where the initramfs goes: as high as the firmware's tables allow, and well above the kernel.
+/// The address of the initramfs: as high as the firmware's tables allow, well above the kernel.
 fn ramdisk_address(memory: u64, length: u64) -> Option<u32> {
     let top = memory.checked_sub(MEMORY_TOP)?.min(RAMDISK_TOP);
     let address = top.checked_sub(length)? / RAMDISK_ALIGN * RAMDISK_ALIGN;
-    // Below half of the memory the kernel, which unpacks itself there, may need the room.
+    // The kernel unpacks itself in the lower half of memory and may need all of it.
     let address = u32::try_from(address).ok()?;
     (u64::from(address) >= memory.min(RAMDISK_TOP) / 2).then_some(address)
 }
 
-/// The segment of real-mode code with its header filled in and the command line behind it, and
-/// the rest of the kernel.
+/// The segment of real-mode code, with its header filled in and the command line after it, and the
+/// rest of the kernel.
 fn prepare<'a>(
     kernel: &'a [u8],
     arguments: &str,
@@ -128,7 +128,7 @@ fn prepare<'a>(
 ) -> Result<(Vec<u8>, &'a [u8]), String> {
     let magic = kernel.get(MAGIC..MAGIC + 4);
     if kernel.len() < HEADER_END || magic != Some(b"HdrS") {
-        return Err("it is no bootable x86 kernel image".to_owned());
+        return Err("it is not a bootable x86 kernel image".to_owned());
     }
     let version = u16::from_le_bytes([kernel[VERSION], kernel[VERSION + 1]]);
     if version < VERSION_OLDEST {
@@ -136,7 +136,7 @@ fn prepare<'a>(
             "its boot protocol {version:#06x} is older than {VERSION_OLDEST:#06x}"
         ));
     }
-    // 0 means 4 for the sake of very old kernels.
+    // 0 means 4, for very old kernels.
     let sectors = match kernel[SETUP_SECTORS] {
         0 => 4,
         some => usize::from(some),
@@ -174,8 +174,8 @@ fn bytes(from: &[u8], at: usize) -> [u8; 4] {
     [from[at], from[at + 1], from[at + 2], from[at + 3]]
 }
 
-/// Writes the boot sector, `kernel`'s pieces with the addresses where they belong, and the
-/// initramfs, of which address and length are given.
+/// Writes the boot sector, the pieces of `kernel` with their addresses, and the initramfs, whose
+/// address and length are given; returns the cylinders.
 fn assemble(
     kernel: &[(u32, Vec<u8>)],
     initramfs: impl Read,
@@ -192,13 +192,13 @@ fn assemble(
     }
     written += write_piece(initramfs, length, &mut out)?;
     out.flush()?;
-    // The last cylinder is whole, and a hole.
+    // The last cylinder is filled up with a hole.
     let cylinders = written.div_ceil(CYLINDER);
     disk.set_len(cylinders * CYLINDER)?;
     Ok(cylinders)
 }
 
-/// Writes `length` bytes in whole chunks; how many those are.
+/// Writes `length` bytes, filled up to whole chunks; returns the bytes written.
 fn write_piece(content: impl Read, length: u64, out: &mut impl Write) -> io::Result<u64> {
     if io::copy(&mut content.take(length), out)? != length {
         return Err(io::ErrorKind::UnexpectedEof.into());
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A header as of a present-day kernel, 2 sectors of real-mode code, and a body.
+    /// A header like that of today's kernels, 2 sectors of real-mode code, and a body.
     fn kernel(body: &[u8]) -> Vec<u8> {
         let mut kernel = vec![0u8; 3 * SECTOR];
         kernel[SETUP_SECTORS] = 2;

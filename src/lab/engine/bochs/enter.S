@@ -4,7 +4,7 @@
  * unpacks a kernel, to the entry of a kernel that is unpacked already: 64-bit mode, the first
  * 4 GiB mapped where they are, and rsi as it came, at the boot parameters (the kernel's
  * Documentation/arch/x86/boot.rst, "64-bit BOOT PROTOCOL"). The host has put the page tables
- * behind this page and the entry's address into it (vmlinux.rs).
+ * after this page and the entry's address into it (vmlinux.rs).
  *
  * Addresses are written as differences from _start, so that the assembler's output is the code
  * itself.

@@ -2,34 +2,31 @@
 //! The engine Bochs: an emulated PC whose CPUs run in lock step and whose time counts
 //! instructions, so that the same guest behaves the same to the byte, whatever the host does.
 //!
-//! (a) Every CPU executes five instructions in turn; 100 million of one CPU are one virtual second. Only
-//! under Bochs' debugger is that so ([`DEBUGGER_COMMANDS`]).
-//! (b) Whatever of the host could reach the guest is taken away ([`configuration`]): its random
-//! numbers, its clock, its date, its keyboard. Bochs paces a timer of its own by the host's clock
-//! even when it is told not to look at it, and cuts repeated string instructions short before that
-//! timer: now and then a guest ran some hundred instructions apart from its twin. So Bochs gets a
-//! clock that stands still (libfaketime).
+//! (a) Every CPU executes five instructions in turn; 100 million instructions of one CPU are one
+//! virtual second. This is so only under Bochs' debugger ([`DEBUGGER_COMMANDS`]).
+//! (b) The guest sees nothing of the host ([`configuration`]): not its random numbers, clock, date
+//! or keyboard. Bochs itself paces a timer by the host's clock, even when it is configured not to,
+//! and cuts repeated string instructions short before that timer: now and then a guest ran some
+//! hundred instructions apart from its twin. So Bochs gets a clock that stands still (libfaketime).
 //! (c) The disk holds a boot sector, the kernel and the initramfs ([`disk`]); no boot loader asks
-//! or waits. (d) The guest speaks through a debugging port of Bochs ([`frames`]); nothing is ever
-//! sent to it.
+//! or waits. (d) The guest sends its streams through a debugging port of Bochs
+//! ([`crate::guest::frames`]); nothing is ever sent to it.
 //!
-//! What it cannot do: it has no caches, no pipelines and no memory latency; each instruction costs the
-//! same. Its microseconds are instructions at 100 MIPS, about ten times those of a real machine.
+//! What it cannot do: it has no caches, no pipelines and no memory latency; every instruction costs
+//! the same. Its microseconds are instructions at 100 MIPS, about ten times those of a real
+//! machine.
 
 mod disk;
-pub mod frames;
-pub mod ports;
 mod vmlinux;
 
-use super::Started;
+use super::devices::Devices;
 use super::process::{Process, inherited_path};
-use super::qemu::pair;
+use super::{Channels, Engine, Hardware, Limits, Prepared, Started, first_words, pair};
+use crate::guest::frames::Sorter;
 use crate::lab::Error;
-use crate::lab::cache::Cache;
-use crate::lab::emulator::{Emulator, Wanted};
-use crate::lab::machine::Machine;
-use crate::lab::session::{Channels, Limits};
-use frames::Sorter;
+use crate::lab::debian::emulator::{Emulator, Wanted};
+use crate::lab::host::cache::Cache;
+use crate::lab::progress::Progress;
 use nix::sched::{CloneFlags, unshare};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -39,17 +36,19 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+/// Its name.
+pub const NAME: &str = "bochs";
 /// What every output of this engine says about times.
 pub const TIMING: &str = "us at 100 MIPS, emulated (bochs)";
 /// Instructions of one CPU in a virtual second.
 pub const INSTRUCTIONS_PER_SECOND: u64 = 100_000_000;
-/// Virtual CPUs there can be; Bochs' firmware has tables for no more.
+/// Most virtual CPUs; the tables of Bochs' firmware have room for no more.
 pub const CPUS_MAX: u32 = 8;
 
-/// Bochs, a display for it that Debian counts as one, and the clock that stands still.
-///
-/// 3.0, of Debian's stable release: twice as fast here as 2.7 of the release before.
-pub(super) const BOCHS: Wanted = Wanted {
+/// Bochs, a display without which Debian's package cannot be installed, and the clock that stands
+/// still. Version 3.0, of Debian's stable release, is twice as fast here as 2.7 of the release
+/// before.
+const BOCHS: Wanted = Wanted {
     packages: &["bochs", "bochs-term", "libfaketime"],
     program: "usr/bin/bochs-bin",
 };
@@ -57,19 +56,19 @@ const PLUGINS: &str = "usr/lib/x86_64-linux-gnu/bochs/plugins";
 const FIRMWARE: &str = "usr/share/bochs/BIOS-bochs-latest";
 const VIDEO_FIRMWARE: &str = "usr/share/vgabios/vgabios.bin";
 const FAKETIME: &str = "usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
-/// Where the emulator's clock stands: any date will do, the papers' year is far from every limit.
+/// Where the emulator's clock stands. Any date will do; this year is far from every limit.
 const FAKETIME_DATE: &str = "2005-07-06 00:00:00";
-/// The same date for the guest's clock, which runs: seconds since 1970.
+/// The same date for the guest's clock, which does run: seconds since 1970.
 const GUEST_DATE: u64 = 1_120_608_000;
 
 /// Run to the end. Without its debugger Bochs lets each CPU execute one straight piece of code in
-/// turn, 1 to 32 instructions, and the time goes on by the mean of all CPUs: how fast a CPU is would
-/// hang on the code that the others execute (measured: a loop was 20 % slower beside a halted CPU).
+/// turn, 1 to 32 instructions, and time advances by the mean of all CPUs. The speed of a CPU would
+/// then depend on the code of the others (measured: a loop was 20 % slower beside a halted CPU).
 /// Under the debugger every CPU executes the same number, for about twice the host's time.
 const DEBUGGER_COMMANDS: &[u8] = b"c\n";
 
 /// Kernel arguments of every guest.
-pub(super) const ARGUMENTS: &[&str] = &[
+const ARGUMENTS: &[&str] = &[
     "console=ttyS0,115200",
     // Each letter on the serial line costs the guest 87 us.
     "loglevel=5",
@@ -79,34 +78,109 @@ pub(super) const ARGUMENTS: &[&str] = &[
     "idle=halt",
     // Bochs' XSAVE is slow and its state larger than anything here uses.
     "noxsave",
-    // What they cost depends on the CPU they protect; the emulated one needs none.
+    // Their cost depends on the CPU that they protect; the emulated one needs none of them.
     "mitigations=off",
     "tsc=reliable",
-    // The kernel's tests of its own ciphers: 4 s of a CPU, in the background, long after boot.
+    // The kernel tests its own ciphers: 4 s of a CPU, in the background, long after boot.
     "cryptomgr.notests",
 ];
 
-/// Longer than a boot takes on a host that has ten other things to do.
+/// Longer than a boot takes on a very busy host.
 const BOOT_LIMIT: Duration = Duration::from_secs(1200);
-/// The guest's ports say a word every virtual second, which takes some ten seconds here.
+/// The guest sends the time every virtual second, which takes some ten seconds of the host's.
 const SILENCE_LIMIT: Duration = Duration::from_secs(600);
 
-/// The end of a stream. The same in every run, for it is in the guest's memory.
-pub(super) const END_MARK: &str = "[artis end 1f0c5a7e6b9d42388d3ea1745c92b06d]";
+/// The end of a stream. The same in every run, because it is in the guest's memory.
+const END_MARK: &str = "[artis end 1f0c5a7e6b9d42388d3ea1745c92b06d]";
 
-pub(super) fn limits() -> Limits {
-    Limits {
-        boot: BOOT_LIMIT,
-        // The guest keeps it, in its own time.
-        command: None,
-        silence: Some(SILENCE_LIMIT),
-        // All has arrived; what a guest says while it powers off is not worth the wait.
-        power_off: Duration::ZERO,
+/// The engine.
+#[derive(Debug)]
+pub struct Bochs;
+
+impl Engine for Bochs {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn timing(&self) -> &'static str {
+        TIMING
+    }
+
+    fn is_timing_meaningful(&self) -> bool {
+        true
+    }
+
+    fn check(&self, cpus: u32, devices: Devices) -> Result<(), Error> {
+        if cpus > CPUS_MAX {
+            return Err(Error::TooManyCpus {
+                engine: NAME,
+                cpus,
+                max: CPUS_MAX,
+            });
+        }
+        match devices.first() {
+            Some((device, option)) => Err(Error::NoDevice {
+                engine: NAME,
+                device,
+                option,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn end_mark(&self) -> Result<String, Error> {
+        Ok(END_MARK.to_owned())
+    }
+
+    fn limits(&self, _command: Option<Duration>) -> Limits {
+        Limits {
+            boot: BOOT_LIMIT,
+            // The guest keeps the limit, in its own time.
+            command: None,
+            silence: Some(SILENCE_LIMIT),
+            // Everything has arrived; what a guest says while it powers off is not worth the wait.
+            power_off: Duration::ZERO,
+        }
+    }
+
+    fn arguments(&self) -> &'static [&'static str] {
+        ARGUMENTS
+    }
+
+    fn own_part(&self, hardware: &Hardware) -> Vec<u8> {
+        own_part(hardware)
+    }
+
+    fn prepare(
+        &self,
+        cache: &Cache,
+        mirror: &str,
+        progress: &mut dyn Progress,
+    ) -> Result<Box<dyn Prepared>, Error> {
+        Ok(Box::new(PreparedBochs {
+            emulator: Emulator::resolve(BOCHS, cache, mirror, progress)?,
+            cache: cache.clone(),
+        }))
     }
 }
 
-/// Bochs with the parts it loads itself, and a clock that stands still.
-pub(super) fn command(emulator: &Emulator) -> Command {
+struct PreparedBochs {
+    emulator: Emulator,
+    cache: Cache,
+}
+
+impl Prepared for PreparedBochs {
+    fn version(&self) -> Result<String, Error> {
+        first_words(command(&self.emulator).arg("--help"))
+    }
+
+    fn start(&self, hardware: &Hardware, initramfs: &File) -> Result<Started, Error> {
+        start(hardware, self, initramfs)
+    }
+}
+
+/// Bochs with the plug-ins that it loads itself, and a clock that stands still.
+fn command(emulator: &Emulator) -> Command {
     let mut bochs = emulator.command();
     bochs.env("LTDL_LIBRARY_PATH", emulator.path(PLUGINS));
     bochs.env("LD_PRELOAD", emulator.path(FAKETIME));
@@ -116,24 +190,13 @@ pub(super) fn command(emulator: &Emulator) -> Command {
     bochs
 }
 
-/// Powers the machine on.
-pub(super) fn start(
-    machine: &Machine,
-    emulator: &Emulator,
-    initramfs: &File,
-) -> Result<Started, Error> {
-    if machine.cpus > CPUS_MAX {
-        return Err(Error::TooManyCpus {
-            cpus: machine.cpus,
-            max: CPUS_MAX,
-        });
-    }
-    let cache = Cache::per_user()?;
+fn start(hardware: &Hardware, engine: &PreparedBochs, initramfs: &File) -> Result<Started, Error> {
+    let PreparedBochs { emulator, cache } = engine;
     let disk = cache.nameless_file()?;
-    let cylinders = disk::write(machine, initramfs, &disk)?;
+    let cylinders = disk::write(hardware, initramfs, &disk)?;
     let (serial, serial_end) = io::pipe().map_err(failed("pipe"))?;
     let words = configuration(
-        machine,
+        hardware,
         cylinders,
         &Paths {
             firmware: &emulator.path(FIRMWARE).display().to_string(),
@@ -162,7 +225,7 @@ pub(super) fn start(
         settings.as_raw_fd(),
         debugger.as_raw_fd(),
     ];
-    let mut process = Process::spawn("Bochs", bochs, inherited)?;
+    let mut process = Process::spawn(cache, "Bochs", bochs, inherited)?;
     drop(serial_end);
     let remark = process.is_in_our_network().then(|| PORT_OPEN.to_owned());
     let said = process
@@ -174,12 +237,12 @@ pub(super) fn start(
     let (stdout, stdout_end) = pair()?;
     let (stderr, stderr_end) = pair()?;
     let (files, files_end) = pair()?;
-    // Each ends when Bochs has gone or the session has closed its ends.
+    // Each ends when Bochs has ended or the session has closed its ends.
     thread::spawn(move || copy(serial, console_end));
     let sorter = Sorter::new([control_end, stdout_end, stderr_end, files_end]);
     thread::spawn(move || copy(said, sorter));
     Ok(Started {
-        process,
+        power: Box::new(process),
         channels: Channels {
             console,
             control,
@@ -191,9 +254,9 @@ pub(super) fn start(
     })
 }
 
-/// Passes bytes on until either side has gone.
+/// Passes bytes on until either side is closed.
 fn copy(mut from: impl Read, mut to: impl Write) {
-    // Whoever reads the other end sees that it ends, and knows what that means.
+    // The reader of the other end sees that it ends, and knows what that means.
     let _ = io::copy(&mut from, &mut to);
 }
 
@@ -205,12 +268,12 @@ fn failed(what: &'static str) -> impl FnOnce(io::Error) -> Error {
 }
 
 /// Said when [`own_network`] was refused.
-const PORT_OPEN: &str = "the system grants Bochs no network of its own (run as root, or allow user \
-namespaces): while the guest runs, a viewer on this machine's network can look at its screen on \
-port 5900 or the next free one, and type";
+const PORT_OPEN: &str = "warning: while the guest runs, anybody on this machine's network can see \
+its screen on port 5900 or the next free one, and type there: the system grants Bochs no network of \
+its own (run as root, or allow user namespaces)";
 
-/// The one display of Bochs that leaves the guest alone opens a port for viewers. Nobody shall
-/// find it: a network of its own, where the system grants one.
+/// The only display of Bochs that does not disturb the guest opens a port for viewers. A network of
+/// its own hides that port, where the system grants one.
 fn own_network(bochs: &mut Command) {
     let prepare = || {
         let network = CloneFlags::CLONE_NEWNET;
@@ -223,16 +286,16 @@ fn own_network(bochs: &mut Command) {
     unsafe { bochs.pre_exec(prepare) };
 }
 
-/// What of this engine's own decides what a guest does, beside Bochs, kernel and initramfs: for
+/// The parts of this engine that decide what a guest does, beside Bochs, kernel and initramfs: for
 /// fingerprints.
-pub(super) fn own_part(machine: &Machine) -> Vec<u8> {
+fn own_part(hardware: &Hardware) -> Vec<u8> {
     let paths = Paths {
         firmware: FIRMWARE,
         video: VIDEO_FIRMWARE,
         disk: "",
         serial: "",
     };
-    let words = configuration(machine, 0, &paths);
+    let words = configuration(hardware, 0, &paths);
     let code: [&[u8]; 4] = [
         words.as_bytes(),
         DEBUGGER_COMMANDS,
@@ -250,12 +313,11 @@ struct Paths<'a> {
     serial: &'a str,
 }
 
-/// Bochs' configuration file. Every line that is there keeps the host out, or says what the
-/// machine is.
-fn configuration(machine: &Machine, cylinders: u64, paths: &Paths) -> String {
-    let Machine {
+/// Bochs' configuration file. Every line keeps the host out or describes the machine.
+fn configuration(hardware: &Hardware, cylinders: u64, paths: &Paths) -> String {
+    let Hardware {
         cpus, memory_mib, ..
-    } = machine;
+    } = hardware;
     let Paths {
         firmware,
         video,
@@ -264,14 +326,14 @@ fn configuration(machine: &Machine, cylinders: u64, paths: &Paths) -> String {
     } = paths;
     let (heads, sectors) = (disk::HEADS, disk::SECTORS_PER_TRACK);
     [
-        // A model without RDRAND, whose numbers would be the host's.
+        // A model without RDRAND, which would give the host's random numbers.
         format!(
             "cpu: model=corei7_sandy_bridge_2600k, count={cpus}, ips={INSTRUCTIONS_PER_SECOND}, reset_on_triple_fault=0"
         ),
         format!("memory: guest={memory_mib}, host={memory_mib}"),
         format!("romimage: file={firmware}"),
         format!("vgaromimage: file={video}"),
-        // By default the screen is drawn by the host's clock.
+        // By default the host's clock decides when the screen is drawn.
         "vga: extension=vbe, update_freq=1, realtime=0".to_owned(),
         format!("clock: sync=none, time0={GUEST_DATE}"),
         format!(
@@ -279,10 +341,10 @@ fn configuration(machine: &Machine, cylinders: u64, paths: &Paths) -> String {
         ),
         "boot: disk".to_owned(),
         format!("com1: enabled=1, mode=file, dev={serial}"),
-        // The guest's ports: see frames.rs.
+        // The guest's streams: see guest/frames.rs.
         "port_e9_hack: enabled=1, all_rings=0".to_owned(),
         "speaker: enabled=0".to_owned(),
-        // The other displays draw when the host finds time for it, and the guest notices.
+        // The other displays draw when the host has time for it, and the guest notices.
         "display_library: rfb, options=\"timeout=0\"".to_owned(),
         "log: /dev/stderr".to_owned(),
         "panic: action=fatal".to_owned(),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A kernel unpacked on the host: unpacking itself takes it a thousand million emulated
-//! instructions, more than the rest of its boot.
+//! Unpacks the kernel on the host: in the guest that would take a thousand million emulated
+//! instructions, more than the rest of the boot.
 //!
-//! It is put into the guest's memory as it lies there when it has unpacked itself without moving (no
-//! KASLR), and [`ENTER`] stands where its own unpacking code would: its real-mode code notices no
-//! difference. A kernel packed in another way than Debian's of today unpacks itself.
+//! The kernel is put into the guest's memory as it lies there after it has unpacked itself without
+//! moving (no KASLR). [`ENTER`] replaces its own unpacking code: its real-mode code notices no
+//! difference. A kernel packed in another way than Debian's today unpacks itself.
 //!
 //! Source: the kernel's Documentation/arch/x86/boot.rst; page tables: the processor's manual,
 //! volume 3, "4-level paging".
@@ -14,9 +14,10 @@ use object::endian::LittleEndian;
 use object::read::elf::{FileHeader, ProgramHeader};
 use std::io::Read;
 
-/// The code that stands at the address of the kernel's 32-bit entry.
+/// The code at the address of the kernel's 32-bit entry.
 pub(super) const ENTER: &[u8; 256] = include_bytes!(concat!(env!("OUT_DIR"), "/enter.bin"));
-/// As in `enter.S`: where that is, where the tables lie behind it and the kernel's entry in it.
+/// As in `enter.S`: the address of the tables after that code, and the place of the kernel's entry
+/// in it.
 const TABLES: u32 = super::disk::KERNEL_ADDRESS + PAGE as u32;
 const ENTRY: usize = 248;
 
@@ -29,7 +30,7 @@ const LARGE: u64 = 0x80;
 
 /// How Zstandard data begins.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// No kernel is larger, and none lies beyond: a damaged file is not to fill the host's memory.
+/// No kernel is larger or lies higher: a damaged file must not fill the host's memory.
 const BYTES_MAX: u64 = 256 << 20;
 const ADDRESS_MAX: u64 = 1 << 30;
 
@@ -37,7 +38,7 @@ const ADDRESS_MAX: u64 = 1 << 30;
 pub(super) struct Unpacked {
     /// At the kernel's 32-bit entry.
     pub enter: Vec<u8>,
-    /// Where the kernel begins, and all of it that is not zero.
+    /// Where the kernel begins, and its content up to the last byte that is not zero.
     pub address: u32,
     pub memory: Vec<u8>,
 }
@@ -106,7 +107,7 @@ fn place(elf: &[u8]) -> Result<Unpacked, String> {
     })
 }
 
-/// [`ENTER`] for a kernel whose entry is at `entry`, and the page tables behind it.
+/// [`ENTER`] for a kernel whose entry is at `entry`, and the page tables after it.
 fn enter(entry: u64) -> Vec<u8> {
     let mut code = ENTER.to_vec();
     code[ENTRY..ENTRY + 8].copy_from_slice(&entry.to_le_bytes());
@@ -141,7 +142,7 @@ mod tests {
         u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
     }
 
-    /// What the processor makes of `address` with the tables of `enter`.
+    /// The physical address that the processor finds for `address` with the tables of `enter`.
     fn translate(enter: &[u8], address: u64) -> u64 {
         let entry = |table: u64, index: u64| {
             let at = table as usize - super::super::disk::KERNEL_ADDRESS as usize;
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn other_packings_are_left_alone_and_damage_is_told() {
+    fn other_packings_stay_and_damage_is_reported() {
         assert!(
             unpack(&[0xfd, b'7', b'z', b'X', b'Z', 0])
                 .unwrap()

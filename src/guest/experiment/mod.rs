@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the host asks a guest of an experiment to do, and what the guest returns: JSON, both ways.
+
+pub mod run;
+
+use artis_load::own::Load;
+use artis_machine::CpuList;
+use artis_result::Series;
+use artis_result::experiment::Scheduler;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Series of a sample: latency up to the task.
+pub const USER_LATENCY: &str = "user_latency";
+/// Series of a sample: latency up to the timer's handler in the kernel.
+pub const KERNEL_LATENCY: &str = "kernel_latency";
+/// Series of a sample: execution time of RT0's work beside the loads.
+pub const EXECUTION_TIME: &str = "execution_time";
+/// Series of a sample: execution time of RT0's work before any load runs.
+pub const EXECUTION_TIME_UNLOADED: &str = "execution_time_unloaded";
+
+/// What a guest measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Measure {
+    /// User latency and execution time of RT0, and the work of the loads meanwhile.
+    Latency,
+    /// The kernel's part of the latency. BPF programs in its path measure it, and they would
+    /// lengthen the user latency too: so it takes a guest of its own.
+    KernelLatency,
+    /// How long the same work takes in ten ways of running it.
+    Throughput,
+}
+
+/// What one guest is asked to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    pub measure: Measure,
+    pub scheduler: Scheduler,
+    /// The RT CPUs; RT0's threads are bound to the first.
+    pub rt: CpuList,
+    /// RT0's threads.
+    pub timers: u32,
+    /// What runs beside them: one process for each entry.
+    pub loads: Vec<Load>,
+    /// How long is measured.
+    pub seconds: u32,
+    /// RT0's period.
+    pub interval_us: u64,
+}
+
+/// What one guest measured, in nanoseconds of its own time.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Sample {
+    /// Time between the first counts and the last.
+    pub window_ns: u64,
+    /// Latencies and execution times.
+    pub series: Vec<Series>,
+    /// Time in which the first RT CPU ran any task in the window.
+    pub rt_running_ns: u64,
+    /// CPU time of RT0's threads in the window.
+    pub rt0_ns: u64,
+    /// Work of each load in the window, by its name.
+    pub loads: BTreeMap<String, Done>,
+    /// Kernel work of other tasks that ran on an RT CPU nevertheless, by the scheduler's own check;
+    /// none without artis.
+    pub leaks: Option<u64>,
+    /// `artis sched status --json` at the end; none without artis.
+    pub status: Option<serde_json::Value>,
+    /// Seconds that the work took, by permutation.
+    pub throughput_s: BTreeMap<String, f64>,
+}
+
+/// What a load did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Done {
+    /// In the load's own unit.
+    pub work: u64,
+    /// CPU time of all its processes.
+    pub cpu_ns: u64,
+}

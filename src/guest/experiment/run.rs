@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The part of an experiment that runs in the guest: starts what the task names, in the order and
+//! with the pauses of its seed, measures, and counts the work of all loads meanwhile.
+//!
+//! Two guests with the same seed differ only in their configuration: the same processes start in
+//! the same order. Each load has a control group of its own, so that the CPU time of all its
+//! children is known, whatever it forks. There is no observer: the scheduler's own check says
+//! whether kernel work ran on an RT CPU.
+
+use super::super::scheduler::{self, Scheduler as ArtisScheduler};
+use super::{
+    Done, EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY, Measure, Sample, Task,
+    USER_LATENCY,
+};
+use artis_load::hackbench;
+use artis_load::own::Load;
+use artis_load::own::process::{Place, Process};
+use artis_load::seed::Seed;
+use artis_machine::cpus::{self, Cpus};
+use artis_machine::{CpuList, Root, Unreadable, schedstat};
+use artis_measure::latency::sampler::{Limits, Task as Piece};
+use artis_measure::latency::source::{Request, SourceKind};
+use artis_measure::latency::split::Split;
+use artis_measure::latency::{self, Measured, Plan, ThreadPlan};
+use artis_measure::routine::{Routine, Work};
+use artis_measure::thread::{self, PRIORITY, Policy};
+use artis_measure::throughput::permutation::Setting;
+use artis_measure::throughput::workload::Workload;
+use artis_measure::{clock, exec, memory, throughput};
+use artis_result::experiment::Scheduler;
+use artis_result::{Distribution, Kind, Series, Unit};
+use artis_task::syscall;
+use nix::time::{ClockId, clock_gettime};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
+
+/// Integer divisions in RT0's work after each wakeup: some tens of microseconds of a period of a
+/// thousand, in an engine of 100 MIPS.
+const DIVISIONS: u32 = 500;
+/// How long the work is timed before any load runs.
+const UNLOADED: Duration = Duration::from_millis(100);
+/// Longest pause between the starts of two loads, and before the measurement: more than a tick of
+/// 4 ms, so that every phase of it occurs.
+const PAUSE_MAX: Duration = Duration::from_millis(20);
+/// From the last load's start to the measurement: programs get loaded, memory gets touched, and the
+/// scheduler sees what each task does.
+const WARM_UP: Duration = Duration::from_secs(1);
+/// Where the loads' control groups are made.
+const GROUPS: &str = "/sys/fs/cgroup";
+/// The work of [`Measure::Throughput`]: as the load of that name, but it ends.
+const HACKBENCH: [&str; 7] = ["-T", "-g", "1", "-f", "4", "-l", "50"];
+
+/// What can go wrong in the guest.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Load(#[from] artis_load::Error),
+    #[error(transparent)]
+    Scheduler(#[from] scheduler::Error),
+    #[error(transparent)]
+    Latency(#[from] latency::Error),
+    #[error(transparent)]
+    Execution(#[from] exec::Error),
+    #[error(transparent)]
+    Split(#[from] latency::split::Error),
+    #[error(transparent)]
+    Cpu(#[from] cpus::Error),
+    #[error(transparent)]
+    Machine(#[from] Unreadable),
+    /// The task names no RT CPU, or leaves no other.
+    #[error("the experiment needs an RT CPU and another one; RT CPUs {0}")]
+    Cpus(CpuList),
+    /// A control group or the process's own affinity.
+    #[error("cannot {what}: {reason}")]
+    System { what: String, reason: io::Error },
+    /// A timer failed in the middle.
+    #[error("a timer of RT0 failed: {0}")]
+    Timer(nix::errno::Errno),
+}
+
+fn system<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Error {
+    let what = what.into();
+    move |reason| Error::System {
+        what,
+        reason: reason.into(),
+    }
+}
+
+/// Does the task.
+///
+/// # Errors
+/// When a part of it cannot be started, or ends too early.
+pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
+    let cpu = task.rt.first();
+    let online = Cpus::read(&Root::default())?.online;
+    let (Some(cpu), false) = (cpu, (&online - &task.rt).is_empty()) else {
+        return Err(Error::Cpus(task.rt.clone()));
+    };
+    let mut sample = match task.measure {
+        Measure::Throughput => {
+            let mut scheduler = start_scheduler(task)?;
+            let mut sample = throughput_of(&online)?;
+            finish(&mut sample, &mut scheduler)?;
+            return Ok(sample);
+        }
+        Measure::Latency | Measure::KernelLatency => Sample::default(),
+    };
+    // This process starts the loads and watches RT0; neither may be work for the RT CPU.
+    bind_self(&(&online - &task.rt))?;
+    memory::lock_and_prefault().map_err(|error| {
+        system("lock this process's memory")(io::Error::other(error.to_string()))
+    })?;
+    let work = Work::new(Routine::Integer, DIVISIONS);
+    let unloaded = exec::measure(
+        &exec::Plan {
+            work: &work,
+            cpu,
+            policy: Policy::Fifo(PRIORITY),
+            duration: UNLOADED,
+            t_min_ns: None,
+        },
+        &AtomicUsize::new(0),
+        &mut |_| (),
+    )?;
+    let split = match task.measure {
+        Measure::KernelLatency => Some(Split::attach(task.timers)?),
+        _ => None,
+    };
+    let mut scheduler = start_scheduler(task)?;
+    let mut loads = Loads::start(task, &online, seed)?;
+    let plan = plan(task, cpu, &work, &unloaded, split.as_ref());
+    let before = Moment::take(cpu, &loads)?;
+    let outcome = latency::measure(&plan, &AtomicUsize::new(0), &mut |_| ())?;
+    let after = Moment::take(cpu, &loads)?;
+    loads.check()?;
+    if let Some(failed) = outcome.threads.iter().find_map(|one| one.failed) {
+        return Err(Error::Timer(failed));
+    }
+    finish(&mut sample, &mut scheduler)?;
+    before.difference(&after, &mut sample);
+    sample.series = series(&outcome.threads, unloaded.time);
+    Ok(sample)
+}
+
+fn start_scheduler(task: &Task) -> Result<Option<ArtisScheduler>, Error> {
+    match task.scheduler {
+        Scheduler::Stock | Scheduler::Isolcpus => Ok(None),
+        // With isolcpus nobody could arm a timer on an RT CPU since boot. Here many have by now.
+        Scheduler::Artis => Ok(Some(ArtisScheduler::start(&task.rt, &["--cycle"])?)),
+    }
+}
+
+/// Adds the scheduler's own counts; a guest in which the kernel removed it gives no sample.
+fn finish(sample: &mut Sample, scheduler: &mut Option<ArtisScheduler>) -> Result<(), Error> {
+    if let Some(scheduler) = scheduler {
+        let status = scheduler.status()?;
+        let counters = status.get("counters").and_then(|all| all.as_object());
+        let leaks = counters.into_iter().flatten();
+        let leaks = leaks.filter(|(name, _)| name.starts_with("leaks_"));
+        sample.leaks = Some(leaks.filter_map(|(_, count)| count.as_u64()).sum());
+        sample.status = Some(status);
+    }
+    Ok(())
+}
+
+fn plan<'a>(
+    task: &Task,
+    cpu: u32,
+    work: &'a Work,
+    unloaded: &exec::Samples,
+    split: Option<&'a Split>,
+) -> Plan<'a> {
+    let t_min_ns = unloaded.time.moments().map_or(0, |all| all.min);
+    let thread = ThreadPlan {
+        request: Request {
+            kind: SourceKind::Timer,
+            interval_ns: task.interval_us * 1000,
+            cpu: Some(cpu),
+            allowed: task.rt.clone(),
+            rtc: PathBuf::new(),
+            gpio: None,
+        },
+        policy: Policy::Fifo(PRIORITY),
+        task: Some(Piece {
+            work,
+            t_min_ns: u64::try_from(t_min_ns).unwrap_or(0),
+        }),
+    };
+    Plan {
+        threads: vec![thread; task.timers as usize],
+        duration: Some(Duration::from_secs(task.seconds.into())),
+        limits: Limits::default(),
+        freeze_trace: None,
+        split,
+    }
+}
+
+/// The samples of all threads together.
+fn series(threads: &[Measured], unloaded: Distribution) -> Vec<Series> {
+    let mut user = Distribution::new();
+    let mut kernel = Distribution::new();
+    let mut loaded = Distribution::new();
+    for samples in threads.iter().map(|thread| &thread.samples) {
+        user.merge(&samples.latency);
+        if let Some(parts) = &samples.split {
+            kernel.merge(&parts.due_to_handler);
+        }
+        if let Some(work) = &samples.work {
+            loaded.merge(&work.time);
+        }
+    }
+    let named = |name, kind, values| Series::new(name, kind, Unit::Nanoseconds, values);
+    let all = [
+        named(USER_LATENCY, Kind::Latency, user),
+        named(KERNEL_LATENCY, Kind::Latency, kernel),
+        named(EXECUTION_TIME, Kind::ExecutionTime, loaded),
+        named(EXECUTION_TIME_UNLOADED, Kind::ExecutionTime, unloaded),
+    ];
+    let measured = all.into_iter().filter(|one| one.distribution.count() > 0);
+    measured.collect()
+}
+
+/// The loads, each in its control group.
+struct Loads(Vec<(Load, Process)>);
+
+impl Loads {
+    /// Starts them in the seed's order, with its pauses, and lets them warm up.
+    fn start(task: &Task, online: &CpuList, mut seed: Seed) -> Result<Self, Error> {
+        let mut order = task.loads.clone();
+        seed.shuffle(&mut order);
+        // Nobody runs on an isolated CPU without asking for it, as users of isolcpus know it.
+        let cpus = (task.scheduler != Scheduler::Isolcpus).then_some(online);
+        let mut loads = Vec::new();
+        for load in order {
+            std::thread::sleep(seed.pause(PAUSE_MAX));
+            let group = group(load);
+            fs::create_dir_all(&group).map_err(system(format!(
+                "make the control group {}",
+                group.display()
+            )))?;
+            let place = Place {
+                cpus,
+                group: Some(&group),
+            };
+            loads.push((load, load.start(place)?));
+        }
+        std::thread::sleep(WARM_UP + seed.pause(PAUSE_MAX));
+        Ok(Self(loads))
+    }
+
+    fn check(&mut self) -> Result<(), Error> {
+        for (_, process) in &mut self.0 {
+            process.check()?;
+        }
+        Ok(())
+    }
+}
+
+fn group(load: Load) -> PathBuf {
+    Path::new(GROUPS).join(format!("load-{}", load.name()))
+}
+
+/// CPU time of all that has run in the load's group, ns.
+fn cpu_ns(load: Load) -> Result<u64, Error> {
+    let file = group(load).join("cpu.stat");
+    let text = fs::read_to_string(&file).map_err(system(format!("read {}", file.display())))?;
+    let us = text
+        .lines()
+        .find_map(|line| line.strip_prefix("usage_usec ")?.parse::<u64>().ok())
+        .ok_or_else(|| {
+            system(format!("find usage_usec in {}", file.display()))(io::ErrorKind::InvalidData)
+        })?;
+    Ok(us * 1000)
+}
+
+/// All counts at one moment.
+struct Moment {
+    at_ns: u64,
+    rt_running_ns: u64,
+    rt0_ns: u64,
+    loads: BTreeMap<Load, Done>,
+}
+
+impl Moment {
+    fn take(cpu: u32, loads: &Loads) -> Result<Self, Error> {
+        make_switch(cpu)?;
+        let mut done: BTreeMap<Load, Done> = BTreeMap::new();
+        for (load, process) in &loads.0 {
+            done.entry(*load).or_default().work += process.counters().done();
+        }
+        for (load, done) in &mut done {
+            done.cpu_ns = cpu_ns(*load)?;
+        }
+        let running = schedstat::running_ns(&Root::default())?;
+        let rt_running_ns = running
+            .get(&cpu)
+            .copied()
+            .ok_or_else(|| system("find the RT CPU in /proc/schedstat")(io::ErrorKind::NotFound))?;
+        Ok(Self {
+            at_ns: clock::now_ns(),
+            rt_running_ns,
+            rt0_ns: other_threads_ns(),
+            loads: done,
+        })
+    }
+
+    fn difference(&self, after: &Self, sample: &mut Sample) {
+        sample.window_ns = after.at_ns - self.at_ns;
+        sample.rt_running_ns = after.rt_running_ns - self.rt_running_ns;
+        sample.rt0_ns = after.rt0_ns.saturating_sub(self.rt0_ns);
+        for (load, after) in &after.loads {
+            let before = self.loads[load];
+            let done = Done {
+                work: after.work - before.work,
+                cpu_ns: after.cpu_ns - before.cpu_ns,
+            };
+            sample.loads.insert(load.name().to_owned(), done);
+        }
+    }
+}
+
+/// Makes a CPU switch tasks. The kernel charges a task's CPU time when the task leaves the CPU, and
+/// an RT CPU may have run the same task for a third of a second.
+fn make_switch(cpu: u32) -> Result<(), Error> {
+    let come_and_go = || thread::settle(Some(cpu), Policy::Fifo(PRIORITY));
+    let gone = std::thread::scope(|scope| scope.spawn(come_and_go).join());
+    gone.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        .map_err(|error| latency::Error::from(error).into())
+}
+
+/// CPU time of this process without the calling thread's: in the window, RT0's.
+fn other_threads_ns() -> u64 {
+    let ns = |clock: ClockId| {
+        clock_gettime(clock).map_or(0, |time| Duration::from(time).as_nanos() as u64)
+    };
+    ns(ClockId::CLOCK_PROCESS_CPUTIME_ID).saturating_sub(ns(ClockId::CLOCK_THREAD_CPUTIME_ID))
+}
+
+fn bind_self(cpus: &CpuList) -> Result<(), Error> {
+    syscall::set_affinity(0, cpus).map_err(system("bind this process to the other CPUs"))
+}
+
+/// How long hackbench takes in each of the ten permutations.
+fn throughput_of(online: &CpuList) -> Result<Sample, Error> {
+    let settings = Setting::ten(online).ok_or_else(|| Error::Cpus(online.clone()))?;
+    let program = hackbench::find()?;
+    let words = std::iter::once(program.into_os_string()).chain(HACKBENCH.map(Into::into));
+    let plan = throughput::Plan {
+        workload: Workload::Command(words.collect()),
+        settings,
+        runs: 1,
+    };
+    let runs = throughput::measure(&plan, &AtomicUsize::new(0), &mut |_, _| ())?;
+    let mut sample = Sample::default();
+    for (setting, runs) in plan.settings.iter().zip(runs) {
+        let seconds = runs.iter().map(|run| run.real.as_secs_f64()).sum();
+        sample.throughput_s.insert(setting.suffix(), seconds);
+    }
+    Ok(sample)
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Kernel modules for a guest: fetched when the first one is asked for, and put in loading order.
+//!
+//! Owns the cache's `modules` folder: one folder for each kernel, named like the kernel's own, with
+//! every module of its Debian package in one level, compressed as Debian ships it. What a module
+//! needs is read from the module itself, so neither depmod nor modules.dep is needed. Only the
+//! modules that it links to come along; name its "soft" dependencies too where they are wanted.
+
+use super::kernel::{Kernel, Kernels};
+use super::package::{Facts, download_files};
+use crate::lab::Error;
+use crate::lab::host::tool;
+use crate::lab::progress::Progress;
+use object::read::elf::ElfFile64;
+use object::{Object, ObjectSection};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A module for the guest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// Its name, as lsmod shows it.
+    pub name: String,
+    /// The file that the guest loads, not compressed.
+    pub content: Vec<u8>,
+}
+
+/// The modules `names` of `kernel` and all that they need, in the order in which to load them.
+///
+/// # Errors
+/// When there is no such module, or the modules are not in the cache and cannot be fetched.
+pub fn resolve(
+    kernels: &Kernels,
+    kernel: &Kernel,
+    names: &[String],
+    progress: &mut dyn Progress,
+) -> Result<Vec<Module>, Error> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    let files = list(&folder(kernels, &kernel.facts, progress)?)?;
+    let mut chosen = Vec::new();
+    for name in names {
+        choose(&files, &spell(name), &kernel.facts.release, &mut chosen)?;
+    }
+    Ok(chosen)
+}
+
+/// The folder with the kernel's modules, filled first when it is not there.
+fn folder(
+    kernels: &Kernels,
+    kernel: &Facts,
+    progress: &mut dyn Progress,
+) -> Result<PathBuf, Error> {
+    let cache = kernels.cache();
+    cache.folder("modules")?;
+    let path = cache.path(&format!("modules/{}_{}", kernel.release, kernel.version))?;
+    if path.exists() {
+        return Ok(path);
+    }
+    let (packages, mirror) = kernels.modules_of(kernel, progress)?;
+    if packages.is_empty() {
+        return Err(Error::NoModules {
+            release: kernel.release.clone(),
+            version: kernel.version.clone(),
+        });
+    }
+    let _lock = kernels.lock(progress)?;
+    // Another run may have fetched them while this one waited.
+    if path.exists() {
+        return Ok(path);
+    }
+    let folder = cache.unfinished_folder(&path)?;
+    let module = |path: &Path| {
+        let name = path.file_name()?;
+        module_name(path).is_some().then(|| PathBuf::from(name))
+    };
+    let what = format!("the modules of {}", kernel.release);
+    download_files(
+        cache,
+        &mirror,
+        &what,
+        &packages,
+        folder.path(),
+        &module,
+        progress,
+    )?;
+    cache.finish_folder(folder, &path)?;
+    Ok(path)
+}
+
+/// Every module file of a folder by its module's name.
+fn list(folder: &Path) -> Result<BTreeMap<String, PathBuf>, Error> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
+        let path = entry.map_err(Error::io("read", folder))?.path();
+        if let Some(name) = module_name(&path) {
+            files.insert(name, path);
+        }
+    }
+    Ok(files)
+}
+
+/// The name of the module in a file `NAME.ko` or `NAME.ko.xz`.
+fn module_name(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    let name = name.strip_suffix(".xz").unwrap_or(name);
+    name.strip_suffix(".ko").map(spell)
+}
+
+/// File names and people write "-" where the kernel writes "_".
+fn spell(name: &str) -> String {
+    name.replace('-', "_")
+}
+
+/// Adds a module to `chosen`, after those that it needs.
+fn choose(
+    files: &BTreeMap<String, PathBuf>,
+    name: &str,
+    release: &str,
+    chosen: &mut Vec<Module>,
+) -> Result<(), Error> {
+    if chosen.iter().any(|module| module.name == name) {
+        return Ok(());
+    }
+    let Some(path) = files.get(name) else {
+        return Err(unknown(files, name, release));
+    };
+    let content = read(path)?;
+    for needed in needs(&content).map_err(|reason| Error::NotForGuest {
+        path: path.clone(),
+        reason,
+    })? {
+        choose(files, &needed, release, chosen)?;
+    }
+    chosen.push(Module {
+        name: name.to_owned(),
+        content,
+    });
+    Ok(())
+}
+
+fn unknown(files: &BTreeMap<String, PathBuf>, name: &str, release: &str) -> Error {
+    let word = name.split('_').next().unwrap_or(name);
+    let like = files.keys().filter(|known| known.contains(word)).take(8);
+    let like: Vec<&str> = like.map(String::as_str).collect();
+    Error::UnknownModule {
+        name: name.to_owned(),
+        release: release.to_owned(),
+        hint: match word.is_empty() || like.is_empty() {
+            true => String::new(),
+            false => format!("; it has {}", like.join(", ")),
+        },
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Error> {
+    if path.extension().is_some_and(|ending| ending == "xz") {
+        let mut xz = Command::new(tool::find("xz", "xz-utils")?);
+        return tool::output(xz.args(["--decompress", "--stdout"]).arg(path));
+    }
+    fs::read(path).map_err(Error::io("read", path))
+}
+
+/// The modules that a module links to: the entry `depends` of its section `.modinfo`, which is
+/// a list of `key=value`, each ended by a zero.
+fn needs(content: &[u8]) -> Result<Vec<String>, String> {
+    let file = ElfFile64::<object::LittleEndian>::parse(content)
+        .map_err(|error| format!("it is not a kernel module: {error}"))?;
+    let information = file
+        .section_by_name(".modinfo")
+        .ok_or("it is not a kernel module: it has no section .modinfo")?
+        .data()
+        .map_err(|error| format!("its section .modinfo cannot be read: {error}"))?;
+    Ok(information
+        .split(|&byte| byte == 0)
+        .filter_map(|entry| entry.strip_prefix(b"depends="))
+        .flat_map(|names| names.split(|&byte| byte == b','))
+        .filter(|name| !name.is_empty())
+        .map(|name| spell(&String::from_utf8_lossy(name)))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modules_are_known_by_their_file_names() {
+        let name = |path: &str| module_name(Path::new(path));
+        let found = Some("gpio_sim".to_owned());
+        assert_eq!(name("./lib/modules/7/kernel/gpio-sim.ko.xz"), found);
+        assert_eq!(name("gpio_sim.ko"), found);
+        for other in ["modules.order", "gpio-sim.ko.xz.sig", "x.xz", "ko"] {
+            assert_eq!(name(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_module_is_refused_with_names_like_it() {
+        let files: BTreeMap<_, _> = ["gpio_sim", "gpio_ich", "snd"]
+            .map(|name| (name.to_owned(), PathBuf::from(name)))
+            .into();
+        let refused = |name: &str| {
+            let mut chosen = Vec::new();
+            let error = choose(&files, name, "7.3", &mut chosen).unwrap_err();
+            error.to_string()
+        };
+        assert!(refused("gpio_simulator").contains("gpio_ich, gpio_sim"));
+        assert!(refused("gpio_simulator").contains("7.3"));
+        assert!(!refused("zzz").contains("it has"));
+        assert!(!refused("").contains("it has"));
+    }
+
+    #[test]
+    fn what_is_not_a_module_is_refused() {
+        assert!(needs(b"").is_err());
+        assert!(needs(b"\x7fELF and no more").is_err());
+        let test = fs::read(std::env::current_exe().unwrap()).unwrap();
+        assert!(needs(&test).unwrap_err().contains(".modinfo"));
+    }
+}

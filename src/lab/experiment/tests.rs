@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Experiments and the demo around guests that a fake engine plays: what is run, what is taken from
+//! the cache, and what an interruption, a failure or a lost guest leaves.
+
+use super::plan::Experiment;
+use super::run::{Error, Measured, Options, run};
+use crate::guest::demo::Configuration;
+use crate::guest::experiment::Sample;
+use crate::lab::debian::index::Flavour;
+use crate::lab::debian::kernel::{Kernels, tests as canned};
+use crate::lab::demo;
+use crate::lab::engine::fake::{Behaviour, Fake};
+use crate::lab::host::cache::Cache;
+use crate::lab::image::Image;
+use crate::lab::progress::{Progress, Silent};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const RELEASE: &str = "7.3-amd64";
+const GUESTS: usize = 4;
+
+/// Two configurations, two seeds.
+fn experiment() -> Experiment {
+    let text = r#"
+        name = "fake"
+        title = "guests without a kernel"
+        measure = ["latency"]
+        cpus = [2]
+        seconds = 1
+        seeds = [1, 2]
+        loads = ["compute"]
+        [[configuration]]
+        name = "lazy"
+        preemption = "lazy"
+        scheduler = "stock"
+        [[configuration]]
+        name = "full"
+        preemption = "full"
+        scheduler = "stock"
+    "#;
+    let experiment = Experiment::parse(text).unwrap();
+    assert_eq!(experiment.runs().len(), GUESTS);
+    experiment
+}
+
+/// A cache that has a kernel.
+struct Lab {
+    _folder: tempfile::TempDir,
+    kernels: Kernels,
+    stop: Arc<AtomicUsize>,
+}
+
+impl Lab {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path().to_owned()).unwrap();
+        canned::kernel(&cache, RELEASE, Flavour::Normal, "2-1");
+        canned::index(&cache, 60, &[RELEASE]);
+        Self {
+            _folder: folder,
+            kernels: Kernels::new(cache, None),
+            stop: Arc::default(),
+        }
+    }
+
+    fn options(&self, engine: &Fake) -> Options {
+        Options {
+            engine: Arc::new(engine.clone()),
+            system: Arc::new(Image::default()),
+            jobs: 1,
+            fresh: false,
+            stop: Arc::clone(&self.stop),
+            kernels: BTreeMap::new(),
+        }
+    }
+
+    fn run(&self, engine: &Fake) -> Result<Vec<Measured>, Error> {
+        run(
+            &experiment(),
+            &self.kernels,
+            &self.options(engine),
+            &mut Silent,
+        )
+    }
+}
+
+/// A guest that measured `window_ns`, by which a test knows the sample again.
+fn sample(window_ns: usize) -> Behaviour {
+    let sample = Sample {
+        window_ns: window_ns as u64,
+        ..Sample::default()
+    };
+    Behaviour::Ends(serde_json::to_string(&sample).unwrap(), 0)
+}
+
+fn windows(measured: &[Measured]) -> Vec<u64> {
+    let samples = measured.iter().map(|one| &one.kept.sample);
+    samples.map(|sample| sample.window_ns).collect()
+}
+
+#[test]
+fn a_sample_is_measured_once() {
+    let lab = Lab::new();
+    let engine = Fake::new(sample);
+    let first = windows(&lab.run(&engine).unwrap());
+    assert_eq!(first, [0, 1, 2, 3]);
+    assert_eq!(windows(&lab.run(&engine).unwrap()), first);
+    assert_eq!(engine.boots(), GUESTS);
+}
+
+#[test]
+fn each_guest_has_a_fingerprint_of_its_own() {
+    let lab = Lab::new();
+    let measured = lab.run(&Fake::new(sample)).unwrap();
+    let mut prints: Vec<_> = measured.iter().map(|one| &one.fingerprint).collect();
+    prints.sort();
+    prints.dedup();
+    assert_eq!(prints.len(), GUESTS);
+}
+
+#[test]
+fn who_starts_over_finds_nothing_of_before() {
+    let lab = Lab::new();
+    let engine = Fake::new(sample);
+    lab.run(&engine).unwrap();
+    let mut options = lab.options(&engine);
+    options.fresh = true;
+    let again = run(&experiment(), &lab.kernels, &options, &mut Silent).unwrap();
+    assert_eq!(windows(&again), [4, 5, 6, 7]);
+}
+
+#[test]
+fn several_guests_at_the_same_time_give_the_same_samples() {
+    let lab = Lab::new();
+    let engine = Fake::new(|_| sample(7));
+    let mut options = lab.options(&engine);
+    options.jobs = 3;
+    let measured = run(&experiment(), &lab.kernels, &options, &mut Silent).unwrap();
+    assert_eq!(windows(&measured), [7; GUESTS]);
+    assert_eq!(engine.boots(), GUESTS);
+}
+
+#[test]
+fn an_interrupted_experiment_continues_where_it_was() {
+    let lab = Lab::new();
+    let stop = Arc::clone(&lab.stop);
+    let engine = Fake::new(move |boot| match boot {
+        1 => {
+            stop.store(15, Ordering::Relaxed);
+            Behaviour::Hangs
+        }
+        _ => sample(boot),
+    });
+    let interrupted = lab.run(&engine).unwrap_err();
+    assert!(
+        matches!(
+            interrupted,
+            Error::Interrupted {
+                signal: 15,
+                done: 1,
+                all: GUESTS
+            }
+        ),
+        "{interrupted}"
+    );
+    lab.stop.store(0, Ordering::Relaxed);
+    assert_eq!(windows(&lab.run(&engine).unwrap()), [0, 2, 3, 4]);
+}
+
+#[test]
+fn a_failure_names_the_guest_and_keeps_the_samples_before_it() {
+    let lab = Lab::new();
+    let failing = Fake::new(|boot| match boot {
+        2 => Behaviour::Ends(String::new(), 3),
+        _ => sample(boot),
+    });
+    let error = lab.run(&failing).unwrap_err().to_string();
+    assert!(error.contains("full, 2 CPUs, seed 1"), "{error}");
+    assert!(error.contains("exit status 3"), "{error}");
+    let engine = Fake::new(|_| sample(9));
+    assert_eq!(windows(&lab.run(&engine).unwrap()), [0, 1, 9, 9]);
+}
+
+#[test]
+fn an_answer_that_is_not_a_sample_is_an_error() {
+    let lab = Lab::new();
+    let engine = Fake::new(|_| Behaviour::Ends("hello".to_owned(), 0));
+    let error = lab.run(&engine).unwrap_err().to_string();
+    assert!(error.contains("not a sample"), "{error}");
+}
+
+/// Keeps the sentences that the user would read.
+#[derive(Default)]
+struct Notes(Vec<String>);
+
+impl Progress for Notes {
+    fn step(&mut self, _what: &str, _percent: Option<f32>) {}
+    fn done(&mut self) {}
+    fn note(&mut self, sentence: &str) {
+        self.0.push(sentence.to_owned());
+    }
+}
+
+/// Runs the demo's guest; the notes, and whether it gave figures.
+fn demo(engine: &Fake) -> (Vec<String>, Result<usize, demo::run::Error>) {
+    let lab = Lab::new();
+    let options = demo::run::Options {
+        engine: Arc::new(engine.clone()),
+        cache: lab.kernels.cache().clone(),
+        kernel: lab.kernels.resolve("newest", &mut Silent).unwrap(),
+        system: Arc::new(Image::default()),
+        configurations: Configuration::ALL.to_vec(),
+        seconds: 1,
+        stop: Arc::clone(&lab.stop),
+    };
+    let mut notes = Notes::default();
+    let figures = demo::run::run(options, &mut Vec::new(), &mut notes);
+    (notes.0, figures.map(|figures| figures.len()))
+}
+
+#[test]
+fn a_guest_that_the_emulator_lost_is_started_again_twice_at_most() {
+    let fault = Some("it crashed");
+    let engine = Fake::new(move |boot| match boot {
+        0 | 1 => Behaviour::Dies(fault),
+        _ => Behaviour::Ends("[]".to_owned(), 0),
+    });
+    let (notes, figures) = demo(&engine);
+    assert_eq!(figures.unwrap(), 0);
+    assert_eq!(notes.len(), 2);
+    assert!(
+        notes[1].contains("it crashed") && notes[1].contains("2 of 2"),
+        "{notes:?}"
+    );
+
+    let engine = Fake::new(move |_| Behaviour::Dies(fault));
+    let (_, figures) = demo(&engine);
+    let error = figures.unwrap_err().to_string();
+    assert!(error.contains("by a fault of the emulator"), "{error}");
+    assert_eq!(engine.boots(), 3);
+}
+
+#[test]
+fn a_guest_that_died_by_itself_is_not_started_again() {
+    let engine = Fake::new(|_| Behaviour::Dies(None));
+    let (notes, figures) = demo(&engine);
+    assert!(figures.is_err() && notes.is_empty(), "{notes:?}");
+    assert_eq!(engine.boots(), 1);
+}

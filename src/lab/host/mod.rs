@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the lab uses of the machine that it runs on: a cache folder, temporary folders, programs.
+
+pub mod cache;
+pub mod scratch;
+pub mod tool;

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Which programs a guest gets: those of artis itself, and those of the host.
+
+use crate::lab::Error;
+use std::path::{Path, PathBuf};
+
+/// Which host programs a guest has beside busybox and artis-guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Programs {
+    /// All of them, and artis.
+    All,
+    /// Only these, by name. A small image boots sooner where every byte is emulated, and an image
+    /// without artis stays the same when artis changes.
+    Only(&'static [&'static str]),
+}
+
+impl Programs {
+    pub(super) fn include(self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(names) => names.contains(&name),
+        }
+    }
+}
+
+/// The name of artis in a guest.
+pub(super) const ARTIS: &str = "artis";
+/// The name of the program that is the guest's half of the lab.
+pub(super) const ARTIS_GUEST: &str = "artis-guest";
+
+/// The programs of artis itself.
+#[derive(Clone, Debug)]
+pub struct Own {
+    pub(super) artis: PathBuf,
+    pub(super) guest: PathBuf,
+}
+
+impl Own {
+    /// This very program, and the artis-guest beside it.
+    ///
+    /// # Errors
+    /// When this machine is not x86-64, this program's own file cannot be found, or artis-guest is
+    /// not beside it.
+    pub fn installed() -> Result<Self, Error> {
+        if std::env::consts::ARCH != "x86_64" {
+            return Err(Error::Architecture(std::env::consts::ARCH));
+        }
+        let artis = std::env::current_exe();
+        Self::beside(artis.map_err(Error::io("find", Path::new("/proc/self/exe")))?)
+    }
+
+    /// The artis whose file is `artis`, and the artis-guest beside it.
+    ///
+    /// # Errors
+    /// [`Error::NoGuestProgram`].
+    fn beside(artis: PathBuf) -> Result<Self, Error> {
+        let guest = artis.with_file_name(ARTIS_GUEST);
+        match guest.is_file() {
+            true => Ok(Self { artis, guest }),
+            false => Err(Error::NoGuestProgram(guest)),
+        }
+    }
+}
+
+/// Host programs for guests: name, and the Debian package to install when it is missing.
+pub(super) const PROGRAMS: &[(&str, &str)] = &[
+    ("cyclictest", "rt-tests"),
+    ("hackbench", "rt-tests"),
+    ("pi_stress", "rt-tests"),
+    ("rt-migrate-test", "rt-tests"),
+    ("signaltest", "rt-tests"),
+    ("stress-ng", "stress-ng"),
+    // Debian's static busybox lacks these two.
+    ("chrt", "util-linux"),
+    ("taskset", "util-linux"),
+];
+
+/// Programs of rt-tests that not every version of it has.
+pub(super) const PROGRAMS_WHERE_FOUND: &[&str] = &[
+    "cyclicdeadline",
+    "deadline_test",
+    "oslat",
+    "pip_stress",
+    "pmqtest",
+    "ptsematest",
+    "queuelat",
+    "sigwaittest",
+    "ssdd",
+    "svsematest",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn artis_without_artis_guest_says_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let beside = || Own::beside(folder.path().join("artis"));
+        let error = beside().unwrap_err().to_string();
+        assert!(error.contains("artis-guest is missing"), "{error}");
+        std::fs::write(folder.path().join("artis-guest"), "").unwrap();
+        assert!(beside().is_ok());
+    }
+}
