@@ -148,7 +148,7 @@ const BRIEF: Layout = Layout {
 };
 
 const NAMES: Layout = Layout {
-    margin: 2,
+    margin: 0,
     indent: 2,
     width: BRIEF_WIDTH,
 };

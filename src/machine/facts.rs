@@ -265,10 +265,10 @@ impl Facts {
                 "/proc/self/status, /proc/self/limits",
                 Privilege::of_self(root).map(Some),
             ),
-            container: Fact::known(
-                "/run/systemd/container, /.dockerenv, /run/.containerenv, /proc/self/cgroup",
-                privilege::container(root),
-            ),
+            container: match privilege::container_and_file(root) {
+                Some((name, file)) => Fact::known(file, Some(name)),
+                None => Fact::known("/proc/self/cgroup", None),
+            },
             sysfs_writable: Fact::new(mounts::FILE, mounts::writable(root, "/sys")),
             kernel: Fact::new("/proc/sys/kernel, /sys/kernel", kernel.map(Some)),
             cpus: Fact::new(CPU_FOLDER, cpus.map(Some)),

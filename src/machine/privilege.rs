@@ -121,19 +121,26 @@ impl Privilege {
 
 /// The container that this process is in, when a file shows it: `docker`, `podman`…
 pub fn container(root: &Root) -> Option<String> {
-    if let Some(name) = root.hint("/run/systemd/container") {
-        return Some(name);
+    container_and_file(root).map(|(name, _)| name)
+}
+
+/// As [`container`], with the file that shows it.
+pub fn container_and_file(root: &Root) -> Option<(String, &'static str)> {
+    const SYSTEMD: &str = "/run/systemd/container";
+    const CGROUP: &str = "/proc/self/cgroup";
+    if let Some(name) = root.hint(SYSTEMD) {
+        return Some((name, SYSTEMD));
     }
     for (file, name) in [("/.dockerenv", "docker"), ("/run/.containerenv", "podman")] {
         if root.exists(file) {
-            return Some(name.to_owned());
+            return Some((name.to_owned(), file));
         }
     }
-    let cgroup = root.hint("/proc/self/cgroup")?;
+    let cgroup = root.hint(CGROUP)?;
     ["kubepods", "docker", "libpod", "lxc"]
         .into_iter()
         .find(|name| cgroup.contains(name))
-        .map(str::to_owned)
+        .map(|name| (name.to_owned(), CGROUP))
 }
 
 /// The rest of the line that starts with `name`, or nothing.
@@ -216,6 +223,8 @@ Max realtime timeout      unlimited            unlimited            us
         ] {
             let (_folder, root) = canned(&[(file, text)]);
             assert_eq!(container(&root).as_deref(), Some(name));
+            let (_, shown_by) = container_and_file(&root).unwrap();
+            assert_eq!(shown_by, format!("/{file}"));
         }
         let (_folder, root) = canned(&[("proc/self/cgroup", "0::/user.slice\n")]);
         assert_eq!(container(&root), None);
