@@ -9,6 +9,7 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg, OFlag};
 use nix::unistd::geteuid;
 use std::fs::{self, File, OpenOptions};
+use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use tempfile::{Builder, TempDir};
@@ -27,7 +28,7 @@ pub struct Scratch {
 
 enum Locked {
     Yes(Flock<File>),
-    /// Somebody else has it, or it is gone.
+    /// Another process has it, or it is gone.
     No,
     Impossible,
 }
@@ -127,8 +128,10 @@ fn remove_leftovers_in(place: &Path) {
 /// Locks the folder at `path`, if nobody else has.
 fn lock(path: &Path) -> Locked {
     let flags = (OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW).bits();
-    let Ok(folder) = OpenOptions::new().read(true).custom_flags(flags).open(path) else {
-        return Locked::No;
+    let folder = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Ok(folder) => folder,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Locked::No,
+        Err(_) => return Locked::Impossible,
     };
     match Flock::lock(folder, FlockArg::LockExclusiveNonblock) {
         Err((_, Errno::EWOULDBLOCK)) => Locked::No,
