@@ -10,10 +10,10 @@
 //! The rests stand between samples and in none of them.
 
 use super::clock::{SECOND_NS, difference_ns, now_ns};
-use super::crew::{self, SpawnError};
 use super::routine::Work;
 use super::thread::{self, Policy};
-use crate::result::Distribution;
+use super::threads::{self, SpawnError};
+use crate::result::{Distribution, Kind, Series, Unit};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -82,6 +82,27 @@ fn seconds(began_ns: u64, at_ns: u64) -> f64 {
     difference_ns(at_ns, began_ns) as f64 / SECOND_NS as f64
 }
 
+/// What the result calls the measured quantities.
+pub const TIME: &str = "execution_time";
+pub const UNLOADED: &str = "execution_time_unloaded";
+pub const EXCESS: &str = "excess";
+
+/// Both runs as the series of a result.
+pub fn series(cpu: u32, unloaded: &Samples, loaded: &Samples) -> Vec<Series> {
+    let series = |name, kind, values: &Distribution| Series {
+        cpu: Some(cpu),
+        ..Series::new(name, kind, Unit::Nanoseconds, values.clone())
+    };
+    vec![
+        Series {
+            max_at_s: Some(loaded.max_at_s),
+            ..series(TIME, Kind::ExecutionTime, &loaded.time)
+        },
+        series(EXCESS, Kind::Noise, &loaded.excess),
+        series(UNLOADED, Kind::ExecutionTime, &unloaded.time),
+    ]
+}
+
 /// What the running thread shows.
 #[derive(Debug, Default)]
 pub struct Live {
@@ -121,10 +142,10 @@ pub fn measure(
     look: &mut dyn FnMut(&Live),
 ) -> Result<Samples, Error> {
     let live = Live::default();
-    let mut samples = crew::run(
+    let mut samples = threads::run(
         1,
         |_| -> Result<Samples, Error> {
-            thread::settle(Some(plan.cpu), plan.policy)?;
+            thread::prepare(Some(plan.cpu), plan.policy)?;
             let samples = Samples::prefaulted();
             // Once for the caches and what predicts branches.
             plan.work.run();

@@ -7,13 +7,15 @@
 
 pub mod audit;
 pub mod clock;
-pub mod crew;
 pub mod dma_latency;
 pub mod exec;
 pub mod host;
 pub mod jitter;
 pub mod latency;
 pub mod memory;
+pub mod reference;
 pub mod routine;
 pub mod thread;
+pub mod threads;
 pub mod throughput;
+pub mod tracing;

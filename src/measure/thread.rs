@@ -53,11 +53,13 @@ pub enum Error {
         errno: Errno,
         refusal: Refusal,
     },
-    #[error("could not make a measuring thread {policy}: {}: {refusal}", errno.desc())]
+    #[error("could not make a measuring thread {policy}: {}: {refusal}; or {instead}", errno.desc())]
     Policy {
         policy: Policy,
         errno: Errno,
         refusal: Refusal,
+        /// What works without the policy.
+        instead: &'static str,
     },
     #[error("could not {what} of a measuring thread")]
     System { what: &'static str, source: Errno },
@@ -68,7 +70,7 @@ pub enum Error {
 ///
 /// # Errors
 /// What the kernel refused, and why on this machine.
-pub fn settle(cpu: Option<u32>, policy: Policy) -> Result<(), Error> {
+pub fn prepare(cpu: Option<u32>, policy: Policy) -> Result<(), Error> {
     let mut signals = SigSet::empty();
     signals.extend([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]);
     signals.thread_block().map_err(|source| Error::System {
@@ -96,6 +98,7 @@ pub fn settle(cpu: Option<u32>, policy: Policy) -> Result<(), Error> {
         policy,
         errno,
         refusal: explain(Step::Policy(to), errno),
+        instead: "measure at the normal policy: -p 0",
     })
 }
 
@@ -145,7 +148,7 @@ mod tests {
         let last = syscall::affinity(0).unwrap().last().unwrap();
         let before = syscall::affinity(0).unwrap();
         let bound = std::thread::spawn(move || {
-            settle(Some(last), Policy::Normal).unwrap();
+            prepare(Some(last), Policy::Normal).unwrap();
             let blocked = SigSet::thread_get_mask().unwrap();
             assert!(blocked.contains(Signal::SIGINT));
             syscall::affinity(0).unwrap()
@@ -158,7 +161,7 @@ mod tests {
     fn a_thread_becomes_real_time_or_says_why_not() {
         let privileged = Privilege::of_self(&Root::default()).unwrap();
         let outcome = std::thread::spawn(|| {
-            settle(None, Policy::Fifo(1)).map(|()| syscall::scheduling(0).unwrap())
+            prepare(None, Policy::Fifo(1)).map(|()| syscall::scheduling(0).unwrap())
         });
         match outcome.join().unwrap() {
             Ok(now) => assert_eq!((now.policy, now.priority), (libc::SCHED_FIFO, 1)),

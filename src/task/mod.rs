@@ -10,6 +10,7 @@ pub mod class;
 pub mod diagnose;
 pub mod huge_pages;
 pub mod kind;
+pub mod memory;
 pub mod scheduler;
 pub mod starter;
 pub mod syscall;

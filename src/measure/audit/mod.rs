@@ -7,7 +7,11 @@
 //! that is there and cannot be read is: nothing passes unseen.
 
 mod events;
+mod real_time;
 mod settings;
+mod user;
+
+pub use user::User;
 
 use super::thread::Policy;
 use crate::machine::cpu_times::{self, CpuTimes};
@@ -30,6 +34,8 @@ pub struct Plan {
     pub dma_latency_held: bool,
     /// Whether the threads sleep now and then, so that their CPUs may idle.
     pub sleeps: bool,
+    /// Who measures, which decides what can be advised.
+    pub user: User,
 }
 
 /// How many values a series has.
@@ -53,7 +59,7 @@ impl Audit {
     pub fn before(root: &Root, plan: &Plan) -> Self {
         Self {
             plan: plan.clone(),
-            found: settings::judge(root, plan),
+            found: plan.user.can_type(settings::judge(root, plan)),
             times: cpu_times::read(root),
         }
     }
@@ -81,7 +87,7 @@ impl Audit {
             Err(error) => found.push(unchecked("cpu_times", &error.into())),
         }
         found.extend(events::few_samples(samples));
-        found
+        self.plan.user.can_type(found)
     }
 }
 
@@ -112,7 +118,7 @@ fn unchecked(id: &str, error: &Unchecked) -> Warning {
         id: id.to_owned(),
         seen: format!("could not be checked: {error}"),
         why: "what could not be looked at may spoil the figures all the same".to_owned(),
-        mend: Some("run artis with sudo, on the machine itself and not in a container".to_owned()),
+        mend: Some("run artis as root, on the machine itself and not in a container".to_owned()),
     }
 }
 
@@ -129,6 +135,7 @@ mod tests {
             memory_locked: true,
             dma_latency_held: true,
             sleeps: true,
+            user: User::Ordinary,
         }
     }
 

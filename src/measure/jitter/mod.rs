@@ -12,13 +12,14 @@
 
 mod barrier;
 mod rounds;
+pub mod series;
 
 pub use rounds::Rounds;
 
 use super::clock::{difference_ns, now_ns};
-use super::crew::{self, SpawnError};
 use super::routine::{Routine, Work};
 use super::thread::{self, Policy};
+use super::threads::{self, SpawnError};
 use crate::result::Distribution;
 use barrier::Barrier;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -107,10 +108,10 @@ pub fn measure(plan: &Plan, stop: &AtomicUsize) -> Result<Samples, Error> {
         finished: (0..threads).map(|_| Finish::default()).collect(),
         next: AtomicUsize::new(COMPUTE),
     };
-    let pieces = crew::run(
+    let pieces = threads::run(
         threads,
         |index| -> Result<(Work, Distribution), Error> {
-            thread::settle(Some(plan.cpus[index]), plan.policy)?;
+            thread::prepare(Some(plan.cpus[index]), plan.policy)?;
             let work = Work::new(plan.routine, plan.count);
             work.run();
             Ok((work, Distribution::prefaulted(true)))

@@ -12,6 +12,7 @@ pub mod gpio;
 pub mod nanosleep;
 pub mod rtc;
 pub mod sampler;
+pub mod series;
 pub mod source;
 pub mod split;
 pub mod timer;
@@ -19,8 +20,8 @@ pub mod timerfd;
 pub mod wake;
 
 use crate::measure::clock::{SECOND_NS, now_ns};
-use crate::measure::crew::{self, SpawnError};
 use crate::measure::thread::{self, Policy};
+use crate::measure::threads::{self, SpawnError};
 use nix::errno::Errno;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use nix::unistd::{getpid, gettid};
@@ -111,7 +112,7 @@ pub fn measure(
     let end = End::default();
     let start_ns = AtomicU64::new(0);
     let mut ended_ns = 0;
-    let threads = crew::run(
+    let threads = threads::run(
         plan.threads.len(),
         |index| prepare(plan, index, &live[index], &end),
         |_, (mut sampler, mut samples): (Sampler, Samples)| {
@@ -152,7 +153,7 @@ fn prepare<'a>(
     end: &'a End,
 ) -> Result<(Sampler<'a>, Samples), Error> {
     let thread = &plan.threads[index];
-    thread::settle(thread.request.cpu, thread.policy)?;
+    thread::prepare(thread.request.cpu, thread.policy)?;
     live.begin(gettid());
     let sampler = Sampler {
         source: source::open(&thread.request)?,

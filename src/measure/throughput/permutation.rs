@@ -94,8 +94,22 @@ impl Setting {
         if !self.is_fifo {
             return Ok(());
         }
-        let attempt = || thread::settle(None, Policy::Fifo(PRIORITY));
-        std::thread::scope(|scope| scope.spawn(attempt).join().unwrap_or(Ok(())))
+        let attempt = || thread::prepare(None, Policy::Fifo(PRIORITY));
+        let tried = std::thread::scope(|scope| scope.spawn(attempt).join().unwrap_or(Ok(())));
+        tried.map_err(|error| match error {
+            thread::Error::Policy {
+                policy,
+                errno,
+                refusal,
+                ..
+            } => thread::Error::Policy {
+                policy,
+                errno,
+                refusal,
+                instead: "leave --permutations out",
+            },
+            other => other,
+        })
     }
 }
 
