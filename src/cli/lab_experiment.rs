@@ -2,7 +2,7 @@
 //! `artis lab experiment`: runs what a file describes and prints its table.
 
 use super::exit::UsageError;
-use super::output::Outcome;
+use super::output::stdout;
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
 use crate::lab::experiment::plan::{self, Experiment};
@@ -12,7 +12,8 @@ use crate::lab::progress::Progress;
 use crate::report::experiment::table;
 use crate::result::file::Target;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Run an experiment in the deterministic engine, and print its table
@@ -48,7 +49,8 @@ pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
         plan::Error::Malformed { .. } => anyhow::Error::new(UsageError(error.to_string())),
         plan::Error::Unreadable { .. } => error.into(),
     })?;
-    let json = args.json.as_deref().map(Target::open).transpose()?;
+    let to_stdout = args.json.as_deref() == Some(Path::new("-"));
+    let target = args.json.as_deref().map(Target::open).transpose()?;
     let mut progress = Stderr::default();
     let mut named = BTreeMap::new();
     for (name, release) in [("newest", args.kernel), ("newest-rt", args.kernel_rt)] {
@@ -73,13 +75,11 @@ pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
         other => other?,
     };
     let document = rows::document(&experiment, &measured);
-    Outcome {
-        text: &table(&experiment.title, &document),
-        document: &document,
-        json,
-        files: Vec::new(),
-        failures: Vec::new(),
+    if let Some(target) = target {
+        target.write_document(&document)?;
     }
-    .publish()?;
+    if !to_stdout {
+        write!(stdout(), "{}", table(&experiment.title, &document))?;
+    }
     Ok(ExitCode::SUCCESS)
 }

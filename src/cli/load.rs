@@ -8,10 +8,11 @@ use super::measure::session::{Common, Figures, Session};
 use super::output::{print_json, stdout};
 use crate::load::preset::{Preset, Presets};
 use crate::machine::CpuList;
-use crate::report::load::table;
+use crate::result::LoadDone;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -106,6 +107,29 @@ fn run_loads(args: Run) -> anyhow::Result<ExitCode> {
     status
 }
 
+fn table(loads: &[LoadDone]) -> String {
+    let mut text = format!(
+        "{:<11}{:<8}{:>16}  {:<10}{:>10}{:>16}{:>9}\n",
+        "load", "CPUs", "work", "unit", "seconds", "work/second", "CPU s"
+    );
+    for load in loads {
+        let cpus = load.cpus.as_deref().unwrap_or("all");
+        let cpu_s = load
+            .cpu_seconds
+            .map_or_else(String::new, |cpu_s| format!("{cpu_s:.1}"));
+        let _ = writeln!(
+            text,
+            "{:<11}{cpus:<8}{:>16.0}  {:<10}{:>10.1}{:>16.1}{cpu_s:>9}",
+            load.name,
+            load.work,
+            load.unit,
+            load.seconds,
+            load.work / load.seconds
+        );
+    }
+    text
+}
+
 fn list(json: bool) -> anyhow::Result<ExitCode> {
     let mut out = stdout();
     if json {
@@ -121,4 +145,26 @@ fn list(json: bool) -> anyhow::Result<ExitCode> {
     }
     writeln!(out, "{:<11}every one of these", "all")?;
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_gives_work_and_rate() {
+        let done = LoadDone {
+            name: "io".to_owned(),
+            cpus: Some("0-1".to_owned()),
+            command: "stress-ng".to_owned(),
+            work: 300.0,
+            unit: "bogo-ops".to_owned(),
+            seconds: 2.0,
+            cpu_seconds: None,
+        };
+        let text = table(&[done]);
+        let line = text.lines().nth(1).unwrap();
+        let words: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(words, ["io", "0-1", "300", "bogo-ops", "2.0", "150.0"]);
+    }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a measuring thread does before it measures: bind itself to its CPU, take its policy,
-//! and leave signals to others.
+//! What a measuring thread does before it measures: it binds itself to its CPU, takes its policy,
+//! and blocks the signals that other threads handle.
 //!
-//! Owns the choice of the priority; what a refusal means stands in [`crate::task::diagnose`].
+//! Owns the choice of the priority. [`crate::task::diagnose`] says what a refusal means.
 
 use crate::machine::{CpuList, Root};
 use crate::task::diagnose::{self, Refusal, Step};
@@ -11,8 +11,8 @@ use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal};
 use std::fmt;
 
-/// The highest safe priority, and the default: 99 is left to what must get through even when a
-/// measuring thread runs wild, such as a watchdog.
+/// The highest safe priority, and the default. 99 is left to watchdogs and the like, which must run
+/// even when a measuring thread never sleeps.
 pub const PRIORITY: u8 = 98;
 
 /// How a measuring thread is scheduled.
@@ -65,11 +65,11 @@ pub enum Error {
     System { what: &'static str, source: Errno },
 }
 
-/// Prepares the calling thread: bound to `cpu` if there is one, with this policy, and without the
-/// signals that end a run, which then interrupt another thread.
+/// Prepares the calling thread: binds it to `cpu` if there is one, gives it this policy, and blocks
+/// the signals that end a run, so that they interrupt another thread.
 ///
 /// # Errors
-/// What the kernel refused, and why on this machine.
+/// What the kernel refused, and why.
 pub fn prepare(cpu: Option<u32>, policy: Policy) -> Result<(), Error> {
     let mut signals = SigSet::empty();
     signals.extend([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]);
@@ -83,7 +83,7 @@ pub fn prepare(cpu: Option<u32>, policy: Policy) -> Result<(), Error> {
         source,
     })?;
     let explain = |step, errno| diagnose::explain(&Root::default(), tid, before, step, errno);
-    // Bound first, so that it is never a real-time task on a CPU that is not its own.
+    // Bound first, so that it is never a real-time task on another CPU.
     if let Some(cpu) = cpu {
         syscall::set_affinity(tid, &CpuList::from_iter([cpu])).map_err(|errno| Error::Bind {
             cpu,
@@ -102,7 +102,7 @@ pub fn prepare(cpu: Option<u32>, policy: Policy) -> Result<(), Error> {
     })
 }
 
-/// What to change; none when the thread is scheduled that way already.
+/// What to change; nothing when the thread is already scheduled that way.
 fn scheduling(before: Scheduling, policy: Policy) -> Option<Scheduling> {
     let real_time = [libc::SCHED_FIFO, libc::SCHED_RR, SCHED_DEADLINE].contains(&before.policy);
     let to = match policy {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Latency, execution time and the load's work of one interval, as text.
 
-use super::{load, us};
+use super::{under_load, us};
 use crate::measure::exec::{EXCESS, TIME, UNLOADED};
 use crate::measure::latency::series::LATENCY;
 use crate::result::{Distribution, Document};
@@ -15,7 +15,7 @@ pub fn table(document: &Document, what: &str, interval_us: u64) -> String {
         text,
         "{seconds:.1} s, every {interval_us} us {what}; {}\n\n\
          {:<22} {:>10} {:>10} {:>10} {:>10}",
-        load::names(document),
+        under_load::names(document),
         "us",
         "min",
         "mean",
@@ -42,7 +42,7 @@ pub fn table(document: &Document, what: &str, interval_us: u64) -> String {
             us(t_min)
         );
     }
-    text + &load::beside_figures(&document.load)
+    text + &under_load::table(&document.load)
 }
 
 fn figures(values: &Distribution) -> Option<String> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How much the time of a fixed piece of work varied, as text.
 
-use super::{load, us};
+use super::{under_load, us};
 use crate::measure::exec::{EXCESS, Live, TIME, UNLOADED};
 use crate::measure::thread::Policy;
 use crate::result::{Document, PERCENTILES};
@@ -37,7 +37,7 @@ pub fn table(document: &Document, what: &str, cpu: u32, policy: Policy) -> Strin
         moments.count,
         document.seconds.unwrap_or(0.0),
         time.max_at_s.unwrap_or(0.0),
-        load::names(document),
+        under_load::names(document),
         "",
         "time us",
         "excess us",

@@ -12,11 +12,11 @@ pub mod experiment;
 pub mod histograms;
 pub mod jitter;
 pub mod latency;
-pub mod load;
 pub mod scatter;
 mod style;
 mod svg;
 pub mod throughput;
+pub mod under_load;
 pub mod warnings;
 pub mod words;
 

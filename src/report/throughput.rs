@@ -36,7 +36,8 @@ pub fn runs_table(runs: &[Run]) -> String {
 
 /// One run has no deviation.
 fn deviation(all: &Moments) -> Option<f64> {
-    (all.count > 1).then_some(all.stddev)
+    let stddev: Option<f64> = all.stddev.into();
+    stddev.filter(|_| all.count > 1)
 }
 
 fn row(text: &mut String, name: &str, cells: &[String]) {

@@ -3,8 +3,8 @@
 //! are known to spoil figures.
 //!
 //! Judges what [`crate::machine`] reads, before the measurement ([`settings`]) and after it
-//! ([`events`]); never changes anything. A file that this machine does not have is no finding; one
-//! that is there and cannot be read is: nothing passes unseen.
+//! ([`events`]); never changes anything. A file that this machine does not have is no finding. A file
+//! that is there and cannot be read is one: no check is skipped silently.
 
 mod events;
 mod real_time;
@@ -64,12 +64,12 @@ impl Audit {
         }
     }
 
-    /// What is known already: worth telling before hours of measuring.
+    /// What is known before the measurement, which may take hours.
     pub fn found(&self) -> &[Warning] {
         &self.found
     }
 
-    /// Looks again just after the measurement. The findings of [`Audit::found`] come first.
+    /// Looks again after the measurement. The findings of [`Audit::found`] come first.
     pub fn after(self, root: &Root, samples: &[Samples]) -> Vec<Warning> {
         let mut found = self.found;
         let times = self
@@ -117,7 +117,7 @@ fn unchecked(id: &str, error: &Unchecked) -> Warning {
     Warning {
         id: id.to_owned(),
         seen: format!("could not be checked: {error}"),
-        why: "what could not be looked at may spoil the figures all the same".to_owned(),
+        why: "what could not be read may spoil the figures".to_owned(),
         mend: Some("run artis as root, on the machine itself and not in a container".to_owned()),
     }
 }
@@ -149,7 +149,7 @@ mod tests {
     }];
 
     #[test]
-    fn a_machine_that_tells_nothing_gives_no_findings() {
+    fn a_machine_without_these_files_gives_no_findings() {
         let (_folder, root) = canned(&[]);
         let audit = Audit::before(&root, &plan());
         assert_eq!(ids(audit.found()), [""; 0]);

@@ -64,7 +64,7 @@ fn policy(_root: &Root, plan: &Plan) -> Judged {
     }
     finding(
         "the measuring threads have no real-time priority".to_owned(),
-        "they wait for every other task, so the figures are the load's and not the kernel's",
+        "they wait for every other task, so the figures show the load and not the kernel",
         match plan.user {
             User::Ordinary => format!("measure with -p {PRIORITY} and sudo"),
             User::Sudo | User::Root => format!("measure with -p {PRIORITY}"),
@@ -225,7 +225,7 @@ fn governor(root: &Root, plan: &Plan) -> Judged {
 fn isolated(root: &Root, plan: &Plan) -> Judged {
     let isolated = match Cpus::read(root) {
         Ok(cpus) => &cpus.isolated - &plan.cpus,
-        // A machine without the file has none set apart.
+        // A machine without the file has no isolated CPUs.
         Err(crate::machine::cpus::Error::Absent(_)) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
@@ -237,8 +237,8 @@ fn isolated(root: &Root, plan: &Plan) -> Judged {
             "isolated {} not measured (/sys/devices/system/cpu/isolated)",
             isolated.in_words_are()
         ),
-        "CPUs that were set apart for real-time work differ from the others, and these figures do \
-         not tell of them",
+        "CPUs that were set apart for real-time work differ from the others, and these figures say \
+         nothing about them",
         format!("measure them: -a {isolated}"),
     )
 }
@@ -254,7 +254,7 @@ fn clock(root: &Root, _plan: &Plan) -> Judged {
         "reading it takes longer than a counter of the CPU, up to microseconds in each sample",
         format!(
             "`echo tsc | sudo tee {}` where available_clocksource lists it; `dmesg | grep -i tsc` \
-             tells why the kernel gave it up",
+             shows why the kernel gave it up",
             clock_source::FILE
         ),
     )
@@ -266,8 +266,8 @@ fn virtual_machine(root: &Root, _plan: &Plan) -> Judged {
     };
     finding(
         format!("this is a virtual machine ({name})"),
-        "its CPUs stop whenever the host wants, and exits to the hypervisor lengthen interrupts \
-         and timers",
+        "the host stops its CPUs at any time, and exits to the hypervisor delay interrupts and \
+         timers",
         "measure on the real machine; compare figures of this one with each other only".to_owned(),
     )
 }

@@ -3,7 +3,7 @@
 //!
 //! Owns the running and timing of [`workload`]s in their [`permutation`]s. Time is
 //! `CLOCK_MONOTONIC` from before the first process is started until the last has ended; the rest
-//! is what wait4(2) tells of each process and of the children it has waited for. Every run is done
+//! is what wait4(2) reports of each process and of the children it has waited for. Every run is done
 //! by a supervised process ([`crate::load::supervised`]), so nothing of it is left behind.
 //! Sources: mckenney-real-time-vs-real-fast, Table 1 (real, user, sys; mean and standard
 //! deviation); rowand-how-rt-preempt-works-slides, "Test Variables".
@@ -155,7 +155,7 @@ fn run(inside: &mut Inside, instances: &[Instance], setting: &Setting) -> Result
             }
         }
         while let Some((pid, status, usage)) = inside.reap() {
-            // What a run left behind may end here, too, and was not asked for.
+            // A process that an earlier run left behind may end here, too. It does not count.
             let Some(which) = pids.iter().position(|one| *one == Some(pid)) else {
                 continue;
             };

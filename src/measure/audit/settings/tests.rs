@@ -38,7 +38,7 @@ fn a_normal_policy_matters_where_real_time_is_measured() {
 }
 
 #[test]
-fn unlocked_memory_is_told_with_what_is_locked() {
+fn unlocked_memory_is_found_with_what_is_locked() {
     let unlocked = Plan {
         memory_locked: false,
         ..plan()
