@@ -211,7 +211,7 @@ fn without_privilege_the_priority_is_refused_with_the_way_out() {
         let output = as_nobody(folder.path(), words);
         let text = stderr(&output);
         assert_eq!(output.status.code(), Some(1), "{text}");
-        for word in ["SCHED_FIFO", "CAP_SYS_NICE", "RLIMIT_RTPRIO"] {
+        for word in ["SCHED_FIFO", "CAP_SYS_NICE", "RLIMIT_RTPRIO", "-p 0"] {
             assert!(text.contains(word), "{word:?} is not in: {text}");
         }
     }
@@ -221,7 +221,10 @@ fn without_privilege_the_priority_is_refused_with_the_way_out() {
 fn a_measurement_without_privilege_says_what_it_is_not_worth() {
     need_root!("a_measurement_without_privilege");
     let folder = tempfile::tempdir().unwrap();
-    let output = as_nobody(folder.path(), &["exec", "-p", "0", "--json", "-"]);
+    let output = as_nobody(
+        folder.path(),
+        &["exec", "-p", "0", "--verbose", "--json", "-"],
+    );
     let text = stderr(&output);
     assert!(output.status.success(), "{text}");
     let document: Document = serde_json::from_slice(&output.stdout).unwrap();
@@ -232,5 +235,5 @@ fn a_measurement_without_privilege_says_what_it_is_not_worth() {
         );
         assert!(text.contains(&format!("artis: warning: {id}: ")), "{text}");
     }
-    assert!(text.contains("mend: "), "{text}");
+    assert!(text.contains("fix: "), "{text}");
 }

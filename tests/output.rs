@@ -21,8 +21,11 @@ const COMMANDS: &[&str] = &[
 
 /// Exit status and standard error.
 fn run(command: &str, stdout: Stdio) -> (Option<i32>, String) {
+    // Figures that cannot be printed are kept there.
+    let folder = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_artis"))
         .args(command.split(' '))
+        .env("TMPDIR", folder.path())
         .stdout(stdout)
         .stderr(Stdio::piped())
         .output()

@@ -28,12 +28,7 @@ pub fn parse_error(error: &clap::Error) -> ExitCode {
 
 /// Prints an error as its chain of causes, one line, and gives the exit status.
 pub fn failure(error: &anyhow::Error) -> ExitCode {
-    let broken_pipe = error.chain().any(|cause| {
-        cause
-            .downcast_ref::<std::io::Error>()
-            .is_some_and(|io| io.kind() == ErrorKind::BrokenPipe)
-    });
-    if broken_pipe {
+    if is_broken_pipe(error) {
         return ExitCode::SUCCESS;
     }
     eprintln!("artis: {error:#}");
@@ -42,4 +37,13 @@ pub fn failure(error: &anyhow::Error) -> ExitCode {
     } else {
         ExitCode::FAILURE
     }
+}
+
+/// Whether it is only that nobody reads the output any more.
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|io| io.kind() == ErrorKind::BrokenPipe)
+    })
 }

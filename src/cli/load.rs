@@ -4,7 +4,8 @@
 mod command;
 
 use super::duration;
-use super::measure::session::{Common, Session};
+use super::measure::session::{Common, Figures, Session};
+use super::measure::voice::Voice;
 use super::output::{print_json, stdout};
 use crate::load::preset::{Preset, Presets};
 use crate::machine::CpuList;
@@ -60,9 +61,8 @@ struct Run {
     /// Write the work done as a result file (artis.result/1) to FILE; - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Print neither that the loads are at work nor, with a command, what they did
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    voice: Voice,
     /// Command to run meanwhile, with its arguments
     #[arg(value_name = "CMD", last = true)]
     command: Vec<OsString>,
@@ -81,25 +81,25 @@ fn run_loads(args: Run) -> anyhow::Result<ExitCode> {
         json: args.json,
         load: Some(presets.clone()),
         load_cpus: args.cpus,
+        voice: args.voice,
     };
     let limit_s = args.duration.map(|limit| limit.as_secs_f64());
     let options = BTreeMap::from([("duration_s".to_owned(), json!(limit_s))]);
-    let mut session = Session::begin(&common, options)?;
-    session.start()?;
-    let stop = session.stop_flag();
-    if stop.load(Ordering::Relaxed) == 0 && !args.quiet {
-        eprintln!("artis: at work: {presets}");
+    let measurement = Session::begin(&common, options)?.start()?;
+    let stop = measurement.stop_flag();
+    if stop.load(Ordering::Relaxed) == 0 {
+        args.voice.say(&format!("at work: {presets}"));
     }
     let status = command::run(&args.command, args.duration, &stop);
-    // Even when the command could not be started, the loads end first.
-    let (document, table_wanted) = session.finish(|_| ())?;
-    let table = loads::table(&document.load);
-    if !args.command.is_empty() {
-        if !args.quiet {
-            eprint!("{table}");
-        }
-    } else if table_wanted {
-        stdout().write_all(table.as_bytes())?;
+    // Also when the command could not be started: the loads end first.
+    let finished = measurement.finish(Figures::default());
+    let table = loads::table(&finished.document.load);
+    if args.command.is_empty() {
+        finished.publish(&table)?;
+    } else {
+        // Standard output is the command's.
+        args.voice.aside(&table);
+        finished.publish("")?;
     }
     status
 }

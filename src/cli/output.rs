@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How every command prints: to standard output, with errors that say so.
+//! How every command prints: to standard output, with errors that say so. What a long run gave is
+//! printed first and written then, so that neither can lose the other.
 
+use super::exit;
+use crate::result::file::{self, Target};
+use anyhow::anyhow;
 use serde::Serialize;
-use std::io::{self, StdoutLock, Write};
+use std::io::{self, ErrorKind, StdoutLock, Write};
+use std::path::Path;
 
 /// Standard output, this process's own until dropped. Its errors name it.
 pub struct Output(StdoutLock<'static>);
@@ -25,7 +30,7 @@ impl Write for Output {
 /// The error with its place and the next step; a closed pipe stays recognisable by its kind.
 fn named(error: io::Error) -> io::Error {
     let next = match error.kind() {
-        io::ErrorKind::StorageFull => "; free space where it goes, or send it elsewhere",
+        ErrorKind::StorageFull => "; free space where it goes, or send it elsewhere",
         _ => "",
     };
     io::Error::new(
@@ -43,4 +48,69 @@ pub fn print_json(out: &mut dyn Write, document: &impl Serialize) -> anyhow::Res
     let text = serde_json::to_string_pretty(document)?;
     writeln!(out, "{text}")?;
     Ok(())
+}
+
+/// What a long run gave.
+pub struct Outcome<'a, D> {
+    /// For people, on standard output, unless the document goes there.
+    pub text: &'a str,
+    pub document: &'a D,
+    /// Where the document goes, if anywhere.
+    pub json: Option<Target>,
+    /// Other files and their content.
+    pub files: Vec<(Target, String)>,
+    /// What failed during the run.
+    pub failures: Vec<anyhow::Error>,
+}
+
+impl<D: Serialize> Outcome<'_, D> {
+    /// Prints the text, then writes the files. Each failure leaves the rest to be done, and what
+    /// cannot be written where it should be is written elsewhere.
+    ///
+    /// # Errors
+    /// The first failure; the others are printed. A closed pipe comes last: it is no failure alone.
+    pub fn publish(self) -> anyhow::Result<()> {
+        let mut failures = self.failures;
+        let to_stdout = self.json.as_ref().is_some_and(Target::is_stdout);
+        let printed = match to_stdout {
+            true => Ok(()),
+            false => stdout().write_all(self.text.as_bytes()),
+        };
+        let document = file::to_json(self.document)?;
+        if let Err(error) = printed {
+            failures.push(match self.json {
+                None => kept_elsewhere(error, &document),
+                Some(_) => error.into(),
+            });
+        }
+        let files = self.files.into_iter();
+        let files = files.map(|(target, text)| (target, text.into_bytes()));
+        let json = self.json.map(|target| (target, document));
+        for (target, content) in json.into_iter().chain(files) {
+            if let Err(error) = target.write_or_rescue(&content) {
+                failures.push(error.into());
+            }
+        }
+        failures.sort_by_key(exit::is_broken_pipe);
+        let mut failures = failures.into_iter();
+        let Some(first) = failures.next() else {
+            return Ok(());
+        };
+        for error in failures.filter(|error| !exit::is_broken_pipe(error)) {
+            eprintln!("artis: {error:#}");
+        }
+        Err(first)
+    }
+}
+
+/// The error of a text that could not be printed. Nobody asked for a file, so the document is the
+/// only place left for its figures.
+fn kept_elsewhere(error: io::Error, document: &[u8]) -> anyhow::Error {
+    if error.kind() == ErrorKind::BrokenPipe {
+        return error.into();
+    }
+    match file::rescue(Path::new("result.json"), None, document) {
+        Some(rescued) => anyhow!("{error}; the result is in {}", rescued.display()),
+        None => error.into(),
+    }
 }

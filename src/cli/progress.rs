@@ -59,8 +59,9 @@ pub fn live_line() -> ProgressBar {
 pub struct LiveLine(Option<ProgressBar>);
 
 impl LiveLine {
-    pub fn new() -> Self {
-        Self(std::io::stderr().is_terminal().then(live_line))
+    /// A line, if it is `wanted`.
+    pub fn new(wanted: bool) -> Self {
+        Self((wanted && std::io::stderr().is_terminal()).then(live_line))
     }
 
     /// Shows `text`, which is computed only when somebody can see it.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Keeps CPUs out of deep idle states through `/dev/cpu_dma_latency`.
 //!
-//! The kernel honours the smallest latency that anybody asks for, for as long as the asking file
-//! is open. Source: `Documentation/power/pm_qos_interface.rst`.
+//! The kernel honours the smallest latency that any program requests, as long as that program keeps
+//! the file open. Source: `Documentation/power/pm_qos_interface.rst`.
 
 use artis_machine::Root;
 use std::fs::{File, OpenOptions};
@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// The device.
 pub const FILE: &str = "/dev/cpu_dma_latency";
 
-/// Idle states are as they were.
+/// The request failed, and idle states are unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(
@@ -35,7 +35,7 @@ fn advice(source: &io::Error) -> &'static str {
     }
 }
 
-/// The wish, which holds until this is dropped.
+/// The request, which holds until this is dropped.
 #[derive(Debug)]
 pub struct DmaLatency {
     _file: File,

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Execution-time variation: how long a fixed piece of work takes, over and over.
 //!
-//! One thread on one CPU. What the work takes in an unloaded run at least is the time that every
-//! other one is compared with. Source: piel-artis, section 3.2.
+//! One thread on one CPU. The shortest time of an unloaded run is what every other time is compared
+//! with. Source: piel-artis, section 3.2.
 //!
-//! The thread rests for a tenth of the time. Without that it would run into the kernel's own
-//! protection against real-time tasks that never sleep (RT throttling, deadline servers: both give
-//! 5 % of the time to others), and would measure that; and the machine could not be used meanwhile.
-//! The rests stand between samples and in none of them.
+//! The thread rests for a tenth of the time. Without rests it would measure the kernel's protection
+//! against real-time tasks that never sleep (RT throttling, deadline servers: both give 5 % of the
+//! time to others), and the machine would be unusable. The rests are between samples, never in one.
 
 use super::clock::{SECOND_NS, difference_ns, now_ns};
-use super::crew::{self, SpawnError};
 use super::routine::Work;
 use super::thread::{self, Policy};
-use artis_result::Distribution;
+use super::threads::{self, SpawnError};
+use artis_result::{Distribution, Kind, Series, Unit};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Work between two rests: long enough that few samples begin just after one, short against the
+/// Work between two rests: long enough that few samples begin just after a rest, short against the
 /// second over which the kernel counts.
 const STRETCH_NS: u64 = 10_000_000;
 /// The rest, as a part of the work before it.
@@ -39,19 +38,19 @@ pub struct Plan<'a> {
 /// What a run gave.
 #[derive(Clone, Debug)]
 pub struct Samples {
-    /// Of each sample, nanoseconds.
+    /// The time of each sample, nanoseconds.
     pub time: Distribution,
-    /// The same less Tmin; empty without one. Kept apart because a histogram is exact to a part of
-    /// its values, and here the part that matters is small.
+    /// The same less Tmin; empty without one. Recorded separately: the error of a histogram grows
+    /// with the value, and the excess is small against the time.
     pub excess: Distribution,
-    /// When the longest was, seconds after the start.
+    /// When the longest sample was, seconds after the start.
     pub max_at_s: f64,
     /// How long was measured, seconds.
     pub seconds: f64,
 }
 
 impl Samples {
-    /// None yet; their memory is touched, so that adding one takes no page fault.
+    /// No samples yet. The memory is touched, so that adding a sample takes no page fault.
     pub fn prefaulted() -> Self {
         Self {
             time: Distribution::prefaulted(false),
@@ -80,6 +79,27 @@ impl Samples {
 
 fn seconds(began_ns: u64, at_ns: u64) -> f64 {
     difference_ns(at_ns, began_ns) as f64 / SECOND_NS as f64
+}
+
+/// What the result calls the measured quantities.
+pub const TIME: &str = "execution_time";
+pub const UNLOADED: &str = "execution_time_unloaded";
+pub const EXCESS: &str = "excess";
+
+/// Both runs as the series of a result.
+pub fn series(cpu: u32, unloaded: &Samples, loaded: &Samples) -> Vec<Series> {
+    let series = |name, kind, values: &Distribution| Series {
+        cpu: Some(cpu),
+        ..Series::new(name, kind, Unit::Nanoseconds, values.clone())
+    };
+    vec![
+        Series {
+            max_at_s: Some(loaded.max_at_s),
+            ..series(TIME, Kind::ExecutionTime, &loaded.time)
+        },
+        series(EXCESS, Kind::Noise, &loaded.excess),
+        series(UNLOADED, Kind::ExecutionTime, &unloaded.time),
+    ]
 }
 
 /// What the running thread shows.
@@ -121,12 +141,12 @@ pub fn measure(
     look: &mut dyn FnMut(&Live),
 ) -> Result<Samples, Error> {
     let live = Live::default();
-    let mut samples = crew::run(
+    let mut samples = threads::run(
         1,
         |_| -> Result<Samples, Error> {
-            thread::settle(Some(plan.cpu), plan.policy)?;
+            thread::prepare(Some(plan.cpu), plan.policy)?;
             let samples = Samples::prefaulted();
-            // Once for the caches and what predicts branches.
+            // Once for the caches and the branch predictor.
             plan.work.run();
             Ok(samples)
         },

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Keeps the memory of this process in RAM, so that no page fault falls into a sample.
+//! Keeps the memory of this process in RAM, so that no page fault falls into a sample, and says what
+//! a refusal means on this machine.
 
 use artis_machine::Root;
 use artis_machine::privilege::{Limit, Privilege};
-use artis_task::huge_pages;
+use artis_task::memory;
 use nix::errno::Errno;
-use nix::sys::mman::{MlockAllFlags, mlockall};
 
 /// Memory is not locked, or its pages may be moved.
 #[derive(Debug, thiserror::Error)]
@@ -16,25 +16,22 @@ pub enum Error {
         errno.desc()
     )]
     Limit { errno: Errno, limit: Limit },
-    #[error("could not lock memory: {}", errno.desc())]
-    Other { errno: Errno },
-    #[error("could not keep huge pages out of this process: {}", errno.desc())]
-    HugePages { errno: Errno },
+    #[error(transparent)]
+    Other(memory::Error),
 }
 
-/// Locks all memory of the process, what it has and what it will get, stacks of new threads
-/// included. The kernel brings every page in before the call returns, or before the `mmap` of a
-/// later one does: there is nothing left to fault. Nor are they gathered into huge pages.
+/// Locks all memory of the process, as [`memory::lock_all`] does.
 ///
 /// # Errors
 /// When the limit is too small; memory is as it was before.
 pub fn lock_and_prefault() -> Result<(), Error> {
-    huge_pages::go_without().map_err(|errno| Error::HugePages { errno })?;
-    mlockall(MlockAllFlags::MCL_CURRENT | MlockAllFlags::MCL_FUTURE).map_err(|errno| {
+    memory::lock_all().map_err(|error| {
         let limit = Privilege::of_self(&Root::default()).map(|this| this.memlock);
-        match (errno, limit) {
-            (Errno::ENOMEM | Errno::EPERM, Ok(limit)) => Error::Limit { errno, limit },
-            _ => Error::Other { errno },
+        match (error, limit) {
+            (memory::Error::Lock(errno @ (Errno::ENOMEM | Errno::EPERM)), Ok(limit)) => {
+                Error::Limit { errno, limit }
+            }
+            _ => Error::Other(error),
         }
     })
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Fixed pieces of work whose time is measured: the same steps each time, on every machine.
 //!
-//! Each step needs the result of the one before, so neither the compiler nor the CPU can do
-//! them side by side or leave one out. Source: piel-artis, section 3.2 (one million integer
-//! divisions); the others stress what integer divisions do not: memory, floating point and the
-//! kernel's entry.
+//! Each step needs the result of the step before, so the compiler and the CPU cannot do steps in
+//! parallel or leave one out. Source: piel-artis, section 3.2 (one million integer divisions). The
+//! other routines stress what integer divisions do not: memory, floating point, kernel entry.
 
 use std::hint::black_box;
 use std::num::NonZeroU64;
@@ -43,8 +42,8 @@ impl Routine {
         }
     }
 
-    /// Steps that take some milliseconds, as the longest work of a real-time task does; the
-    /// paper's number for divisions.
+    /// Steps that take some milliseconds, like the longest work of a real-time task. For divisions
+    /// it is the paper's number.
     pub fn default_count(self) -> u32 {
         match self {
             Self::Integer | Self::Float => 1_000_000,
@@ -58,7 +57,7 @@ impl Routine {
 pub struct Work {
     routine: Routine,
     count: u32,
-    /// Of [`Routine::Memory`]: each line names the next, and all together are one circle.
+    /// For [`Routine::Memory`]: each line names the next one, and all form one circle.
     lines: Vec<Line>,
 }
 
@@ -133,13 +132,13 @@ fn memory(lines: &[Line]) {
 
 fn system_calls(count: u32) {
     for _ in 0..count {
-        // SAFETY: a system call without arguments. Not libc's getppid, which might remember.
+        // SAFETY: a system call without arguments. Not libc's getppid, which might cache it.
         black_box(unsafe { libc::syscall(libc::SYS_getppid) });
     }
 }
 
-/// A random circle through all lines, by Sattolo's algorithm ("An algorithm to generate a
-/// random cyclic permutation", 1986), the same one each time.
+/// A random circle through all lines, the same each time. Sattolo's algorithm ("An algorithm to
+/// generate a random cyclic permutation", 1986).
 fn circle(count: u32) -> Vec<Line> {
     let mut order: Vec<u32> = (0..count).collect();
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
@@ -159,7 +158,7 @@ mod tests {
     use clap::ValueEnum;
 
     #[test]
-    fn a_walk_comes_by_every_line_once() {
+    fn a_walk_visits_every_line_once() {
         for count in [1, 2, 3, 1000] {
             let lines = circle(count);
             let mut seen = vec![false; lines.len()];
@@ -173,8 +172,8 @@ mod tests {
         }
     }
 
-    /// That twice the work takes longer shows that none is left out. The best of many: whatever
-    /// takes the CPU away can only make one longer.
+    /// Ten times the work takes longer, so no step is left out. The best of many runs counts: losing
+    /// the CPU only makes a run longer.
     #[test]
     fn no_step_is_left_out() {
         let best = |work: &Work| {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a measuring thread does before it measures: bind itself to its CPU, take its policy,
-//! and leave signals to others.
+//! What a measuring thread does before it measures: it binds itself to its CPU, takes its policy,
+//! and blocks the signals that other threads handle.
 //!
-//! Owns the choice of the priority; what a refusal means stands in [`artis_task::diagnose`].
+//! Owns the choice of the priority. [`artis_task::diagnose`] says what a refusal means.
 
 use artis_machine::{CpuList, Root};
 use artis_task::diagnose::{self, Refusal, Step};
@@ -11,8 +11,8 @@ use nix::errno::Errno;
 use nix::sys::signal::{SigSet, Signal};
 use std::fmt;
 
-/// The highest safe priority, and the default: 99 is left to what must get through even when a
-/// measuring thread runs wild, such as a watchdog.
+/// The highest safe priority, and the default. 99 is left to watchdogs and the like, which must run
+/// even when a measuring thread never sleeps.
 pub const PRIORITY: u8 = 98;
 
 /// How a measuring thread is scheduled.
@@ -53,22 +53,24 @@ pub enum Error {
         errno: Errno,
         refusal: Refusal,
     },
-    #[error("could not make a measuring thread {policy}: {}: {refusal}", errno.desc())]
+    #[error("could not make a measuring thread {policy}: {}: {refusal}; or {instead}", errno.desc())]
     Policy {
         policy: Policy,
         errno: Errno,
         refusal: Refusal,
+        /// What works without the policy.
+        instead: &'static str,
     },
     #[error("could not {what} of a measuring thread")]
     System { what: &'static str, source: Errno },
 }
 
-/// Prepares the calling thread: bound to `cpu` if there is one, with this policy, and without the
-/// signals that end a run, which then interrupt another thread.
+/// Prepares the calling thread: binds it to `cpu` if there is one, gives it this policy, and blocks
+/// the signals that end a run, so that they interrupt another thread.
 ///
 /// # Errors
-/// What the kernel refused, and why on this machine.
-pub fn settle(cpu: Option<u32>, policy: Policy) -> Result<(), Error> {
+/// What the kernel refused, and why.
+pub fn prepare(cpu: Option<u32>, policy: Policy) -> Result<(), Error> {
     let mut signals = SigSet::empty();
     signals.extend([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]);
     signals.thread_block().map_err(|source| Error::System {
@@ -81,7 +83,7 @@ pub fn settle(cpu: Option<u32>, policy: Policy) -> Result<(), Error> {
         source,
     })?;
     let explain = |step, errno| diagnose::explain(&Root::default(), tid, before, step, errno);
-    // Bound first, so that it is never a real-time task on a CPU that is not its own.
+    // Bound first, so that it is never a real-time task on another CPU.
     if let Some(cpu) = cpu {
         syscall::set_affinity(tid, &CpuList::from_iter([cpu])).map_err(|errno| Error::Bind {
             cpu,
@@ -96,10 +98,11 @@ pub fn settle(cpu: Option<u32>, policy: Policy) -> Result<(), Error> {
         policy,
         errno,
         refusal: explain(Step::Policy(to), errno),
+        instead: "measure at the normal policy: -p 0",
     })
 }
 
-/// What to change; none when the thread is scheduled that way already.
+/// What to change; nothing when the thread is already scheduled that way.
 fn scheduling(before: Scheduling, policy: Policy) -> Option<Scheduling> {
     let real_time = [libc::SCHED_FIFO, libc::SCHED_RR, SCHED_DEADLINE].contains(&before.policy);
     let to = match policy {
@@ -145,7 +148,7 @@ mod tests {
         let last = syscall::affinity(0).unwrap().last().unwrap();
         let before = syscall::affinity(0).unwrap();
         let bound = std::thread::spawn(move || {
-            settle(Some(last), Policy::Normal).unwrap();
+            prepare(Some(last), Policy::Normal).unwrap();
             let blocked = SigSet::thread_get_mask().unwrap();
             assert!(blocked.contains(Signal::SIGINT));
             syscall::affinity(0).unwrap()
@@ -158,7 +161,7 @@ mod tests {
     fn a_thread_becomes_real_time_or_says_why_not() {
         let privileged = Privilege::of_self(&Root::default()).unwrap();
         let outcome = std::thread::spawn(|| {
-            settle(None, Policy::Fifo(1)).map(|()| syscall::scheduling(0).unwrap())
+            prepare(None, Policy::Fifo(1)).map(|()| syscall::scheduling(0).unwrap())
         });
         match outcome.join().unwrap() {
             Ok(now) => assert_eq!((now.policy, now.priority), (libc::SCHED_FIFO, 1)),

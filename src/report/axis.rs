@@ -26,7 +26,7 @@ enum Scale {
 const MARKS: f64 = 6.0;
 
 impl Axis {
-    /// A linear axis from 0 to a round number not below `highest`.
+    /// A linear axis from 0 to a round number that is at least `highest`.
     pub fn linear(highest: f64, pixels: (f64, f64)) -> Self {
         let highest = if highest > 0.0 { highest } else { 1.0 };
         let step = step(highest);
@@ -86,7 +86,7 @@ impl Axis {
         let last = self.high.log10().ceil() as i32;
         let all = (first..=last)
             .flat_map(|power| digits.iter().map(move |digit| digit * 10_f64.powi(power)));
-        // A mark at an end may miss it by a hair.
+        // Rounding may put a mark a little beyond the end.
         let slack = 1.0 + 1e-9;
         all.filter(|value| *value * slack >= self.low && *value <= self.high * slack)
             .collect()

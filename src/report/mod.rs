@@ -1,16 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Figures for people: text tables and pictures.
+//! Figures for people: text tables, sentences and pictures.
 //!
-//! Pure: gives text, and writes no file. The pictures are SVG by hand, because they are two, a
-//! few shapes each, and have to be the same to the byte for the same figures.
+//! Pure: gives text, and writes no file. The two pictures are SVG written by hand: a few shapes
+//! each, the same to the byte for the same figures.
 
 mod axis;
 pub mod comparison;
+pub mod control_loop;
 pub mod demo;
+pub mod execution;
 pub mod experiment;
 pub mod histograms;
+pub mod jitter;
+pub mod latency;
 pub mod loads;
 pub mod scatter;
 mod style;
 mod svg;
+pub mod throughput;
+pub mod under_load;
+pub mod warnings;
 pub mod words;
+
+/// Nanoseconds in microseconds.
+fn us(ns: i64) -> f64 {
+    ns as f64 / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::result::Distribution;
+
+    /// A distribution of these values.
+    pub(super) fn values(all: &[i64]) -> Distribution {
+        let mut distribution = Distribution::signed();
+        for value in all {
+            distribution.record(*value);
+        }
+        distribution
+    }
+}

@@ -11,7 +11,7 @@ pub struct Svg {
     text: String,
 }
 
-/// Which end of a text stands at its place.
+/// Which part of a text is at its place.
 #[derive(Clone, Copy)]
 pub enum Anchor {
     Start,
@@ -24,7 +24,7 @@ pub enum Anchor {
 pub struct Stroke<'a> {
     pub colour: &'a str,
     pub width: f64,
-    /// Lengths of strokes and gaps, as SVG writes them; empty is a whole line.
+    /// Lengths of strokes and gaps, as SVG writes them; empty: a solid line.
     pub dash: &'a str,
 }
 
@@ -39,10 +39,10 @@ pub struct Font<'a> {
 
 /// Sans-serif fonts of all systems; they differ little in width.
 const FAMILY: &str = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
-/// Width of a character relative to the font's size, on the safe side.
+/// Width of a character relative to the font's size, rather too much.
 const CHARACTER: f64 = 0.58;
 
-/// How wide a text will about be.
+/// About how wide a text will be.
 pub fn text_width(text: &str, size: f64) -> f64 {
     text.chars().count() as f64 * size * CHARACTER
 }
@@ -82,7 +82,7 @@ impl Svg {
         );
     }
 
-    /// A filled outline with a white edge, which keeps it apart from what lies below.
+    /// A filled outline with a white edge, which separates it from what is below.
     pub fn shape(&mut self, corners: &[(f64, f64)], colour: &str) {
         let points: Vec<String> = corners
             .iter()
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_a_file_stay_words() {
+    fn text_of_a_file_is_escaped() {
         assert_eq!(escaped("a<b>&\"c\"\u{7}"), "a&lt;b&gt;&amp;&quot;c&quot;");
     }
 

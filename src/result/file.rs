@@ -1,27 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Result files on disk: written whole or not at all, read with the place of the damage.
-//!
-//! A measurement may take hours, so its file is opened and its space reserved before it
-//! begins: a folder that is not there or a full disk is found out at once.
+//! Result files on disk: read with the place of the damage. How they are written stands in
+//! [`super::target`].
+
+pub use super::target::{Target, rescue, to_json};
 
 use super::Document;
-use nix::fcntl::{FallocateFlags, fallocate};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
-
-/// Reserved before a measurement; a result of 50 series takes less.
-const RESERVED_BYTES: i64 = 1 << 20;
 
 /// What can go wrong with a result file.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// It cannot be written.
-    #[error("cannot write {}; nothing was left there, name another file", path.display())]
-    Write { path: PathBuf, source: io::Error },
     /// It cannot be read.
     #[error("cannot read {}", path.display())]
     Read { path: PathBuf, source: io::Error },
@@ -33,91 +24,6 @@ pub enum Error {
         column: usize,
         reason: String,
     },
-}
-
-/// Where a document will be written.
-#[derive(Debug)]
-pub struct Target {
-    path: PathBuf,
-    place: Place,
-}
-
-#[derive(Debug)]
-enum Place {
-    Stdout,
-    /// A pipe or device, which can only be written as it is.
-    Stream(File),
-    /// Renamed to its final name when complete; gone when dropped before.
-    Unfinished(NamedTempFile),
-}
-
-impl Target {
-    /// Opens `path` (`-` is standard output) and reserves its space.
-    ///
-    /// # Errors
-    /// [`Error::Write`] when the folder cannot be written to or the disk is full.
-    pub fn open(path: &Path) -> Result<Self, Error> {
-        let failed = |source| Error::Write {
-            path: path.to_owned(),
-            source,
-        };
-        let place = if path == Path::new("-") {
-            Place::Stdout
-        } else if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-            Place::Stream(OpenOptions::new().write(true).open(path).map_err(failed)?)
-        } else {
-            let folder = path.parent().filter(|folder| *folder != Path::new(""));
-            let file = tempfile::Builder::new()
-                .prefix(".artis-unfinished-")
-                .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
-                .tempfile_in(folder.unwrap_or(Path::new(".")))
-                .map_err(failed)?;
-            match fallocate(&file, FallocateFlags::empty(), 0, RESERVED_BYTES) {
-                // Some file systems cannot reserve; the write at the end still tells.
-                Ok(()) | Err(nix::errno::Errno::EOPNOTSUPP) => {}
-                Err(errno) => return Err(failed(errno.into())),
-            }
-            Place::Unfinished(file)
-        };
-        Ok(Self {
-            path: path.to_owned(),
-            place,
-        })
-    }
-
-    /// Writes the document as JSON.
-    ///
-    /// # Errors
-    /// As [`write`](Self::write).
-    pub fn write_document(self, document: &impl Serialize) -> Result<(), Error> {
-        let mut text = serde_json::to_vec_pretty(document).map_err(|error| Error::Write {
-            path: self.path.clone(),
-            source: error.into(),
-        })?;
-        text.push(b'\n');
-        self.write(&text)
-    }
-
-    /// Writes `content` and gives the file its name.
-    ///
-    /// # Errors
-    /// [`Error::Write`]; the file is then not there, or the older one of that name still is.
-    pub fn write(self, content: &[u8]) -> Result<(), Error> {
-        let path = self.path;
-        let written = match self.place {
-            Place::Stdout => {
-                let mut out = io::stdout().lock();
-                out.write_all(content).and_then(|()| out.flush())
-            }
-            Place::Stream(mut file) => file.write_all(content),
-            Place::Unfinished(mut file) => file
-                .write_all(content)
-                .and_then(|()| file.as_file().set_len(content.len() as u64))
-                .and_then(|()| file.as_file().sync_all())
-                .and_then(|()| Ok(file.persist(&path).map(drop)?)),
-        };
-        written.map_err(|source| Error::Write { path, source })
-    }
 }
 
 /// Reads the text of `path`; `-` is standard input.

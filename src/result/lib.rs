@@ -16,6 +16,7 @@ pub mod import;
 pub mod merge;
 pub mod series;
 mod tag;
+pub mod target;
 
 pub use distribution::{Distribution, Moments, PERCENTILES};
 pub use document::{Document, LoadDone, Machine, SCHEMA, SchemaName, Setup, Warning};

@@ -6,8 +6,10 @@
 mod common;
 mod lab;
 mod latency;
+mod lost;
 mod recorder;
 mod throughput;
+mod words;
 
 use serde_json::Value;
 use std::process::{Command, Output};
@@ -35,6 +37,14 @@ fn document(test: &str, words: &[&str], status: i32) -> Option<Value> {
 
 fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Whether a process handles SIGINT by now.
+fn catches_interrupts(pid: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let signals = u64::from_str_radix(caught.unwrap().trim(), 16).unwrap();
+    signals >> (nix::libc::SIGINT - 1) & 1 == 1
 }
 
 /// The series of this name.

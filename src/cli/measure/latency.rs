@@ -1,31 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis measure latency`: cyclictest's letters, the project's result.
 
-use super::session::{Common, Session};
-use super::{cpus, warnings};
+use super::cpus;
+use super::session::{Common, Figures, Session, Threads};
 use crate::cli::duration;
 use crate::cli::exit::{BOUND_MISSED, UsageError};
-use crate::cli::output::stdout;
-use crate::cli::progress::LiveLine;
 use crate::cli::result::tables;
 use crate::machine::{CpuList, Root};
-use crate::measure::audit::{self, Samples};
-use crate::measure::dma_latency::DmaLatency;
-use crate::measure::latency::sampler::{Limits, Live};
+use crate::measure::latency::sampler::Limits;
+use crate::measure::latency::series::{LATENCY, series};
 use crate::measure::latency::source::{GpioLines, Request, SourceKind};
 use crate::measure::latency::split::Split;
 use crate::measure::latency::{self, Outcome, Plan, ThreadPlan};
-use crate::measure::memory;
 use crate::measure::thread::{PRIORITY, Policy};
+use crate::measure::tracing;
+use crate::report::latency as report;
+use crate::result::Document;
 use crate::result::export::{CyclictestHistogram, Exporter};
 use crate::result::file::Target;
-use crate::result::{Distribution, Document, Kind, Series, Unit};
-use anyhow::Context;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -33,9 +28,9 @@ use std::time::Duration;
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 #[command(
-    after_help = "One SCHED_FIFO thread per allowed CPU, memory locked, CPUs kept out of deep idle states.\n\
-             Without -D or -l it runs until Ctrl-C, which keeps every sample.\n\n\
-             Example:\n  artis measure latency -a 1 -D 1m --load hackbench --json latency.json"
+    after_help = "One SCHED_FIFO thread per allowed CPU, memory locked, CPUs kept out of deep idle \
+                  states. Without -D or -l it runs until Ctrl-C, which keeps every sample.\n\n\
+                  Example:\n  artis measure latency -a 1 -D 1m --load hackbench --json latency.json"
 )]
 pub struct Args {
     /// What to wait for
@@ -60,10 +55,10 @@ pub struct Args {
     #[arg(short, long, value_name = "N", num_args = 0..=1)]
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<Option<u16>>,
-    /// One thread on each CPU: what the defaults do, too
+    /// One thread on each CPU, which is also the default
     #[arg(short = 'S', long, conflicts_with = "threads")]
     smp: bool,
-    /// Memory is locked in any case; accepted for cyclictest's sake
+    /// Memory is always locked; accepted because cyclictest has it
     #[arg(short, long)]
     mlockall: bool,
     /// How long: seconds, or with a unit: 90s, 5m, 12h, 1d
@@ -80,12 +75,9 @@ pub struct Args {
     /// Write a histogram as cyclictest does to FILE; without -h it has a line for every value
     #[arg(long, value_name = "FILE")]
     histfile: Option<PathBuf>,
-    /// Tell the kernel's part (due to handler) and the task's apart, by BPF, which adds to both
+    /// Also measure the kernel's part (due to handler) and the task's, by BPF, which adds to both
     #[arg(long)]
     split: bool,
-    /// No progress line
-    #[arg(short, long)]
-    quiet: bool,
     /// Stop when a latency is above, with exit status 2
     #[arg(long, value_name = "US")]
     on_threshold: Option<u64>,
@@ -113,10 +105,10 @@ struct Gpio {
     /// The chip of --source gpio
     #[arg(long, value_name = "DEVICE", default_value = "/dev/gpiochip0")]
     gpio_chip: PathBuf,
-    /// Its line with the edges, from 0
+    /// Its input line, counted from 0
     #[arg(long, value_name = "LINE", required_if_eq("source", "gpio"))]
     gpio_in: Option<u32>,
-    /// Its line that answers
+    /// Its output line, which answers
     #[arg(long, value_name = "LINE", required_if_eq("source", "gpio"))]
     gpio_out: Option<u32>,
 }
@@ -131,15 +123,9 @@ impl Gpio {
     }
 }
 
-/// The progress line has room for so many threads.
-const THREADS_TOLD: usize = 8;
-/// What the result calls the measured quantities.
-pub(super) const LATENCY: &str = "latency";
-const DUE_TO_HANDLER: &str = "due_to_handler";
-const HANDLER_TO_TASK: &str = "handler_to_task";
-
-/// The options after defaults were settled.
+/// The options, resolved.
 struct Resolved {
+    args: Args,
     /// CPU and period in ns of each thread.
     threads: Vec<(u32, u64)>,
     allowed: CpuList,
@@ -149,64 +135,56 @@ struct Resolved {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let resolved = args.resolve()?;
+    let args = &resolved.args;
+    let mut session = Session::begin(&args.common, resolved.settings())?;
     let histfile = args.histfile.as_deref().map(Target::open).transpose()?;
-    let freeze_trace = args.breaktrace.map(|_| trace_switch()).transpose()?;
-    // Before the threads' memory is made: it is then brought in and locked as it comes.
-    let locked = memory::lock_and_prefault();
-    let awake = DmaLatency::hold(&Root::default(), args.latency);
-    let split = resolved.split(&args)?;
-    let plan = Plan {
-        threads: resolved.threads(&args),
-        duration: args.duration,
-        limits: resolved.limits(&args),
-        freeze_trace,
-        split: split.as_ref(),
-    };
-    let mut session = Session::begin(&args.common, args.settings(&resolved))?;
-    session.start()?;
-    let audit = warnings::begin(&audit::Plan {
+    let root = Root::default();
+    let freeze_trace = args
+        .breaktrace
+        .map(|_| tracing::switch(&root))
+        .transpose()?;
+    if let Some(empty) = args.breaktrace.and_then(|_| tracing::empty(&root)) {
+        session.warn(empty);
+    }
+    session.prepare(Threads {
         cpus: resolved.cpus().into_iter().collect(),
         policy: resolved.policy,
         wants_real_time: true,
-        memory_locked: locked.is_ok(),
-        dma_latency_held: awake.is_ok() && args.latency == 0,
         sleeps: true,
+        exit_latency_us: args.latency,
     });
-    if awake.is_ok() {
-        eprintln!(
-            "artis: holding /dev/cpu_dma_latency at {} us: idle CPUs wake up faster than usual meanwhile",
-            args.latency
-        );
-    }
-    let stop = session.stop_flag();
-    let line = (!args.quiet).then(LiveLine::new);
+    let split = resolved.split()?;
+    let plan = Plan {
+        threads: resolved.threads(),
+        duration: args.duration,
+        limits: resolved.limits(),
+        freeze_trace,
+        split: split.as_ref(),
+    };
+
+    let measurement = session.start()?;
+    let stop = measurement.stop_flag();
+    let line = measurement.voice().live_line();
     let outcome = latency::measure(&plan, &stop, &mut |threads| {
-        if let Some(line) = &line {
-            line.show(|| told(threads));
-        }
+        line.show(|| report::progress(threads));
     })?;
     drop(line);
-    let exceeded = exceeded(&outcome);
-    let (document, table_wanted) = session.finish(|document| {
-        document.seconds = Some(outcome.seconds);
-        document.ended_early = document.ended_early.take().or_else(|| exceeded.clone());
-        let series = series(&outcome, &resolved.cpus());
-        warnings::conclude(document, audit, &samples(&series), Vec::new());
-        document.series = series;
-    })?;
-    if let Some(failure) = failure(&outcome, args.source) {
-        return Err(failure);
-    }
-    let histogram = args.cyclictest_histogram(&document)?;
+    let exceeded = report::exceeded(&outcome);
+    let mut finished = measurement.finish(Figures {
+        seconds: Some(outcome.seconds),
+        series: series(&outcome, &resolved.cpus()),
+        counted: Some(LATENCY),
+        ended_early: exceeded.clone(),
+        failure: failure(&outcome, args.source),
+        ..Figures::default()
+    });
+    let histogram = args.cyclictest_histogram(&finished.document)?;
     if let (Some(target), Some(text)) = (histfile, &histogram) {
-        target.write(text.as_bytes())?;
+        finished.files.push((target, text.clone()));
     }
-    if table_wanted {
-        let text = match histogram.filter(|_| args.histogram.is_some()) {
-            Some(text) => text,
-            None => tables(&document),
-        };
-        stdout().write_all(text.as_bytes())?;
+    match histogram.filter(|_| args.histogram.is_some()) {
+        Some(text) => finished.publish(&text)?,
+        None => finished.publish_table(tables)?,
     }
     if let Some(exceeded) = exceeded {
         eprintln!("artis: {exceeded}");
@@ -215,8 +193,20 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A source that failed in the middle.
+pub(super) fn failure(outcome: &Outcome, source: SourceKind) -> Option<anyhow::Error> {
+    report::failure(outcome, &source.to_string()).map(anyhow::Error::msg)
+}
+
 impl Args {
-    fn resolve(&self) -> anyhow::Result<Resolved> {
+    fn resolve(self) -> anyhow::Result<Resolved> {
+        if self.split && !self.source.is_timer() {
+            return Err(UsageError(format!(
+                "--split follows a kernel timer, and --source {} has none; use timer, nanosleep or timerfd",
+                self.source
+            ))
+            .into());
+        }
         let allowed = cpus::resolve(None)?;
         let chosen = match &self.affinity {
             Some(Some(list)) => cpus::resolve(Some(list))?,
@@ -237,6 +227,7 @@ impl Args {
             allowed: &allowed | &chosen,
             policy: Policy::from_priority(self.priority),
             threshold_us: self.on_threshold.or(self.breaktrace),
+            args: self,
         })
     }
 
@@ -262,32 +253,6 @@ impl Args {
             _ => 1000,
         })
     }
-
-    /// What the result says of the options.
-    fn settings(&self, resolved: &Resolved) -> BTreeMap<String, Value> {
-        let mut settings = BTreeMap::from([
-            ("source", json!(self.source.to_string())),
-            ("priority", json!(self.priority)),
-            ("interval_us", json!(self.interval_us())),
-            ("distance_us", json!(self.distance)),
-            ("threads", json!(resolved.threads.len())),
-            ("dma_latency_us", json!(self.latency)),
-            ("split", json!(self.split)),
-        ]);
-        if let Some(duration) = self.duration {
-            settings.insert("duration_s", json!(duration.as_secs_f64()));
-        }
-        if let Some(loops) = self.loops {
-            settings.insert("loops", json!(loops));
-        }
-        if let Some(threshold_us) = resolved.threshold_us {
-            settings.insert("threshold_us", json!(threshold_us));
-        }
-        settings
-            .into_iter()
-            .map(|(key, value)| (key.to_owned(), value))
-            .collect()
-    }
 }
 
 impl Resolved {
@@ -295,17 +260,44 @@ impl Resolved {
         self.threads.iter().map(|(cpu, _)| *cpu).collect()
     }
 
-    fn threads(&self, args: &Args) -> Vec<ThreadPlan<'static>> {
+    /// What the result says of the options.
+    fn settings(&self) -> BTreeMap<String, Value> {
+        let args = &self.args;
+        let mut settings = BTreeMap::from([
+            ("source", json!(args.source.to_string())),
+            ("priority", json!(args.priority)),
+            ("interval_us", json!(args.interval_us())),
+            ("distance_us", json!(args.distance)),
+            ("threads", json!(self.threads.len())),
+            ("dma_latency_us", json!(args.latency)),
+            ("split", json!(args.split)),
+        ]);
+        if let Some(duration) = args.duration {
+            settings.insert("duration_s", json!(duration.as_secs_f64()));
+        }
+        if let Some(loops) = args.loops {
+            settings.insert("loops", json!(loops));
+        }
+        if let Some(threshold_us) = self.threshold_us {
+            settings.insert("threshold_us", json!(threshold_us));
+        }
+        settings
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect()
+    }
+
+    fn threads(&self) -> Vec<ThreadPlan<'static>> {
         self.threads
             .iter()
             .map(|(cpu, interval_ns)| ThreadPlan {
                 request: Request {
-                    kind: args.source,
+                    kind: self.args.source,
                     interval_ns: *interval_ns,
                     cpu: Some(*cpu),
                     allowed: self.allowed.clone(),
-                    rtc: args.rtc.clone(),
-                    gpio: args.gpio.lines(),
+                    rtc: self.args.rtc.clone(),
+                    gpio: self.args.gpio.lines(),
                 },
                 policy: self.policy,
                 task: None,
@@ -313,121 +305,19 @@ impl Resolved {
             .collect()
     }
 
-    fn limits(&self, args: &Args) -> Limits {
+    fn limits(&self) -> Limits {
         let threshold_ns = |us: u64| i64::try_from(us.saturating_mul(1000)).unwrap_or(i64::MAX);
         Limits {
-            samples: args.loops,
+            samples: self.args.loops,
             threshold_ns: self.threshold_us.map(threshold_ns),
         }
     }
 
     /// The view of the kernel's part.
-    fn split(&self, args: &Args) -> anyhow::Result<Option<Split>> {
-        if !args.split {
+    fn split(&self) -> anyhow::Result<Option<Split>> {
+        if !self.args.split {
             return Ok(None);
-        }
-        if !args.source.is_timer() {
-            return Err(UsageError(format!(
-                "--split follows a kernel timer, and --source {} has none; use timer, nanosleep or timerfd",
-                args.source
-            ))
-            .into());
         }
         Ok(Some(Split::attach(u32::try_from(self.threads.len())?)?))
     }
-}
-
-/// The series of each thread; `cpus` are the threads' in their order.
-pub(super) fn series(outcome: &Outcome, cpus: &[u32]) -> Vec<Series> {
-    let mut all = Vec::new();
-    for (thread, (measured, cpu)) in (0..).zip(outcome.threads.iter().zip(cpus)) {
-        let samples = &measured.samples;
-        let series = |name, distribution: &Distribution| Series {
-            cpu: Some(*cpu),
-            thread: Some(thread),
-            ..Series::new(name, Kind::Latency, Unit::Nanoseconds, distribution.clone())
-        };
-        all.push(Series {
-            max_at_s: samples.max_at_s,
-            missed: Some(samples.missed),
-            ..series(LATENCY, &samples.latency)
-        });
-        if let Some(parts) = &samples.split {
-            all.push(series(DUE_TO_HANDLER, &parts.due_to_handler));
-            all.push(series(HANDLER_TO_TASK, &parts.handler_to_task));
-        }
-    }
-    all
-}
-
-/// How much there is of what a percentile needs much of.
-pub(super) fn samples(series: &[Series]) -> Vec<Samples<'_>> {
-    let latency = series.iter().filter(|series| series.name == LATENCY);
-    latency
-        .map(|series| Samples {
-            series: &series.name,
-            count: series.distribution.count(),
-        })
-        .collect()
-}
-
-/// Opens the switch that freezes what the kernel's tracer holds.
-fn trace_switch() -> anyhow::Result<File> {
-    let candidates = [
-        "/sys/kernel/tracing/tracing_on",
-        "/sys/kernel/debug/tracing/tracing_on",
-    ];
-    let there = candidates.iter().find(|path| Path::new(path).exists());
-    let path = there.with_context(|| {
-        "-b freezes the kernel's trace, and tracefs is not mounted; \
-         run: mount -t tracefs nodev /sys/kernel/tracing"
-    })?;
-    File::options()
-        .write(true)
-        .open(path)
-        .with_context(|| format!("cannot open {path}; run artis as root"))
-}
-
-/// The sentence about the threshold that was passed.
-fn exceeded(outcome: &Outcome) -> Option<String> {
-    let mut threads = outcome.threads.iter().enumerate();
-    threads.find_map(|(index, measured)| {
-        let exceeded = measured.samples.exceeded?;
-        Some(format!(
-            "thread {index} was {:.3} us late, {:.6} s after the start: above the threshold",
-            exceeded.latency_ns as f64 / 1000.0,
-            exceeded.at_s
-        ))
-    })
-}
-
-/// A source that failed in the middle.
-pub(super) fn failure(outcome: &Outcome, source: SourceKind) -> Option<anyhow::Error> {
-    let mut threads = outcome.threads.iter().enumerate();
-    threads.find_map(|(index, measured)| {
-        let errno = measured.failed?;
-        Some(anyhow::anyhow!(
-            "the source {source} of thread {index} failed after {} samples: {}; \
-             what was measured until then is in the result",
-            measured.samples.latency.count(),
-            errno.desc()
-        ))
-    })
-}
-
-/// What the progress line says.
-pub(super) fn told(threads: &[Live]) -> String {
-    let samples: u64 = threads.iter().map(Live::samples).sum();
-    let max_ns = threads.iter().filter_map(Live::max_ns).max();
-    let us = |ns: i64| ns as f64 / 1000.0;
-    let last: Vec<String> = threads
-        .iter()
-        .take(THREADS_TOLD)
-        .map(|thread| format!("{:.1}", us(thread.last_ns())))
-        .collect();
-    format!(
-        "max {:.1} us, {samples} samples; last {} us",
-        us(max_ns.unwrap_or(0)),
-        last.join(" ")
-    )
 }

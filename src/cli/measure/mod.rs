@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis measure`: one file a quantity, and what they share ([`session`]).
+//! `artis measure`: one file for each quantity, and what they share ([`session`]).
 
 mod all;
 mod cpus;
@@ -9,7 +9,7 @@ mod latency;
 mod piece;
 pub(super) mod session;
 mod throughput;
-mod warnings;
+pub mod voice;
 
 use std::process::ExitCode;
 

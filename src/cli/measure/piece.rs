@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The piece of work that is timed: the options that choose it, the shortest time that it took
-//! before any load, which all others are compared with, and when to doubt that time.
+//! The piece of work that is timed: the options that choose it, and what they resolve to.
 
 use crate::cli::duration;
 use crate::cli::exit::UsageError;
-use crate::measure::clock::now_ns;
 use crate::measure::routine::{Routine, Work};
 use crate::measure::thread::{PRIORITY, Policy};
-use crate::result::{Distribution, Warning};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -22,36 +19,63 @@ pub(super) struct Options {
     priority: u8,
     /// Kind of work: integer or float (divisions), memory (loads), syscall
     #[arg(long, value_enum, default_value_t = Routine::Integer, hide_possible_values = true)]
-    pub routine: Routine,
+    routine: Routine,
     /// Steps in a piece of work
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     count: Option<u32>,
     /// How long: seconds, or with a unit: 90s, 5m, 12h, 1d
     #[arg(short = 'D', long, value_name = "TIME", default_value = "10s", value_parser = duration::parse)]
-    pub duration: Duration,
+    duration: Duration,
     /// How long the run without load is, which comes first
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration::parse)]
+    unloaded: Duration,
+}
+
+/// The piece of work, resolved.
+#[derive(Clone, Copy)]
+pub(super) struct Piece {
+    priority: u8,
+    pub routine: Routine,
+    pub count: u32,
+    pub duration: Duration,
     pub unloaded: Duration,
 }
 
 impl Options {
+    /// `default` gives the number of steps where the user asked for none.
+    pub(super) fn resolve(&self, default: fn(Routine) -> u32) -> anyhow::Result<Piece> {
+        Ok(Piece {
+            priority: self.priority,
+            routine: self.routine,
+            count: count(self.routine, self.count, default(self.routine))?,
+            duration: self.duration,
+            unloaded: self.unloaded,
+        })
+    }
+}
+
+impl Piece {
     pub(super) fn policy(&self) -> Policy {
         Policy::from_priority(self.priority)
     }
 
-    /// How many steps a piece has: what the user asked for, or `default`.
-    pub(super) fn count(&self, default: u32) -> anyhow::Result<u32> {
-        count(self.routine, self.count, default)
+    pub(super) fn work(&self) -> Work {
+        Work::new(self.routine, self.count)
     }
 
-    /// What the result says of the options, beside those that are the command's `own`.
-    pub(super) fn settings(&self, count: u32, own: (&str, Value)) -> BTreeMap<String, Value> {
+    /// The work in words: `1000000 integer divisions`.
+    pub(super) fn in_words(&self) -> String {
+        format!("{} {}", self.count, self.routine.steps())
+    }
+
+    /// What the result says of the options, and the command's `own`.
+    pub(super) fn settings(&self, own: (&str, Value)) -> BTreeMap<String, Value> {
         BTreeMap::from(
             [
                 own,
                 ("priority", json!(self.priority)),
                 ("routine", json!(self.routine.name())),
-                ("count", json!(count)),
+                ("count", json!(self.count)),
                 ("duration_s", json!(self.duration.as_secs_f64())),
                 ("unloaded_s", json!(self.unloaded.as_secs_f64())),
             ]
@@ -60,12 +84,7 @@ impl Options {
     }
 }
 
-/// A piece of work should be this many times longer than reading the clock.
-const CLOCK_READS: f64 = 100.0;
-/// Measured times below the shortest one without load: this part of it is the clock's grain.
-const GRAIN: f64 = 0.001;
-
-/// More memory for one piece of work is a slip of the finger, and locked memory hurts everybody.
+/// More memory for one piece of work is a typing error, and locked memory hurts everybody.
 const BYTES_MAX: u64 = 1 << 30;
 
 fn count(routine: Routine, asked: Option<u32>, default: u32) -> anyhow::Result<u32> {
@@ -83,79 +102,9 @@ fn count(routine: Routine, asked: Option<u32>, default: u32) -> anyhow::Result<u
     Ok(count)
 }
 
-/// The shortest of these times.
-pub(super) fn shortest_ns(times: &Distribution) -> u64 {
-    times
-        .moments()
-        .map_or(0, |moments| moments.min.unsigned_abs())
-}
-
-/// What speaks against comparing times with `ideal_ns`: the shortest one in the unloaded run,
-/// where `fastest_ns` is the shortest one in the measurement.
-pub(super) fn doubts(ideal_ns: u64, fastest_ns: u64) -> Vec<Warning> {
-    judge(ideal_ns, fastest_ns, clock_read_ns())
-}
-
-fn judge(ideal_ns: u64, fastest_ns: u64, clock_read_ns: f64) -> Vec<Warning> {
-    let mut found = Vec::new();
-    let ideal = ideal_ns as f64;
-    if (fastest_ns as f64) < ideal * (1.0 - GRAIN) {
-        found.push(Warning {
-            id: "unloaded_run".to_owned(),
-            seen: format!(
-                "the work took {:.3} us at least in the run without load, and only {:.3} us once in \
-                 the measurement",
-                ideal / 1000.0,
-                fastest_ns as f64 / 1000.0
-            ),
-            why: "the reference is not the shortest possible time, so the excess is told too small"
-                .to_owned(),
-            mend: Some("measure it for longer with --unloaded, on an idle machine".to_owned()),
-        });
-    }
-    if ideal < clock_read_ns * CLOCK_READS {
-        found.push(Warning {
-            id: "short_work".to_owned(),
-            seen: format!(
-                "the work takes {:.3} us, and reading the clock {clock_read_ns:.0} ns",
-                ideal / 1000.0
-            ),
-            why: "reading the clock is more than 1 % of each sample".to_owned(),
-            mend: Some("give it more work with --count".to_owned()),
-        });
-    }
-    found
-}
-
-/// What reading the clock costs here.
-fn clock_read_ns() -> f64 {
-    const READS: u32 = 1000;
-    let began_ns = now_ns();
-    let mut now = began_ns;
-    for _ in 0..READS {
-        now = now_ns();
-    }
-    (now - began_ns) as f64 / f64::from(READS)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_reference_that_was_beaten_and_work_too_short_are_told() {
-        let ids = |ideal_ns, fastest_ns| {
-            let found = judge(ideal_ns, fastest_ns, 30.0);
-            found
-                .into_iter()
-                .map(|warning| warning.id)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(ids(1_000_000, 999_500), [""; 0]);
-        assert_eq!(ids(1_000_000, 998_000), ["unloaded_run"]);
-        assert_eq!(ids(2000, 2000), ["short_work"]);
-        assert!(clock_read_ns() > 0.0);
-    }
 
     #[test]
     fn a_piece_too_large_is_refused() {

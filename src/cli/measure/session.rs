@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What every `artis measure` command does around its measuring: find out at once that the
-//! result cannot be written, catch signals, describe the machine, start the loads and see them
-//! at work, stop them afterwards, and write the document.
+//! What every measuring command does around its measuring, in three steps.
+//!
+//! (a) [`Session`]: finds out at once that the result cannot be written, catches signals, describes
+//! the machine, locks the memory and keeps CPUs out of deep idle states. (b) [`Measurement`]: starts
+//! the loads and sees them at work, and audits the machine. (c) [`Finished`]: the loads have
+//! stopped; prints the figures and then writes them.
 
-use crate::cli::output::stdout;
+use super::voice::Voice;
+use crate::cli::output::Outcome;
+use crate::cli::result::tables;
 use crate::cli::signals::stop_on_signals;
 use crate::lab::engine::bochs;
 use crate::load::preset::{Presets, Running};
 use crate::machine::{CpuList, Root};
+use crate::measure::audit::{self, Audit, Samples, User};
 use crate::measure::dma_latency::DmaLatency;
-use crate::measure::host;
+use crate::measure::thread::Policy;
+use crate::measure::{host, memory};
 use crate::result::document::{EMULATED_TIME, VIRTUAL_TIME};
 use crate::result::file::Target;
-use crate::result::{Document, Setup, Warning};
+use crate::result::{Document, Series, Setup, Warning};
 use anyhow::Context;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -26,7 +32,7 @@ use std::time::{Instant, SystemTime};
 const LOAD_ENDED: usize = usize::MAX;
 
 /// The options that all measuring commands have.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub struct Common {
     /// Write the result file (artis.result/1) to FILE; - is standard output
     #[arg(long, value_name = "FILE")]
@@ -37,25 +43,39 @@ pub struct Common {
     /// CPUs that the loads run on [default: all]
     #[arg(long, value_name = "LIST", requires = "load")]
     pub load_cpus: Option<CpuList>,
+    #[command(flatten)]
+    pub voice: Voice,
 }
 
-/// A measurement that is being made.
+/// What the measuring threads are like.
+pub struct Threads {
+    pub cpus: CpuList,
+    pub policy: Policy,
+    /// Whether the figure is one of a real-time task, so that a normal policy spoils it.
+    pub wants_real_time: bool,
+    /// Whether they sleep now and then, so that their CPUs may idle.
+    pub sleeps: bool,
+    /// Exit latency of the idle states that their CPUs may use.
+    pub exit_latency_us: i32,
+}
+
+/// A measurement that is being prepared.
 pub struct Session {
-    target: Option<Target>,
-    to_stdout: bool,
+    json: Option<Target>,
     stop: Arc<AtomicUsize>,
     presets: Option<Presets>,
     load_cpus: Option<CpuList>,
-    load: Option<Running>,
-    began: Instant,
+    voice: Voice,
+    threads: Option<audit::Plan>,
+    awake: Option<DmaLatency>,
     document: Document,
 }
 
 impl Session {
-    /// Finds out what can fail before anything is measured. `options` are the settings after
-    /// defaults were settled, for the result.
+    /// Finds out what can fail before anything is measured. `options` are the resolved settings,
+    /// for the result.
     pub fn begin(common: &Common, mut options: BTreeMap<String, Value>) -> anyhow::Result<Self> {
-        let target = common.json.as_deref().map(Target::open).transpose()?;
+        let json = common.json.as_deref().map(Target::open).transpose()?;
         if let Some(presets) = &common.load {
             options.insert("load".to_owned(), json!(presets.to_string()));
             options.insert("load_cpus".to_owned(), json!(common.load_cpus));
@@ -69,31 +89,76 @@ impl Session {
         document.machine =
             Some(host::describe(&Root::default()).context("cannot describe this machine")?);
         document.audit.extend(emulated());
-        let stop = stop_on_signals()?;
         Ok(Self {
-            to_stdout: common
-                .json
-                .as_deref()
-                .is_some_and(|path| path.as_os_str() == "-"),
-            target,
-            stop,
+            json,
+            stop: stop_on_signals()?,
             presets: common.load.clone(),
             load_cpus: common.load_cpus.clone(),
-            load: None,
-            began: Instant::now(),
+            voice: common.voice,
+            threads: None,
+            awake: None,
             document,
         })
     }
 
-    /// The measurement begins: starts the loads, which are at work when this returns.
+    /// Locks the memory of the process, and keeps CPUs out of deep idle states where the threads
+    /// sleep. Call it before the threads' memory is made: it is then brought in and locked as it
+    /// comes.
+    pub fn prepare(&mut self, threads: Threads) {
+        let locked = memory::lock_and_prefault();
+        if threads.sleeps {
+            let us = threads.exit_latency_us;
+            self.awake = DmaLatency::hold(&Root::default(), us).ok();
+            if self.awake.is_some() {
+                self.voice.say(&format!(
+                    "holding /dev/cpu_dma_latency at {us} us: idle CPUs wake up faster meanwhile"
+                ));
+            }
+        }
+        self.threads = Some(audit::Plan {
+            cpus: threads.cpus,
+            policy: threads.policy,
+            wants_real_time: threads.wants_real_time,
+            memory_locked: locked.is_ok(),
+            dma_latency_held: self.awake.is_some() && threads.exit_latency_us == 0,
+            sleeps: threads.sleeps,
+            user: User::current(),
+        });
+    }
+
+    /// Prints what speaks against the figures, and keeps it for the result.
+    pub fn warn(&mut self, found: Warning) {
+        self.voice.warn(std::slice::from_ref(&found));
+        self.document.audit.push(found);
+    }
+
+    /// Not 0 once the measurement is to end: a signal asked for it, or a load has ended.
+    pub fn stop_flag(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.stop)
+    }
+
+    /// The measurement begins: starts the loads, which are at work when this returns, and says what
+    /// already speaks against the figures, before hours are spent on them.
     ///
     /// Call it while no thread of the measurement runs: the loads are forked.
-    pub fn start(&mut self) -> anyhow::Result<()> {
-        self.load = self.start_loads()?;
+    pub fn start(mut self) -> anyhow::Result<Measurement> {
+        let load = self.start_loads()?;
+        let audit = self
+            .threads
+            .take()
+            .map(|plan| Audit::before(&Root::default(), &plan));
+        if let Some(audit) = &audit {
+            self.voice.warn(audit.found());
+            self.voice.explain(audit.found().len());
+        }
         let now = humantime::format_rfc3339_millis(SystemTime::now());
         self.document.started = Some(now.to_string());
-        self.began = Instant::now();
-        Ok(())
+        Ok(Measurement {
+            began: Instant::now(),
+            load,
+            audit,
+            session: self,
+        })
     }
 
     /// Starts the loads, if there are any. One that ends by itself sets the stop flag.
@@ -111,57 +176,146 @@ impl Session {
         })?;
         Ok(Some(running))
     }
+}
 
-    /// Not 0 once the measurement is to end: a signal asked for it, or a load has ended.
+/// A measurement that goes on.
+pub struct Measurement {
+    session: Session,
+    began: Instant,
+    load: Option<Running>,
+    audit: Option<Audit>,
+}
+
+/// What was measured.
+#[derive(Default)]
+pub struct Figures {
+    /// How long; none: since the start.
+    pub seconds: Option<f64>,
+    pub series: Vec<Series>,
+    /// The series that must have many samples for the percentiles to mean something.
+    pub counted: Option<&'static str>,
+    /// What speaks against the figures.
+    pub doubts: Vec<Warning>,
+    /// Why it ended before its time. A signal or a load comes first.
+    pub ended_early: Option<String>,
+    /// What failed: the figures are those until then.
+    pub failure: Option<anyhow::Error>,
+}
+
+impl Measurement {
+    /// As [`Session::stop_flag`].
     pub fn stop_flag(&self) -> Arc<AtomicUsize> {
-        Arc::clone(&self.stop)
+        self.session.stop_flag()
     }
 
-    /// Ends the measurement: stops the loads, and `fill` puts the figures into the document and adds
-    /// to its audit. The document is then written.
-    ///
-    /// Returns the document and whether standard output is free for a table. A load that ended
-    /// early is an error, after the document that says so was written.
-    pub fn finish(self, fill: impl FnOnce(&mut Document)) -> anyhow::Result<(Document, bool)> {
-        let mut document = self.document;
-        document.seconds = Some(self.began.elapsed().as_secs_f64());
-        document.ended_early = match self.stop.load(Ordering::Relaxed) {
+    pub fn voice(&self) -> Voice {
+        self.session.voice
+    }
+
+    /// Ends the measurement: stops the loads and ends the audit. A load that ended early is a
+    /// failure, which [`Finished::publish`] returns when the figures are safe.
+    pub fn finish(self, figures: Figures) -> Finished {
+        let Session {
+            stop,
+            voice,
+            json,
+            mut document,
+            ..
+        } = self.session;
+        document.seconds = Some(
+            figures
+                .seconds
+                .unwrap_or_else(|| self.began.elapsed().as_secs_f64()),
+        );
+        let signal = match stop.load(Ordering::Relaxed) {
             0 | LOAD_ENDED => None,
             signal => Some(format!("signal {signal}")),
         };
-        let failed = match self.load.map(Running::stop).transpose() {
-            Ok(done) => {
-                document.load = done.unwrap_or_default();
-                None
-            }
+        let mut failures: Vec<anyhow::Error> = figures.failure.into_iter().collect();
+        document.ended_early = failures.first().map(ToString::to_string);
+        match self.load.map(Running::stop).transpose() {
+            Ok(done) => document.load = done.unwrap_or_default(),
             Err(error) => {
                 document.ended_early = Some(error.to_string());
-                Some(error)
+                failures.insert(0, error.into());
             }
-        };
-        fill(&mut document);
-        if let Some(target) = self.target {
-            target.write_document(&document)?;
         }
-        if let Some(unit) = document.virtual_unit().filter(|_| !self.to_stdout) {
-            writeln!(stdout(), "{unit}\n")?;
+        document.ended_early = document
+            .ended_early
+            .take()
+            .or(signal)
+            .or(figures.ended_early);
+        if let Some(audit) = self.audit {
+            let known = audit.found().len();
+            let counted = figures.series.iter();
+            let counted = counted.filter(|series| Some(&*series.name) == figures.counted);
+            let samples: Vec<Samples> = counted
+                .map(|series| Samples {
+                    series: &series.name,
+                    count: series.distribution.count(),
+                })
+                .collect();
+            let mut found = audit.after(&Root::default(), &samples);
+            found.extend(figures.doubts);
+            voice.warn(&found[known..]);
+            if known == 0 {
+                voice.explain(found.len());
+            }
+            document.audit.append(&mut found);
         }
-        match failed {
-            None => Ok((document, !self.to_stdout)),
-            Some(error) => Err(error.into()),
+        document.series = figures.series;
+        Finished {
+            document,
+            json,
+            files: Vec::new(),
+            failures,
         }
     }
 }
 
-/// Keeps CPUs out of deep idle states until dropped, and says so; `None`: it was refused.
-pub(super) fn keep_awake() -> Option<DmaLatency> {
-    let awake = DmaLatency::hold(&Root::default(), 0).ok()?;
-    eprintln!("artis: holding /dev/cpu_dma_latency at 0 us: no CPU idles deeply meanwhile");
-    Some(awake)
+/// A measurement that is over.
+pub struct Finished {
+    pub document: Document,
+    json: Option<Target>,
+    /// Files to write beside the document, and their content.
+    pub files: Vec<(Target, String)>,
+    failures: Vec<anyhow::Error>,
+}
+
+impl Finished {
+    /// Prints the figures as `table` lays them out, then writes the files. Times of an emulator are
+    /// counted and not shown.
+    ///
+    /// # Errors
+    /// As [`Outcome::publish`].
+    pub fn publish_table(self, table: impl FnOnce(&Document) -> String) -> anyhow::Result<()> {
+        let text = match self.document.is_emulated() {
+            true => tables(&self.document),
+            false => table(&self.document),
+        };
+        self.publish(&text)
+    }
+
+    /// Prints this text, then writes the files.
+    ///
+    /// # Errors
+    /// As [`Outcome::publish`]; what failed during the measurement is among it.
+    pub fn publish(self, text: &str) -> anyhow::Result<()> {
+        let unit = self.document.virtual_unit();
+        let unit = unit.map_or_else(String::new, |unit| format!("{unit}\n\n"));
+        Outcome {
+            text: &(unit + text),
+            document: &self.document,
+            json: self.json,
+            files: self.files,
+            failures: self.failures,
+        }
+        .publish()
+    }
 }
 
 /// The mark of the lab, which tells its guests of itself: their CPUs are emulated, and their
-/// times are those of nothing, or of the emulator alone.
+/// times mean nothing, or mean something only within the emulator.
 fn emulated() -> Option<Warning> {
     let lab = std::env::var_os("ARTIS_LAB")?;
     if lab == "bochs" {

@@ -326,7 +326,7 @@ impl Moment {
 /// Makes a CPU switch tasks. The kernel charges a task's CPU time when the task leaves the CPU, and
 /// an RT CPU may have run the same task for a third of a second.
 fn make_switch(cpu: u32) -> Result<(), Error> {
-    let come_and_go = || thread::settle(Some(cpu), Policy::Fifo(PRIORITY));
+    let come_and_go = || thread::prepare(Some(cpu), Policy::Fifo(PRIORITY));
     let gone = std::thread::scope(|scope| scope.spawn(come_and_go).join());
     gone.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         .map_err(|error| latency::Error::from(error).into())
@@ -354,7 +354,7 @@ fn throughput_of(online: &CpuList) -> Result<Sample, Error> {
         settings,
         runs: 1,
     };
-    let runs = throughput::measure(&plan, &AtomicUsize::new(0), &mut |_, _| ())?;
+    let runs = throughput::measure(&plan, &AtomicUsize::new(0), &mut |_, _| ())?.complete()?;
     let mut sample = Sample::default();
     for (setting, runs) in plan.settings.iter().zip(runs) {
         let seconds = runs.iter().map(|run| run.real.as_secs_f64()).sum();

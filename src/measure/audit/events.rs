@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What happened while it was measured: time stolen by a hypervisor, busy neighbours in the same
-//! core, and too few samples for what is told of them.
+//! core, and too few samples for the percentiles.
 
 use super::{Plan, Samples, Unchecked};
 use artis_machine::cpu_times::{self, CpuTimes};
@@ -8,7 +8,7 @@ use artis_machine::{CpuList, Root, topology};
 use artis_result::{PERCENTILES, Warning};
 use std::collections::BTreeMap;
 
-/// A sibling that was busy for less is taken as idle: its tick and housekeeping.
+/// A sibling that was busy for less counts as idle: that is its tick and housekeeping.
 const SIBLING_BUSY_PERCENT: f64 = 5.0;
 /// A percentile with fewer samples beyond it says little of the next run.
 const SAMPLES_BEYOND: f64 = 10.0;
@@ -42,7 +42,7 @@ pub fn steal(plan: &Plan, during: &BTreeMap<u32, CpuTimes>) -> Option<Warning> {
             "the hypervisor took {share:.1} % of CPU {cpu} for others ({})",
             cpu_times::FILE
         ),
-        why: "whatever was due meanwhile was late, and no setting of this system can help"
+        why: "work that was due meanwhile was late, and no setting of this system can help"
             .to_owned(),
         mend: Some(
             "pin each virtual CPU to a host CPU of its own, or measure on the host".to_owned(),

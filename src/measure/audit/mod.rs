@@ -3,11 +3,15 @@
 //! are known to spoil figures.
 //!
 //! Judges what [`artis_machine`] reads, before the measurement ([`settings`]) and after it
-//! ([`events`]); never changes anything. A file that this machine does not have is no finding; one
-//! that is there and cannot be read is: nothing passes unseen.
+//! ([`events`]); never changes anything. A file that this machine does not have is no finding. A file
+//! that is there and cannot be read is one: no check is skipped silently.
 
 mod events;
+mod real_time;
 mod settings;
+mod user;
+
+pub use user::User;
 
 use super::thread::Policy;
 use artis_machine::cpu_times::{self, CpuTimes};
@@ -30,6 +34,8 @@ pub struct Plan {
     pub dma_latency_held: bool,
     /// Whether the threads sleep now and then, so that their CPUs may idle.
     pub sleeps: bool,
+    /// Who measures, which decides what can be advised.
+    pub user: User,
 }
 
 /// How many values a series has.
@@ -53,17 +59,17 @@ impl Audit {
     pub fn before(root: &Root, plan: &Plan) -> Self {
         Self {
             plan: plan.clone(),
-            found: settings::judge(root, plan),
+            found: plan.user.can_type(settings::judge(root, plan)),
             times: cpu_times::read(root),
         }
     }
 
-    /// What is known already: worth telling before hours of measuring.
+    /// What is known before the measurement, which may take hours.
     pub fn found(&self) -> &[Warning] {
         &self.found
     }
 
-    /// Looks again just after the measurement. The findings of [`Audit::found`] come first.
+    /// Looks again after the measurement. The findings of [`Audit::found`] come first.
     pub fn after(self, root: &Root, samples: &[Samples]) -> Vec<Warning> {
         let mut found = self.found;
         let times = self
@@ -81,7 +87,7 @@ impl Audit {
             Err(error) => found.push(unchecked("cpu_times", &error.into())),
         }
         found.extend(events::few_samples(samples));
-        found
+        self.plan.user.can_type(found)
     }
 }
 
@@ -111,8 +117,8 @@ fn unchecked(id: &str, error: &Unchecked) -> Warning {
     Warning {
         id: id.to_owned(),
         seen: format!("could not be checked: {error}"),
-        why: "what could not be looked at may spoil the figures all the same".to_owned(),
-        mend: Some("run artis with sudo, on the machine itself and not in a container".to_owned()),
+        why: "what could not be read may spoil the figures".to_owned(),
+        mend: Some("run artis as root, on the machine itself and not in a container".to_owned()),
     }
 }
 
@@ -129,6 +135,7 @@ mod tests {
             memory_locked: true,
             dma_latency_held: true,
             sleeps: true,
+            user: User::Ordinary,
         }
     }
 
@@ -142,7 +149,7 @@ mod tests {
     }];
 
     #[test]
-    fn a_machine_that_tells_nothing_gives_no_findings() {
+    fn a_machine_without_these_files_gives_no_findings() {
         let (_folder, root) = canned(&[]);
         let audit = Audit::before(&root, &plan());
         assert_eq!(ids(audit.found()), [""; 0]);

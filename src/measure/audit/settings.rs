@@ -6,7 +6,8 @@
 //! (`Documentation/admin-guide/kernel-per-CPU-kthreads.rst`, `Documentation/timers/no_hz.rst`,
 //! `Documentation/scheduler/sched-rt-group.rst`).
 
-use super::{Plan, Unchecked, checked};
+use super::real_time;
+use super::{Plan, Unchecked, User, checked};
 use crate::thread::{PRIORITY, Policy};
 use artis_machine::cpus::Cpus;
 use artis_machine::deadline_servers::{self, DEBUGFS, SERVERS};
@@ -16,14 +17,15 @@ use artis_machine::virtualisation::virtualisation;
 use artis_machine::{CpuList, Root, clock_source, frequency, idle, locked};
 use artis_result::Warning;
 
-type Judged = Result<Option<Warning>, Unchecked>;
+pub(super) type Judged = Result<Option<Warning>, Unchecked>;
 type Check = fn(&Root, &Plan) -> Judged;
 
 /// All findings, those of the measuring threads first.
 pub fn judge(root: &Root, plan: &Plan) -> Vec<Warning> {
-    let checks: [(&str, Check); 9] = [
+    let checks: [(&str, Check); 10] = [
         ("policy", policy),
         ("memory", memory),
+        ("real_time_threads", real_time::others),
         ("rt_throttling", throttling),
         ("deadline_servers", servers),
         ("idle_states", idle_states),
@@ -43,7 +45,7 @@ pub fn judge(root: &Root, plan: &Plan) -> Vec<Warning> {
 }
 
 /// A finding that gets its id in [`judge`].
-fn finding(seen: String, why: &str, mend: String) -> Judged {
+pub(super) fn finding(seen: String, why: &str, mend: String) -> Judged {
     Ok(Some(Warning {
         id: String::new(),
         seen,
@@ -62,8 +64,11 @@ fn policy(_root: &Root, plan: &Plan) -> Judged {
     }
     finding(
         "the measuring threads have no real-time priority".to_owned(),
-        "they wait for every other task, so the figures are the load's and not the kernel's",
-        format!("measure with -p {PRIORITY} and sudo"),
+        "they wait for every other task, so the figures show the load and not the kernel",
+        match plan.user {
+            User::Ordinary => format!("measure with -p {PRIORITY} and sudo"),
+            User::Sudo | User::Root => format!("measure with -p {PRIORITY}"),
+        },
     )
 }
 
@@ -77,11 +82,31 @@ fn memory(root: &Root, plan: &Plan) -> Judged {
     finding(
         format!("the memory of this process is not locked{locked}"),
         "a page fault, to disk at worst, falls into the samples",
-        "run artis with sudo, or raise the limit: `ulimit -l unlimited`".to_owned(),
+        match plan.user {
+            User::Ordinary => "run artis with sudo, or raise the limit: `ulimit -l unlimited`",
+            User::Sudo | User::Root => {
+                "give the process CAP_IPC_LOCK, or raise the limit: `ulimit -l unlimited` (docker: \
+                 `--ulimit memlock=-1`)"
+            }
+        }
+        .to_owned(),
     )
 }
 
-/// Kernels with deadline servers have no such throttling.
+/// The first kernel that has deadline servers instead of the throttling.
+const SERVERS_SINCE: (u32, u32) = (6, 12);
+
+/// Whether this kernel has deadline servers: by its debugfs, where that can be seen, or its version.
+fn has_servers(root: &Root) -> bool {
+    let release = root.hint("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut numbers = release
+        .split(['.', '-'])
+        .map_while(|part| part.parse().ok());
+    let version = numbers.next().zip(numbers.next());
+    version.is_some_and(|version| version >= SERVERS_SINCE)
+        || root.exists(format!("{DEBUGFS}/sched/{}", SERVERS[0]))
+}
+
 fn throttling(root: &Root, plan: &Plan) -> Judged {
     let limit = rt_throttling(root)?;
     let Some((runtime_us, period_us)) =
@@ -89,8 +114,7 @@ fn throttling(root: &Root, plan: &Plan) -> Judged {
     else {
         return Ok(None);
     };
-    let replaced = root.exists(format!("{DEBUGFS}/sched/{}", SERVERS[0]));
-    if !real_time(plan) || replaced || runtime_us >= period_us {
+    if !real_time(plan) || has_servers(root) || runtime_us >= period_us {
         return Ok(None);
     }
     let rest_ms = (period_us - runtime_us) / 1000;
@@ -100,8 +124,8 @@ fn throttling(root: &Root, plan: &Plan) -> Judged {
              (/proc/sys/kernel/sched_rt_runtime_us)"
         ),
         &format!(
-            "kernels before 6.12 stop all of them for up to {rest_ms} ms when they want more, the \
-             measuring threads too"
+            "when they want more, this kernel stops all of them for up to {rest_ms} ms, the measuring \
+             threads too"
         ),
         "`sudo sysctl kernel.sched_rt_runtime_us=-1`; a real-time task in an endless loop then \
          keeps its CPU"
@@ -201,7 +225,7 @@ fn governor(root: &Root, plan: &Plan) -> Judged {
 fn isolated(root: &Root, plan: &Plan) -> Judged {
     let isolated = match Cpus::read(root) {
         Ok(cpus) => &cpus.isolated - &plan.cpus,
-        // A machine without the file has none set apart.
+        // A machine without the file has no isolated CPUs.
         Err(artis_machine::cpus::Error::Absent(_)) => return Ok(None),
         Err(error) => return Err(error.into()),
     };
@@ -213,8 +237,8 @@ fn isolated(root: &Root, plan: &Plan) -> Judged {
             "isolated {} not measured (/sys/devices/system/cpu/isolated)",
             isolated.in_words_are()
         ),
-        "CPUs that were set apart for real-time work differ from the others, and these figures do \
-         not tell of them",
+        "CPUs that were set apart for real-time work differ from the others, and these figures say \
+         nothing about them",
         format!("measure them: -a {isolated}"),
     )
 }
@@ -230,7 +254,7 @@ fn clock(root: &Root, _plan: &Plan) -> Judged {
         "reading it takes longer than a counter of the CPU, up to microseconds in each sample",
         format!(
             "`echo tsc | sudo tee {}` where available_clocksource lists it; `dmesg | grep -i tsc` \
-             tells why the kernel gave it up",
+             shows why the kernel gave it up",
             clock_source::FILE
         ),
     )
@@ -242,8 +266,8 @@ fn virtual_machine(root: &Root, _plan: &Plan) -> Judged {
     };
     finding(
         format!("this is a virtual machine ({name})"),
-        "its CPUs stop whenever the host wants, and exits to the hypervisor lengthen interrupts \
-         and timers",
+        "the host stops its CPUs at any time, and exits to the hypervisor delay interrupts and \
+         timers",
         "measure on the real machine; compare figures of this one with each other only".to_owned(),
     )
 }

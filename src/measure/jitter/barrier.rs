@@ -2,14 +2,14 @@
 //! The barrier that computing threads meet at: they spin, as numerical programs do whose CPUs
 //! have nothing else to run.
 //!
-//! No locks and no system calls. Who arrives last lets the others go, and may first look at what
-//! all of them did: nobody else is doing anything then.
+//! No locks and no system calls. The last thread to arrive releases the others. Before that it may
+//! look at what all of them did: the others only wait then.
 
 use crate::clock::now_ns;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// A barrier with a state that belongs to whoever arrives last.
+/// A barrier with a state that belongs to the last thread to arrive.
 #[derive(Debug)]
 pub struct Barrier<T> {
     parties: usize,
@@ -37,8 +37,8 @@ impl<T> Barrier<T> {
         }
     }
 
-    /// Waits for all the others. The last to arrive calls `last` with the state before anybody
-    /// goes on. Returns when that was.
+    /// Waits for all the others. The last thread to arrive calls `last` with the state before any
+    /// thread continues. Returns the time of the release.
     pub fn meet(&self, last: impl FnOnce(&mut T)) -> u64 {
         let meeting = self.meetings.load(Ordering::Relaxed);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
@@ -52,7 +52,7 @@ impl<T> Barrier<T> {
                 std::hint::spin_loop();
             }
         }
-        // Cannot be of the next meeting: that one takes this thread, too.
+        // It cannot be of the next meeting, which needs this thread, too.
         self.released_ns.load(Ordering::Relaxed)
     }
 
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_goes_on_before_all_have_come_and_one_is_last() {
+    fn no_thread_continues_before_all_have_arrived_and_one_is_last() {
         const THREADS: usize = 3;
         const MEETINGS: usize = 200;
         let come = AtomicUsize::new(0);

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! OS noise of barrier-based computing: threads compute equal pieces and meet at a barrier, round
-//! after round, and all wait for whoever was disturbed.
+//! after round, and all wait for the slowest.
 //!
 //! Source: McKenney, "'Real Time' vs. 'Real Fast'", section 5: the computations where real-time
-//! Linux lets work *finish* earlier. The ideal is the shortest time that each thread's piece took
-//! in an unloaded run; a round cannot be shorter than the longest of these, and what it takes
-//! more is lost. So unequal CPUs are not taken for noise.
+//! Linux lets work *finish* earlier. The ideal of a thread is the shortest time of its piece in an
+//! unloaded run. A round cannot be shorter than the longest ideal; the time above that is lost. So
+//! unequal CPUs do not count as noise.
 //!
-//! Time runs from the release of the barrier, which is common to all: a thread that had lost
-//! its CPU while it was waiting is late, too.
+//! The time of all threads starts at the release of the barrier. So a thread that lost its CPU while
+//! it was waiting is late, too.
 
 mod barrier;
 mod rounds;
+pub mod series;
 
 pub use rounds::Rounds;
 
 use super::clock::{difference_ns, now_ns};
-use super::crew::{self, SpawnError};
 use super::routine::{Routine, Work};
 use super::thread::{self, Policy};
+use super::threads::{self, SpawnError};
 use artis_result::Distribution;
 use barrier::Barrier;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -46,7 +47,7 @@ pub struct Plan {
 /// What a run gave.
 #[derive(Clone, Debug)]
 pub struct Samples {
-    /// Of each thread, by round: the time of its piece less its ideal; without ideals the time.
+    /// For each thread: the time of its pieces less its ideal, or the time where there is no ideal.
     pub pieces: Vec<Distribution>,
     pub rounds: Rounds,
 }
@@ -73,7 +74,7 @@ const COMPUTE: usize = 0;
 const REST_FIRST: usize = 1;
 const END: usize = 2;
 
-/// A thread's finishing time, in cache lines of its own: writing it disturbs nobody.
+/// A thread's finishing time, in cache lines of its own: writing it does not slow other threads.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Finish(AtomicU64);
@@ -107,10 +108,10 @@ pub fn measure(plan: &Plan, stop: &AtomicUsize) -> Result<Samples, Error> {
         finished: (0..threads).map(|_| Finish::default()).collect(),
         next: AtomicUsize::new(COMPUTE),
     };
-    let pieces = crew::run(
+    let pieces = threads::run(
         threads,
         |index| -> Result<(Work, Distribution), Error> {
-            thread::settle(Some(plan.cpus[index]), plan.policy)?;
+            thread::prepare(Some(plan.cpus[index]), plan.policy)?;
             let work = Work::new(plan.routine, plan.count);
             work.run();
             Ok((work, Distribution::prefaulted(true)))
@@ -125,7 +126,7 @@ pub fn measure(plan: &Plan, stop: &AtomicUsize) -> Result<Samples, Error> {
 }
 
 impl Shared<'_> {
-    /// One thread's life.
+    /// What one thread does.
     fn compute(&self, index: usize, work: &Work, mut pieces: Distribution) -> Distribution {
         let ideal_ns = self.plan.ideal_ns.get(index).copied().unwrap_or(0);
         let mut released_ns = self.barrier.meet(|conductor| conductor.begin(self.plan));
@@ -149,7 +150,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Counts the round and decides what comes next. The others wait: none of this is in a round.
+    /// Counts the round and decides what comes next. The others wait: this time is in no round.
     fn conduct(&self, conductor: &mut Conductor, released_ns: u64) {
         let finished_ns = self
             .finished
@@ -157,10 +158,10 @@ impl Shared<'_> {
             .map(|finish| finish.0.load(Ordering::Relaxed));
         conductor.rounds.record(released_ns, finished_ns);
         let now_ns = now_ns();
-        let tired = now_ns - conductor.rested_ns >= STRETCH_NS;
+        let rest_is_due = now_ns - conductor.rested_ns >= STRETCH_NS;
         let next = if now_ns >= conductor.end_ns || self.stop.load(Ordering::Relaxed) != 0 {
             END
-        } else if tired && self.plan.policy != Policy::Normal {
+        } else if rest_is_due && self.plan.policy != Policy::Normal {
             REST_FIRST
         } else {
             COMPUTE

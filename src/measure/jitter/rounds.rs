@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the rounds of a barrier computation took, and who made the others wait.
+//! What the rounds of a barrier computation took, and which thread made the others wait.
 
 use crate::clock::{SECOND_NS, difference_ns};
 use artis_result::Distribution;
@@ -7,10 +7,10 @@ use artis_result::Distribution;
 /// All rounds so far.
 #[derive(Clone, Debug)]
 pub struct Rounds {
-    /// What a round takes when nobody is disturbed; 0 in the unloaded run, where that is found.
+    /// What an undisturbed round takes; 0 in the unloaded run, which finds it.
     ideal_ns: u64,
     began_ns: u64,
-    /// Of each round, until its slowest thread was done, nanoseconds.
+    /// For each round, the time until its slowest thread was done, nanoseconds.
     pub time: Distribution,
     /// The same less the ideal.
     pub lost: Distribution,
@@ -36,10 +36,10 @@ impl Rounds {
         }
     }
 
-    /// Counts a round: its threads were let go at `released_ns` and were done at `finished_ns`.
+    /// Counts a round: its threads were released at `released_ns` and were done at `finished_ns`.
     /// Allocates nothing.
     pub fn record(&mut self, released_ns: u64, finished_ns: impl Iterator<Item = u64>) {
-        // The first of equals: nobody waited for the second.
+        // The first of equals: no thread waited for the second.
         let slowest = finished_ns
             .enumerate()
             .reduce(|one, two| if two.1 > one.1 { two } else { one });

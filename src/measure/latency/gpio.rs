@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The tested side of a latency box: each edge on one GPIO line is answered on another.
 //!
-//! A box outside (OSADL's latency box, an oscilloscope, a second machine) makes the edges and may
-//! measure the answers; this side measures itself. Owns the two lines while it lives, through the
-//! kernel's GPIO character device (uAPI v2, Linux 5.10), and neither makes edges nor keeps figures.
+//! An external device (OSADL's latency box, an oscilloscope, a second machine) makes the edges and
+//! may measure the answers; this side measures itself. Owns the two lines while it lives, through
+//! the kernel's GPIO character device (uAPI v2, Linux 5.10). Makes no edges and keeps no figures.
 //!
-//! The kernel stamps an edge in the line's interrupt handler, so what comes before that, from the
-//! edge to the handler, is not in the figures: only the box sees it. A line behind a slow bus
-//! (I2C, SPI) is stamped in a thread, later still.
+//! The kernel takes the time of an edge in the line's interrupt handler. So the time from the edge to
+//! the handler is not in the figures; only the external device sees it. For a line behind a slow bus
+//! (I2C, SPI) a thread takes the time, even later.
 
 use super::source::{Event, Source};
 use crate::clock::now_ns;
@@ -21,8 +21,8 @@ use std::io;
 use std::mem::size_of;
 use std::path::{Path, PathBuf};
 
-/// Edges the kernel keeps for us, the most it may (include/uapi/linux/gpio.h): while we are late,
-/// those that follow wait their turn and show up as late too, instead of being lost.
+/// Edges that the kernel queues, the most it can (include/uapi/linux/gpio.h). While this side is
+/// late, the edges that follow are queued and show up as late, instead of being lost.
 const EDGES_KEPT: u32 = 1024;
 
 const EVENT_WORDS: usize = size_of::<LineEdgeEvent>() / size_of::<u64>();
@@ -36,7 +36,7 @@ pub enum Error {
          GPIO driver (or gpio-sim for a simulated one)", .0.display()
     )]
     NoChip(PathBuf),
-    /// The device cannot be opened, or is none.
+    /// The device cannot be opened, or is no GPIO chip.
     #[error(
         "cannot use {} as GPIO chip; it must be a /dev/gpiochipN that you may open (root, or a group such as gpio)",
         path.display()
@@ -57,13 +57,13 @@ pub enum Error {
         /// How many there are.
         lines: u32,
     },
-    /// Both roles cannot be one line's.
+    /// One line cannot have both roles.
     #[error(
         "line {0} cannot be both input and output; name two lines that are not connected to each other"
     )]
     SameLine(u32),
-    /// The kernel does not give us the line.
-    #[error("cannot have line {line} of {} as {role}; {hint}", chip.display())]
+    /// The kernel refuses the line.
+    #[error("cannot use line {line} of {} as {role}; {hint}", chip.display())]
     Line {
         /// The device.
         chip: PathBuf,
@@ -78,12 +78,12 @@ pub enum Error {
     },
 }
 
-/// The two lines: what goes in comes out again.
+/// The two lines: the output follows the input.
 pub struct Responder {
     input: File,
     output: File,
     event: [u64; EVENT_WORDS],
-    /// The kernel's number of the last edge seen. It counts from 1, also the edges it drops.
+    /// The kernel's number of the last edge seen. It counts from 1 and includes dropped edges.
     seqno: u32,
     /// Edges before this are answered and not counted, ns since boot.
     start_ns: u64,
@@ -128,7 +128,7 @@ impl Responder {
 
     /// Waits for an edge and gives the output the input's new level.
     ///
-    /// Due is the edge, as the kernel's handler stamped it; observed, the moment the answer was given.
+    /// Due is the time of the edge in the kernel's handler; observed is the time of the answer.
     fn answer(&mut self) -> Result<Event, Errno> {
         let event = read_event(&self.input, &mut self.event)
             .and_then(|words| LineEdgeEvent::from_slice(&self.event[..words]))
@@ -144,7 +144,7 @@ impl Responder {
         Ok(Event {
             due_ns: event.timestamp_ns,
             observed_ns,
-            // Edges that the kernel had no room to keep.
+            // Edges that the kernel's queue had no room for.
             missed: event
                 .line_seqno
                 .wrapping_sub(before)
@@ -154,7 +154,7 @@ impl Responder {
     }
 }
 
-/// Takes one line for ourselves.
+/// Takes one line.
 fn request(chip: &Path, device: &File, line: u32, flags: LineFlags) -> Result<File, Error> {
     let request = LineRequest {
         offsets: Offsets::from_slice(&[line]),
@@ -181,7 +181,7 @@ fn request(chip: &Path, device: &File, line: u32, flags: LineFlags) -> Result<Fi
                     "gpioinfo (Debian package gpiod) shows who has it; choose a free one"
                 }
                 Some(libc::EINVAL) => "this needs Linux 5.10 or newer",
-                _ => "choose one that the board lets you use so",
+                _ => "choose a line that the board leaves free for this",
             },
             source,
         }
@@ -197,8 +197,7 @@ impl Source for Responder {
     fn wait(&mut self) -> Result<Event, Errno> {
         loop {
             let event = self.answer()?;
-            // Whoever makes the edges need not wait for us: those that came while the measurement
-            // was being prepared say nothing of latency.
+            // Edges may come while the measurement is being prepared. They say nothing about latency.
             if event.due_ns >= self.start_ns {
                 return Ok(event);
             }
@@ -206,11 +205,11 @@ impl Source for Responder {
     }
 }
 
-/// What the library tells of a failed call.
+/// The system's reason for a failed call.
 fn errno(error: gpiocdev_uapi::v2::Error) -> Errno {
     match error {
         gpiocdev_uapi::v2::Error::Os(errno) => Errno::from_raw(errno.0),
-        // Half an event, or none: the chip is being removed.
+        // Half an event or no event: the chip is being removed.
         gpiocdev_uapi::v2::Error::UnderRead(_) => Errno::ENODEV,
     }
 }

@@ -2,7 +2,7 @@
 //! Latency: how late a thread runs after the event it waited for.
 //!
 //! Owns the measuring threads ([`sampler`]), the events they wait for ([`source`] and one file
-//! each) and the view of the kernel's part ([`split`]). Neither loads the machine nor prints.
+//! each) and the view of the kernel's part ([`split`]). Does not load the machine, does not print.
 //!
 //! The method is cyclictest's: latency is observed minus requested time. McKenney's figure 8
 //! (many parallel timers) is many threads; Piel et al., section 3.1, is the split into kernel
@@ -12,6 +12,7 @@ pub mod gpio;
 pub mod nanosleep;
 pub mod rtc;
 pub mod sampler;
+pub mod series;
 pub mod source;
 pub mod split;
 pub mod timer;
@@ -19,8 +20,8 @@ pub mod timerfd;
 pub mod wake;
 
 use crate::clock::{SECOND_NS, now_ns};
-use crate::crew::{self, SpawnError};
 use crate::thread::{self, Policy};
+use crate::threads::{self, SpawnError};
 use nix::errno::Errno;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use nix::unistd::{getpid, gettid};
@@ -33,10 +34,10 @@ use std::time::Duration;
 
 /// How often the threads are looked at while they measure.
 const LOOK: Duration = Duration::from_millis(50);
-/// How long a thread that is to end may wait on before a signal reminds it, and how often then.
-/// The signal makes a wakeup late that it meets, so those of short periods end without one.
+/// A thread that is to end gets this long before a signal ends its waiting, and again after each
+/// signal. The signal delays a wakeup that it meets, so threads of short periods end without it.
 const REMINDER: Duration = Duration::from_millis(10);
-/// From the first thread's beginning to the start: all of them have begun by then.
+/// From the first thread's beginning to the start: by then all threads have begun.
 const LEAD_NS: u64 = 5_000_000;
 
 /// One measuring thread.
@@ -54,7 +55,7 @@ pub struct ThreadPlan<'a> {
 pub struct Plan<'a> {
     /// Its threads, at least one.
     pub threads: Vec<ThreadPlan<'a>>,
-    /// How long; none is until a limit or a signal.
+    /// How long; none: until a limit or a signal.
     pub duration: Option<Duration>,
     /// When a thread ends by itself.
     pub limits: Limits,
@@ -64,7 +65,7 @@ pub struct Plan<'a> {
     pub split: Option<&'a Split>,
 }
 
-/// What a measurement gave; a thread whose source failed is among it.
+/// What a measurement gave, threads whose source failed included.
 #[derive(Debug)]
 pub struct Outcome {
     /// One for each thread of the plan, in its order.
@@ -111,7 +112,7 @@ pub fn measure(
     let end = End::default();
     let start_ns = AtomicU64::new(0);
     let mut ended_ns = 0;
-    let threads = crew::run(
+    let threads = threads::run(
         plan.threads.len(),
         |index| prepare(plan, index, &live[index], &end),
         |_, (mut sampler, mut samples): (Sampler, Samples)| {
@@ -135,7 +136,7 @@ pub fn measure(
     })
 }
 
-/// The first thread that comes decides when all of them start.
+/// The first thread to call it decides when all of them start.
 fn common_start_ns(start_ns: &AtomicU64) -> u64 {
     let proposed_ns = now_ns() + LEAD_NS;
     let decided = start_ns.compare_exchange(0, proposed_ns, Ordering::Relaxed, Ordering::Relaxed);
@@ -152,7 +153,7 @@ fn prepare<'a>(
     end: &'a End,
 ) -> Result<(Sampler<'a>, Samples), Error> {
     let thread = &plan.threads[index];
-    thread::settle(thread.request.cpu, thread.policy)?;
+    thread::prepare(thread.request.cpu, thread.policy)?;
     live.begin(gettid());
     let sampler = Sampler {
         source: source::open(&thread.request)?,
@@ -203,9 +204,9 @@ fn wait_for_the_end(
     }
 }
 
-/// Ends a thread's waiting; to be repeated, for the signal may come just before it waits.
+/// Ends a thread's waiting. To be repeated: the signal may come just before it waits.
 fn remind(thread: &Live) {
-    // SAFETY: takes numbers only. A thread that has just ended cannot be signalled: as good.
+    // SAFETY: takes numbers only. A thread that has just ended needs no signal.
     unsafe {
         libc::syscall(
             libc::SYS_tgkill,
@@ -289,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_ends_threads_that_wait_for_long() {
+    fn a_stop_ends_threads_with_long_periods() {
         let mut plan = plan(SourceKind::Timer, 2, 3600 * SECOND_NS, Limits::default());
         let outcome = measure(&plan, &AtomicUsize::new(2), &mut |_| ()).unwrap();
         assert_eq!(outcome.threads[1].samples.latency.count(), 0);
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_that_is_missing_ends_all_before_they_begin() {
+    fn with_a_missing_source_no_thread_begins() {
         let error = run(&plan(SourceKind::Rtc, 2, 976_562, HUNDRED)).unwrap_err();
         assert!(error.to_string().contains("/dev/no-such-rtc"), "{error}");
     }

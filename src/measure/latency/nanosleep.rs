@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The source `nanosleep`: sleep for an interval, see how long it took. McKenney's loop
-//! ("Real time vs. real fast", the test program): the difference is jitter, and where the
-//! clock is coarser than the timer it may be negative.
+//! The source `nanosleep`: sleeps for an interval and measures how long it took. McKenney's loop
+//! ("Real time vs. real fast", the test program): the difference is jitter. It may be negative where
+//! the clock is coarser than the timer.
 
 use super::source::{Event, Source};
 use crate::clock::{now_ns, to_timespec};
@@ -28,7 +28,7 @@ impl Source for Nanosleep {
     fn wait(&mut self) -> Result<Event, Errno> {
         let interval = to_timespec(self.interval_ns);
         let before_ns = now_ns();
-        // SAFETY: `interval` is a live timespec; the rest of an interrupted sleep is not wanted.
+        // SAFETY: `interval` is a live timespec; the rest of an interrupted sleep is not asked for.
         let refused =
             unsafe { libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &interval, null_mut()) };
         let observed_ns = now_ns();

@@ -2,9 +2,8 @@
 //! The source `rtc`: periodic interrupts of the real-time clock, read from `/dev/rtc`. The
 //! method of Realfeel.
 //!
-//! The device does not tell when an interrupt was due, so what is measured is how much the time
-//! between two wakeups differs from the period. It may be negative: a wakeup in time after a late
-//! one. Source: `Documentation/admin-guide/rtc.rst`.
+//! The device does not say when an interrupt was due. So the figure is how much the time between two
+//! wakeups differs from the period. It may be negative: a punctual wakeup after a late one. Source: `Documentation/admin-guide/rtc.rst`.
 
 use super::source::{Event, Source, Unavailable};
 use crate::clock::{SECOND_NS, now_ns};
@@ -13,7 +12,7 @@ use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// The rates that the kernel's interface has: powers of two.
+/// The rates of the kernel's interface: powers of two.
 pub const RATE_HZ_MIN: u64 = 2;
 /// See [`RATE_HZ_MIN`].
 pub const RATE_HZ_MAX: u64 = 8192;
@@ -21,14 +20,14 @@ pub const RATE_HZ_MAX: u64 = 8192;
 mod ioctl {
     nix::ioctl_none!(periodic_on, b'p', 0x05);
     nix::ioctl_none!(periodic_off, b'p', 0x06);
-    // The rate itself is the argument, though the number says "pointer to a long".
+    // The argument is the rate itself, although the ioctl number says "pointer to a long".
     nix::ioctl_write_int_bad!(
         set_rate_hz,
         nix::request_code_write!(b'p', 0x0c, size_of::<libc::c_ulong>())
     );
 }
 
-/// A real-time clock that interrupts periodically; no longer when dropped.
+/// A real-time clock that interrupts periodically until this is dropped.
 pub struct Rtc {
     device: File,
     period_ns: u64,
@@ -40,7 +39,7 @@ pub struct Rtc {
 pub fn rate_hz(interval_ns: u64) -> Option<u64> {
     (1..=13)
         .map(|power| 1 << power)
-        // Whole microseconds are what a person types: 122 for 8192 Hz.
+        // People type whole microseconds: 122 for 8192 Hz.
         .find(|rate: &u64| (SECOND_NS / rate).abs_diff(interval_ns) < 1000)
 }
 
@@ -95,7 +94,7 @@ impl Rtc {
         let read = nix::unistd::read(&self.device, &mut word);
         let observed_ns = now_ns();
         read?;
-        // The lowest byte tells the kinds of interrupts, the rest how many.
+        // The lowest byte has the kinds of interrupts, the rest their number.
         Ok((observed_ns, libc::c_ulong::from_ne_bytes(word) >> 8))
     }
 }
@@ -108,7 +107,7 @@ impl Source for Rtc {
 
     fn wait(&mut self) -> Result<Event, Errno> {
         if self.last_ns == 0 {
-            // The first one only begins the first period.
+            // The first interrupt only begins the first period.
             self.last_ns = self.interrupt()?.0;
         }
         let (observed_ns, interrupts) = self.interrupt()?;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! One measuring thread: waits for its source, records, and shows how far it is through
-//! atomics. Between its first and its last sample it allocates nothing, locks nothing and logs
-//! nothing.
+//! One measuring thread: waits for its source, records, and shows its progress through atomics.
+//! Between its first and its last sample it allocates nothing, locks nothing and logs nothing.
 
 use super::source::{Event, Source};
 use super::split::SlotReader;
@@ -67,19 +66,19 @@ impl Live {
 /// When the measurement ended, for all its threads.
 #[derive(Debug, Default)]
 pub struct End {
-    /// Since boot; 0 while the measurement goes on.
+    /// Since boot; 0 before the end.
     at_ns: AtomicU64,
 }
 
 impl End {
-    /// It ends at this time, ns since boot, unless it ended before.
+    /// The measurement ends at this time, ns since boot, unless it has ended already.
     pub fn set(&self, at_ns: u64) {
         let (order, first) = (Ordering::Relaxed, 0);
-        // Who was first decides.
+        // The first call decides.
         let _ = self.at_ns.compare_exchange(first, at_ns, order, order);
     }
 
-    /// The time, ns since boot; none while it goes on.
+    /// The time, ns since boot; none before the end.
     pub fn at_ns(&self) -> Option<u64> {
         let at_ns = self.at_ns.load(Ordering::Relaxed);
         (at_ns != 0).then_some(at_ns)
@@ -121,13 +120,13 @@ pub struct Samples {
     pub work: Option<exec::Samples>,
 }
 
-/// The work that a thread does after each event, as a control loop does: its execution time is
-/// then measured under the very load, and between the very wakeups, that the latency is.
+/// The work that a thread does after each event, as a control loop does. Its execution time is
+/// measured under the same load and between the same wakeups as the latency.
 #[derive(Clone, Copy, Debug)]
 pub struct Task<'a> {
     /// The work.
     pub work: &'a Work,
-    /// What it takes at least, ns: the shortest time of an unloaded run.
+    /// Its shortest time in an unloaded run, ns.
     pub t_min_ns: u64,
 }
 
@@ -145,7 +144,7 @@ pub struct Sampler<'a> {
     pub source: Box<dyn Source>,
     pub limits: Limits,
     pub live: &'a Live,
-    /// Set by whoever wants all threads to end, this one included.
+    /// Setting it ends all threads, this one included.
     pub end: &'a End,
     /// `tracing_on` of the kernel's tracer, to freeze it on the spot.
     pub freeze_trace: Option<&'a File>,
@@ -173,7 +172,7 @@ impl Sampler<'_> {
         }
     }
 
-    /// Measures until somebody or a limit says stop.
+    /// Measures until the end is set or a limit is reached.
     ///
     /// # Errors
     /// When the source failed; `samples` holds all until then.
@@ -182,8 +181,8 @@ impl Sampler<'_> {
         while self.end.at_ns().is_none() {
             match self.source.wait() {
                 Ok(event) => {
-                    // Due later than the end, it belongs to no sample, and the signal of who
-                    // stops us may have made it late.
+                    // An event that was due after the end is no sample: the signal that ends the
+                    // waiting may have delayed it.
                     let is_after = |end_ns| event.due_ns > end_ns;
                     if self.end.at_ns().is_some_and(is_after)
                         || !self.take(samples, event, start_ns)
@@ -191,7 +190,7 @@ impl Sampler<'_> {
                         return Ok(());
                     }
                 }
-                // Whoever stops us sends a signal, too.
+                // The signal that ends the waiting.
                 Err(Errno::EINTR) => {}
                 Err(errno) => return Err(errno),
             }
@@ -207,7 +206,7 @@ impl Sampler<'_> {
             .threshold_ns
             .is_some_and(|threshold_ns| latency_ns > threshold_ns);
         if passed {
-            // First of all: what the tracer holds is overwritten soon.
+            // First, because the tracer's buffer is overwritten soon.
             if let Some(mut tracing_on) = self.freeze_trace {
                 let _ = tracing_on.write(b"0");
             }
@@ -239,10 +238,10 @@ impl Sampler<'_> {
 }
 
 impl Parts {
-    /// A wakeup that came another way, or from another timer, has no known parts.
+    /// A wakeup that no timer or another timer caused has no known parts.
     fn record(&mut self, slot: &mut SlotReader, event: &Event) {
         let Some(expiry) = slot.take() else { return };
-        // A relative sleep is due a little after the time that its thread reckons with.
+        // A relative sleep is due a little after the time that its thread computed.
         let (due_ns, observed_ns) = (event.due_ns.cast_signed(), event.observed_ns.cast_signed());
         if (due_ns..=observed_ns).contains(&expiry.due_ns) {
             self.due_to_handler
@@ -352,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_wakeups_after_the_end_those_count_that_are_late() {
+    fn a_wakeup_after_the_end_counts_when_it_was_due_before() {
         for (due_ns, count) in [(99, 1), (100, 1), (101, 0)] {
             let end: &'static End = Box::leak(Box::default());
             let source = Box::new(EndsMeanwhile(end, due_ns));

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// One event, as the waiting thread saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When it was to be, ns since boot.
+    /// When it was due, ns since boot.
     pub due_ns: u64,
     /// When it was observed, ns since boot.
     pub observed_ns: u64,
@@ -66,7 +66,7 @@ impl SourceKind {
         matches!(self, Self::Nanosleep | Self::Rtc)
     }
 
-    /// Does a kernel timer end the wait, so that its expiry can be told apart?
+    /// Does a kernel timer end the wait, so that its expiry can be observed?
     pub fn is_timer(self) -> bool {
         matches!(self, Self::Timer | Self::Nanosleep | Self::Timerfd)
     }
@@ -85,7 +85,7 @@ impl fmt::Display for SourceKind {
     }
 }
 
-/// Why a source cannot be had.
+/// Why a source cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Unavailable {
     /// The machine has none.
@@ -106,12 +106,12 @@ pub enum Unavailable {
         /// The system's reason.
         source: Errno,
     },
-    /// The GPIO lines cannot be had.
+    /// The GPIO lines cannot be used.
     #[error(transparent)]
     Gpio(#[from] gpio::Error),
 }
 
-/// What a source is to be made of.
+/// What a source is made of.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Which source.

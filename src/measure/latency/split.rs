@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Splits a wakeup latency in two: timer due to handler, and handler to task.
+//! Splits a wakeup latency into two parts: timer due to handler, and handler to task.
 //!
-//! Owns loading the BPF program `bpf/split.bpf.c`, and the memory it shares with the measuring
-//! threads. Measures nothing itself and changes no scheduling: the thread that woke up reads
-//! from its slot when its timer was due and when the kernel handled it, and compares both with its own
-//! time. The first part is the kernel latency of Piel and others (section 3.1), the whole is their
-//! user latency. Needs a kernel with BTF, and no tracer.
+//! Loads the BPF program `bpf/split.bpf.c` and owns the memory it shares with the measuring threads.
+//! Measures nothing itself and changes no scheduling: a thread that woke up reads from its slot when
+//! its timer was due and when the kernel handled it, and compares both with its own time. The first
+//! part is the kernel latency of Piel and others (section 3.1), the whole is their user latency.
+//! Needs a kernel with BTF, and no tracer.
 
 use artis_machine::Root;
 use artis_machine::privilege::{Capability, Privilege};
@@ -33,33 +33,33 @@ const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
 /// Why wakeups cannot be split.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The kernel tells nothing of its types.
+    /// The kernel does not describe its types.
     #[error(
-        "kernel and user latency cannot be told apart: this kernel has no BTF; use one with CONFIG_DEBUG_INFO_BTF=y"
+        "the kernel's part of the latency cannot be measured: this kernel has no BTF; use one with CONFIG_DEBUG_INFO_BTF=y"
     )]
     NoBtf(#[source] libbpf_rs::Error),
     /// Thread ids here are not the kernel's own.
     #[error(
-        "kernel and user latency cannot be told apart in a container: the kernel's thread ids differ from \
+        "the kernel's part of the latency cannot be measured in a container: the kernel's thread ids differ from \
          those in this pid namespace; run artis on the host"
     )]
     PidNamespace,
     /// Not allowed to trace the kernel.
     #[error(
-        "kernel and user latency cannot be told apart: BPF tracing is not permitted; run as root, \
+        "the kernel's part of the latency cannot be measured: BPF tracing is not permitted; run as root, \
          or with the capabilities CAP_BPF and CAP_PERFMON"
     )]
     Privilege,
     /// The kernel or libbpf refused something.
-    #[error("kernel and user latency cannot be told apart: cannot {doing}")]
+    #[error("the kernel's part of the latency cannot be measured: cannot {doing}")]
     Bpf {
         /// What failed.
         doing: &'static str,
         /// What libbpf says.
         source: libbpf_rs::Error,
     },
-    /// The shared memory could not be had.
-    #[error("kernel and user latency cannot be told apart: cannot map the threads' slots")]
+    /// The shared memory could not be mapped.
+    #[error("the kernel's part of the latency cannot be measured: cannot map the threads' slots")]
     Memory(#[source] std::io::Error),
 }
 
@@ -100,7 +100,7 @@ impl Split {
         if namespace.is_ok_and(|name| name.as_os_str() != INITIAL_PID_NAMESPACE) {
             return Err(Error::PidNamespace);
         }
-        // Asked here, because libbpf would speak of it on standard error.
+        // Asked here, because libbpf would print it on standard error.
         let privilege = Privilege::of_self(&Root::default());
         if privilege.is_ok_and(|privilege| !may_trace(&privilege)) {
             return Err(Error::Privilege);
@@ -119,7 +119,7 @@ impl Split {
         let slots = MapHandle::try_from(&maps.slots).map_err(Error::bpf("share a BPF map"))?;
         let threads = MapHandle::try_from(&maps.threads).map_err(Error::bpf("share a BPF map"))?;
         let slots = Slots::map(&slots, capacity).map_err(Error::Memory)?;
-        // Links and map handles hold what they refer to; the skeleton may go.
+        // Links and map handles keep what they refer to; the skeleton is not needed any more.
         let programs = &skeleton.progs;
         let hooks = [
             &programs.waking,
@@ -160,7 +160,7 @@ fn may_trace(privilege: &Privilege) -> bool {
     privilege.initial_user_namespace && (named || has(Capability::SysAdmin))
 }
 
-/// One thread's way to its own slot.
+/// How one thread reads its own slot.
 pub struct SlotReader {
     shared: Arc<Shared>,
     index: u32,
@@ -179,16 +179,16 @@ impl SlotReader {
         self.shared
             .threads
             .update(&key, &self.index.to_ne_bytes(), MapFlags::ANY)
-            .map_err(Error::bpf("tell the BPF program of a thread"))?;
+            .map_err(Error::bpf("give a thread to the BPF program"))?;
         self.thread = Some(thread);
         Ok(())
     }
 
-    /// The expiry that woke the claimed thread since this was last asked; none when something else
-    /// did. For that thread only.
+    /// The expiry that woke the claimed thread since the last call; none when something else woke it.
+    /// For that thread only.
     ///
-    /// Reads shared memory, nothing else. When the due time is not the one the thread asked for,
-    /// the expiry is another timer's (see `bpf/split.bpf.c`): not to be counted.
+    /// Reads shared memory, nothing else. When the due time is not the one that the thread asked for,
+    /// another timer expired (see `bpf/split.bpf.c`): do not count it.
     #[inline]
     pub fn take(&mut self) -> Option<Expiry> {
         let slot = self.shared.slots.read(self.index);
@@ -205,7 +205,7 @@ impl SlotReader {
 
     fn release(&mut self) {
         if let Some(thread) = self.thread.take() {
-            // A stale entry only keeps a slot busy that nobody reads.
+            // A stale entry only occupies a slot that no thread reads.
             let _ = self.shared.threads.delete(&thread.as_raw().to_ne_bytes());
         }
     }
@@ -217,8 +217,7 @@ impl Drop for SlotReader {
     }
 }
 
-/// The array of slots, mapped read-only. The kernel backs it with pages that never go away, so
-/// reading does not fault.
+/// The array of slots, mapped read-only. Its pages stay in memory, so reading causes no fault.
 struct Slots {
     start: NonNull<c_void>,
     bytes: NonZeroUsize,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The source `timer`: `clock_nanosleep` to absolute times, one period apart. What cyclictest
-//! does by default and what periodic real-time programs do.
+//! The source `timer`: `clock_nanosleep` to absolute times, one period apart, as cyclictest does by
+//! default and as periodic real-time programs do.
 
 use super::source::{Event, Source};
 use crate::clock::{now_ns, to_timespec};

@@ -19,7 +19,7 @@ impl PeriodicFd {
     /// One event each `interval_ns`, which must not be 0.
     ///
     /// # Errors
-    /// When the process may have no more file descriptors.
+    /// When the process may open no more files.
     pub fn new(interval_ns: u64) -> Result<Self, Unavailable> {
         // SAFETY: takes numbers only; the descriptor it gives is ours alone.
         let fd = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC) };
@@ -62,7 +62,7 @@ impl Source for PeriodicFd {
         let observed_ns = now_ns();
         read?;
         let expirations = u64::from_ne_bytes(expirations);
-        // Late for the first one it waited for; those after it were missed.
+        // It is late for the first expiry it waited for; it missed the later ones.
         let due_ns = self.expired_ns + self.interval_ns;
         self.expired_ns += expirations * self.interval_ns;
         Ok(Event {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The source `wake`: a thread on another CPU hands over a futex. Measures the wakeup alone:
-//! from the waker's decision to the woken thread, across CPUs, no timer of its own.
+//! The source `wake`: a thread on another CPU hands over a futex. Measures the wakeup alone, across
+//! CPUs and without a timer: from the waker's decision to the woken thread.
 
 use super::source::{Event, Source, Unavailable};
 use super::timer::{next_due, sleep_until};
@@ -56,8 +56,8 @@ impl Wake {
         let waker = std::thread::Builder::new()
             .name("artis-waker".to_owned())
             .spawn(move || {
-                // Policy and priority are inherited. Should the CPU have gone offline just now,
-                // the kernel's own choice is another one.
+                // Policy and priority are inherited. When the CPU has just gone offline, the kernel
+                // chooses another one.
                 let mut only = CpuList::new();
                 only.insert(other);
                 let _ = set_affinity(0, &only);
@@ -72,7 +72,7 @@ impl Wake {
     }
 }
 
-/// The waker's life.
+/// What the waker does.
 fn hand_over(shared: &HandOver, interval_ns: u64) {
     while shared.start_ns.load(Ordering::Acquire) == 0 {
         if shared.stop.load(Ordering::Relaxed) {
@@ -82,7 +82,7 @@ fn hand_over(shared: &HandOver, interval_ns: u64) {
     }
     let mut due_ns = shared.start_ns.load(Ordering::Relaxed) + interval_ns;
     while !shared.stop.load(Ordering::Relaxed) {
-        // A signal ends the sleep early; the next turn then comes early, which harms nobody.
+        // A signal ends the sleep early; the next turn then comes early, which does no harm.
         let _ = sleep_until(due_ns);
         shared.handed_ns.store(now_ns(), Ordering::Relaxed);
         shared.turn.fetch_add(1, Ordering::Release);

@@ -3,12 +3,13 @@
 //!
 //! Owns the running and timing of [`workload`]s in their [`permutation`]s. Time is
 //! `CLOCK_MONOTONIC` from before the first process is started until the last has ended; the rest
-//! is what wait4(2) tells of each process and of the children it has waited for. Every run is done
+//! is what wait4(2) reports of each process and of the children it has waited for. Every run is done
 //! by a supervised process ([`artis_load::supervised`]), so nothing of it is left behind.
 //! Sources: mckenney-real-time-vs-real-fast, Table 1 (real, user, sys; mean and standard
 //! deviation); rowand-how-rt-preempt-works-slides, "Test Variables".
 
 pub mod permutation;
+pub mod series;
 pub mod workload;
 
 use artis_load::Error;
@@ -50,6 +51,25 @@ impl Run {
     }
 }
 
+/// What a measurement gave.
+#[derive(Debug)]
+pub struct Outcome {
+    /// For each setting of the plan, the runs that were finished.
+    pub runs: Vec<Vec<Run>>,
+    /// Why it ended before the last of them.
+    pub failed: Option<Error>,
+}
+
+impl Outcome {
+    /// The runs, where it ended before its last one only because of `stop`.
+    ///
+    /// # Errors
+    /// The failure of a run.
+    pub fn complete(self) -> Result<Vec<Vec<Run>>, Error> {
+        self.failed.map_or(Ok(self.runs), Err)
+    }
+}
+
 /// One step of a measurement.
 #[derive(Debug, Serialize, Deserialize)]
 enum Message {
@@ -60,25 +80,34 @@ enum Message {
     Done,
 }
 
-/// The recorded runs, for each setting of the plan those that were finished before `stop` turned
-/// from 0. `step` hears of each run: its setting, and its number, 0 being the unrecorded one.
+/// Makes the runs until all are made, one fails, or `stop` is not 0. `step` is called after each
+/// run with its setting and its number; 0 is the unrecorded one.
 ///
 /// # Errors
-/// A run that failed, with its exit status and last words; a program that is not installed.
+/// When no run was finished: a run that failed, with its exit status and last words; a program that
+/// is not installed.
 pub fn measure(
     plan: &Plan,
     stop: &AtomicUsize,
     step: &mut dyn FnMut(&Setting, usize),
-) -> Result<Vec<Vec<Run>>, Error> {
+) -> Result<Outcome, Error> {
     let mut all: Vec<Vec<Run>> = vec![Vec::new(); plan.settings.len()];
     let mut supervised = Supervised::start("artis-runs", |inside| run_all(inside, plan))?;
     let mut current = 0;
+    let mut failed = None;
     while stop.load(Ordering::Relaxed) == 0 {
-        match supervised.receive(Some(PATIENCE))? {
-            None => {}
-            Some(Message::Done) => break,
-            Some(Message::Warm) => step(&plan.settings[current], 0),
-            Some(Message::Run(run)) => {
+        match supervised.receive(Some(PATIENCE)) {
+            Ok(None) => {}
+            Ok(Some(Message::Done)) => break,
+            Ok(Some(Message::Warm)) => step(&plan.settings[current], 0),
+            // A signal may end a run before it is seen here.
+            Err(_) if stop.load(Ordering::Relaxed) != 0 => break,
+            Err(error) if all[0].is_empty() => return Err(error),
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+            Ok(Some(Message::Run(run))) => {
                 all[current].push(run);
                 step(&plan.settings[current], all[current].len());
                 // The runs of a setting follow each other.
@@ -88,7 +117,7 @@ pub fn measure(
             }
         }
     }
-    Ok(all)
+    Ok(Outcome { runs: all, failed })
 }
 
 /// How long a wait lasts before the stop flag is looked at again: a signal may have come just
@@ -126,7 +155,7 @@ fn run(inside: &mut Inside, instances: &[Instance], setting: &Setting) -> Result
             }
         }
         while let Some((pid, status, usage)) = inside.reap() {
-            // What a run left behind may end here, too, and was not asked for.
+            // A process that an earlier run left behind may end here, too. It does not count.
             let Some(which) = pids.iter().position(|one| *one == Some(pid)) else {
                 continue;
             };

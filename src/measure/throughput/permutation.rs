@@ -55,7 +55,7 @@ impl Setting {
         (!one.is_empty()).then_some(ten)
     }
 
-    /// What tells its series from others, such as `_fifo_cpus1_x2`; empty for the plain one.
+    /// The end of its series' names, such as `_fifo_cpus1_x2`; empty for the plain setting.
     pub fn suffix(&self) -> String {
         let policy = if self.is_fifo { "fifo" } else { "normal" };
         self.cpus.as_ref().map_or_else(String::new, |cpus| {
@@ -86,7 +86,7 @@ impl Setting {
         Ok(())
     }
 
-    /// Whether this may be done here, found out by doing it in a thread that ends at once.
+    /// Whether this is allowed here, found by trying it in a thread that ends at once.
     ///
     /// # Errors
     /// What the refusal means on this machine.
@@ -94,8 +94,22 @@ impl Setting {
         if !self.is_fifo {
             return Ok(());
         }
-        let attempt = || thread::settle(None, Policy::Fifo(PRIORITY));
-        std::thread::scope(|scope| scope.spawn(attempt).join().unwrap_or(Ok(())))
+        let attempt = || thread::prepare(None, Policy::Fifo(PRIORITY));
+        let tried = std::thread::scope(|scope| scope.spawn(attempt).join().unwrap_or(Ok(())));
+        tried.map_err(|error| match error {
+            thread::Error::Policy {
+                policy,
+                errno,
+                refusal,
+                ..
+            } => thread::Error::Policy {
+                policy,
+                errno,
+                refusal,
+                instead: "leave --permutations out",
+            },
+            other => other,
+        })
     }
 }
 

@@ -62,6 +62,25 @@ impl Workload {
         })
     }
 
+    /// A command of the user, which must be there: a program that cannot be run is reported before
+    /// the loads are started.
+    ///
+    /// # Errors
+    /// [`Error::ProgramFailed`].
+    pub fn command(words: &[OsString]) -> Result<Self, Error> {
+        let program = words.first().map_or(Path::new(""), Path::new);
+        match why_not(program) {
+            None => Ok(Self::Command(words.to_vec())),
+            Some(reason) => Err(Error::ProgramFailed {
+                program: match program.to_str() {
+                    Some("") => "''".to_owned(),
+                    _ => program.display().to_string(),
+                },
+                reason: format!("could not be started: {reason}"),
+            }),
+        }
+    }
+
     /// Makes what one instance needs below `folder`: the sources of a build, a file for messages.
     ///
     /// # Errors
@@ -87,6 +106,24 @@ impl Workload {
             jobs,
         })
     }
+}
+
+/// Why this program cannot be run, and what to do; nothing when it can.
+fn why_not(program: &Path) -> Option<&'static str> {
+    if which::which(program).is_ok() {
+        return None;
+    }
+    Some(if program.as_os_str().is_empty() {
+        "its name is empty; name a program after `--`"
+    } else if program.components().count() == 1 && program.file_name().is_some() {
+        "no folder in PATH has it; check its name, or name its file, such as ./program"
+    } else if program.is_dir() {
+        "it is a folder; name a program in it"
+    } else if program.exists() {
+        "it is not an executable file; make it one with `chmod +x`, or name another"
+    } else {
+        "there is no such file; check its name"
+    })
 }
 
 /// One of the processes that run at once.

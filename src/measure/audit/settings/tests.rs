@@ -38,7 +38,7 @@ fn a_normal_policy_matters_where_real_time_is_measured() {
 }
 
 #[test]
-fn unlocked_memory_is_told_with_what_is_locked() {
+fn unlocked_memory_is_found_with_what_is_locked() {
     let unlocked = Plan {
         memory_locked: false,
         ..plan()
@@ -63,6 +63,12 @@ fn throttling_can_hit_unless_it_is_off_or_replaced() {
     fine(&[off, THROTTLED[1]], &plan());
     let server = ("sys/kernel/debug/sched/fair_server/cpu0/runtime", "0\n");
     fine(&[THROTTLED[0], THROTTLED[1], server], &plan());
+    let release = |text| ("proc/sys/kernel/osrelease", text);
+    for newer in ["6.12.0-rc1\n", "6.18.4-amd64\n", "7.0\n"] {
+        fine(&[THROTTLED[0], THROTTLED[1], release(newer)], &plan());
+    }
+    let older = [THROTTLED[0], THROTTLED[1], release("6.1.0-32-amd64\n")];
+    only(&older, &plan(), "rt_throttling");
 }
 
 #[test]

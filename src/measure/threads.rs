@@ -15,12 +15,12 @@ const WAIT: u8 = 0;
 const BEGIN: u8 = 1;
 const ABANDON: u8 = 2;
 
-/// Starts `count` threads. Each prepares itself, and when all have, each does its `work`; what
-/// it prepared never leaves its thread. The caller waits in `meanwhile`, which is told how to
-/// see whether all have finished, and gets their results in order.
+/// Starts `count` threads. Each prepares itself; when all have done so, each does its `work`. What
+/// a thread prepared never leaves it. The caller waits in `meanwhile`, whose argument says whether
+/// all threads have finished, and gets their results in order.
 ///
 /// # Errors
-/// The first failure of `prepare`, or that a thread cannot be started; then none has worked.
+/// The first failure of `prepare`, or that a thread cannot be started; then none has begun its work.
 pub fn run<P, T, E>(
     count: usize,
     prepare: impl Fn(usize) -> Result<P, E> + Sync,
@@ -42,13 +42,13 @@ where
                 let prepared = match prepare(index) {
                     Ok(prepared) => prepared,
                     Err(error) => {
-                        // Nobody listens any more when another thread was refused first.
+                        // Nobody receives it when another thread was refused first.
                         let _ = ready.send(Err(error));
                         return None;
                     }
                 };
                 let _ = ready.send(Ok(()));
-                // The caller counts the answers, and hears of a panic by the last sender's end.
+                // The caller counts the answers. When a thread panics, the channel ends early.
                 drop(ready);
                 while start.load(Ordering::Acquire) == WAIT {
                     std::thread::park();
@@ -74,7 +74,7 @@ where
                 }
             }
         }
-        // Fewer answers than threads when one panicked: then it is joined below.
+        // A thread that panicked gave no answer. Joining it below passes the panic on.
         let all = refused.is_none() && prepared == count;
         start.store(if all { BEGIN } else { ABANDON }, Ordering::Release);
         threads.iter().for_each(|thread| thread.thread().unpark());
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn one_refusal_lets_nobody_begin() {
+    fn after_one_refusal_no_thread_begins() {
         let worked = AtomicUsize::new(0);
         let results = run(
             4,
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn one_panic_lets_nobody_begin_and_is_not_swallowed() {
+    fn after_one_panic_no_thread_begins_and_the_panic_is_passed_on() {
         let worked = AtomicUsize::new(0);
         let all = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             run(

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a measurement says on standard error: all that is not its result.
+
+use crate::cli::progress::{LiveLine, Stderr};
+use crate::lab::progress::{Progress, Silent};
+use crate::report::warnings;
+use crate::result::Warning;
+
+/// How much is said.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct Voice {
+    /// Print results and errors only
+    #[arg(short, long, conflicts_with = "verbose")]
+    quiet: bool,
+    /// Say of each warning what it does to the figures and what to type
+    #[arg(long)]
+    verbose: bool,
+}
+
+impl Voice {
+    pub fn say(self, sentence: &str) {
+        if !self.quiet {
+            eprintln!("artis: {sentence}");
+        }
+    }
+
+    /// Prints a text of lines, such as a table that is not the result of the command.
+    pub fn aside(self, text: &str) {
+        if !self.quiet {
+            eprint!("{text}");
+        }
+    }
+
+    /// Prints what speaks against the figures, one line each unless more was asked for.
+    pub fn warn(self, found: &[Warning]) {
+        if self.quiet {
+            return;
+        }
+        for warning in found {
+            let text = match self.verbose {
+                true => warnings::block(warning),
+                false => warnings::line(warning),
+            };
+            eprint!("{text}");
+        }
+    }
+
+    /// Says how to learn more about `count` warnings.
+    pub fn explain(self, count: usize) {
+        if count > 0 && !self.verbose {
+            self.say("--verbose says what a warning does to the figures, and what to type");
+        }
+    }
+
+    /// A line about the measurement that goes on; nothing where nobody sees it.
+    pub fn live_line(self) -> LiveLine {
+        LiveLine::new(!self.quiet)
+    }
+
+    /// Where long steps are shown.
+    pub fn progress(self) -> Box<dyn Progress> {
+        match self.quiet {
+            true => Box::new(Silent),
+            false => Box::new(Stderr::default()),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A latency measurement as the series of a result.
+
+use super::Outcome;
+use artis_result::{Distribution, Kind, Series, Unit};
+
+/// What the result calls the wakeup latency, and its two parts.
+pub const LATENCY: &str = "latency";
+const DUE_TO_HANDLER: &str = "due_to_handler";
+const HANDLER_TO_TASK: &str = "handler_to_task";
+
+/// The series of each thread; `cpus` are the threads' in their order.
+pub fn series(outcome: &Outcome, cpus: &[u32]) -> Vec<Series> {
+    let mut all = Vec::new();
+    for (thread, (measured, cpu)) in (0..).zip(outcome.threads.iter().zip(cpus)) {
+        let samples = &measured.samples;
+        let series = |name, distribution: &Distribution| Series {
+            cpu: Some(*cpu),
+            thread: Some(thread),
+            ..Series::new(name, Kind::Latency, Unit::Nanoseconds, distribution.clone())
+        };
+        all.push(Series {
+            max_at_s: samples.max_at_s,
+            missed: Some(samples.missed),
+            ..series(LATENCY, &samples.latency)
+        });
+        if let Some(parts) = &samples.split {
+            all.push(series(DUE_TO_HANDLER, &parts.due_to_handler));
+            all.push(series(HANDLER_TO_TASK, &parts.handler_to_task));
+        }
+    }
+    all
+}

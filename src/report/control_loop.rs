@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Latency, execution time and the load's work of one interval, as text.
+
+use super::{under_load, us};
+use crate::measure::exec::{EXCESS, TIME, UNLOADED};
+use crate::measure::latency::series::LATENCY;
+use crate::result::{Distribution, Document};
+use std::fmt::Write as _;
+
+/// The table: three figures and what they rest on. `what` is the piece of work.
+pub fn table(document: &Document, what: &str, interval_us: u64) -> String {
+    let mut text = String::new();
+    let seconds = document.seconds.unwrap_or(0.0);
+    let _ = writeln!(
+        text,
+        "{seconds:.1} s, every {interval_us} us {what}; {}\n\n\
+         {:<22} {:>10} {:>10} {:>10} {:>10}",
+        under_load::names(document),
+        "us",
+        "min",
+        "mean",
+        "99.9 %",
+        "max"
+    );
+    let quantities = [
+        ("wakeup latency", LATENCY),
+        ("execution time", TIME),
+        ("  of it excess", EXCESS),
+    ];
+    for (name, series) in quantities {
+        if let Some(line) = document.merged(series).as_ref().and_then(figures) {
+            let _ = writeln!(text, "{name:<22} {line}");
+        }
+    }
+    let shortest = document.merged(UNLOADED).and_then(|all| all.moments());
+    let excess = document.merged(EXCESS).and_then(|all| all.moments());
+    if let (Some(t_min), Some(excess)) = (shortest.map(|all| all.min), excess) {
+        let _ = writeln!(
+            text,
+            "  at most {:.1} % of Tmin, {:.3} us",
+            excess.max as f64 * 100.0 / t_min as f64,
+            us(t_min)
+        );
+    }
+    text + &under_load::table(&document.load)
+}
+
+fn figures(values: &Distribution) -> Option<String> {
+    let moments = values.moments()?;
+    let cell = |us: f64| format!("{us:>10.3}");
+    let p99_9 = values.supported_percentile(99.9);
+    Some(
+        [
+            cell(us(moments.min)),
+            cell(moments.mean / 1000.0),
+            p99_9.map_or_else(|| format!("{:>10}", "-"), |ns| cell(us(ns))),
+            cell(us(moments.max)),
+        ]
+        .join(" "),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::values;
+    use super::*;
+    use crate::result::{Kind, Series, Setup, Unit};
+
+    #[test]
+    fn the_excess_is_related_to_the_shortest_time() {
+        let mut document = Document::new(Setup::default());
+        let all = [
+            (LATENCY, vec![2000, 4000]),
+            (TIME, vec![50_000, 60_000]),
+            (EXCESS, vec![0, 10_000]),
+            (UNLOADED, vec![50_000]),
+        ];
+        document.series = all
+            .map(|(name, all)| Series::new(name, Kind::Latency, Unit::Nanoseconds, values(&all)))
+            .to_vec();
+        let text = table(&document, "10 steps", 1000);
+        assert!(text.contains("at most 20.0 % of Tmin, 50.000 us"), "{text}");
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("wakeup"))
+            .unwrap();
+        let fields: Vec<_> = line.split_whitespace().skip(2).collect();
+        assert_eq!(fields, ["2.000", "3.000", "-", "4.000"]);
+    }
+}

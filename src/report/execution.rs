@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! How much the time of a fixed piece of work varied, as text.
+
+use super::{under_load, us};
+use crate::measure::exec::{EXCESS, Live, TIME, UNLOADED};
+use crate::measure::thread::Policy;
+use crate::result::{Document, PERCENTILES};
+use std::fmt::Write as _;
+
+/// What the progress line says; `t_min_ns` is the shortest time of the unloaded run.
+pub fn progress(live: &Live, t_min_ns: u64) -> String {
+    let excess_us = live.max_ns().saturating_sub(t_min_ns) as f64 / 1000.0;
+    format!("{} samples, worst excess {excess_us:.1} us", live.count())
+}
+
+/// The table; `what` is the piece of work.
+pub fn table(document: &Document, what: &str, cpu: u32, policy: Policy) -> String {
+    let mut text = String::new();
+    let of = |name: &str| document.series.iter().find(|series| series.name == name);
+    let (Some(time), Some(excess), Some(unloaded)) = (of(TIME), of(EXCESS), of(UNLOADED)) else {
+        return text;
+    };
+    let (Some(moments), Some(before)) = (
+        excess.distribution.moments(),
+        unloaded.distribution.moments(),
+    ) else {
+        return text;
+    };
+    let t_min_us = us(before.min);
+    let _ = writeln!(
+        text,
+        "{what} on CPU {cpu}, {policy}\n\
+         Tmin {t_min_us:.3} us, of {} samples before any load\n\
+         {} samples in {:.1} s, the longest after {:.2} s, {}\n\n\
+         {:8} {:>14} {:>14} {:>10}",
+        before.count,
+        moments.count,
+        document.seconds.unwrap_or(0.0),
+        time.max_at_s.unwrap_or(0.0),
+        under_load::names(document),
+        "",
+        "time us",
+        "excess us",
+        "excess %"
+    );
+    let mut row = |name: &str, excess_ns: i64| {
+        let excess_us = us(excess_ns);
+        let _ = writeln!(
+            text,
+            "{name:8} {:14.3} {excess_us:14.3} {:10.3}",
+            t_min_us + excess_us,
+            excess_us * 100.0 / t_min_us
+        );
+    };
+    row("min", moments.min);
+    row("mean", moments.mean.round() as i64);
+    for (name, percent) in PERCENTILES {
+        if let Some(value) = excess.distribution.supported_percentile(percent) {
+            row(&format!("{name} %"), value);
+        }
+    }
+    row("max", moments.max);
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::values;
+    use super::*;
+    use crate::measure::exec::{Samples, series};
+    use crate::result::Setup;
+
+    #[test]
+    fn the_table_gives_the_excess_in_us_and_per_cent() {
+        let samples = |time: &[i64], excess: &[i64]| Samples {
+            time: values(time),
+            excess: values(excess),
+            max_at_s: 0.25,
+            seconds: 1.0,
+        };
+        let mut document = Document::new(Setup::default());
+        document.seconds = Some(1.0);
+        document.series = series(
+            1,
+            &samples(&[1_000_000], &[]),
+            &samples(&[1_000_500, 1_020_600], &[500, 20_600]),
+        );
+        let text = table(&document, "10 steps", 1, Policy::Fifo(98));
+        let row = |name: &str| {
+            let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+            line.split_whitespace().skip(1).collect::<Vec<_>>()
+        };
+        assert_eq!(row("max"), ["1020.600", "20.600", "2.060"]);
+        assert_eq!(row("min"), ["1000.500", "0.500", "0.050"]);
+        assert!(text.contains("50 %") && !text.contains("90 %"), "{text}");
+        assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+    }
+}
