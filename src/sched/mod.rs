@@ -11,6 +11,7 @@ pub use bpf::COUNTERS;
 pub mod control;
 pub mod detector;
 pub mod ending;
+pub mod policy;
 pub mod program;
 pub mod require;
 pub mod runtime;
@@ -18,5 +19,9 @@ pub mod service;
 pub mod status;
 pub mod watch;
 
+#[cfg(test)]
+mod policy_border_tests;
+#[cfg(test)]
+mod policy_place_tests;
 #[cfg(test)]
 mod policy_tests;

@@ -50,13 +50,7 @@ const HOOKS: &[&str] = &[
 ];
 
 /// Per-CPU variables of the kernel that the BPF program reads.
-const VARIABLES: &[&str] = &[
-    "__irq_regs",
-    "__preempt_count",
-    "hrtimer_bases",
-    "runqueues",
-    "tick_cpu_sched",
-];
+const VARIABLES: &[&str] = &["__irq_regs", "__preempt_count", "hrtimer_bases", "runqueues"];
 
 /// What is missing, each with what to do. Empty: the scheduler can be loaded.
 pub fn missing(

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Every rule stands in `bpf/policy.h`: the BPF side measures, calls and obeys.
+//!
+//! Two ways to show it. The BPF side compiles with a policy that has no rule and no number, only
+//! words, signatures and one answer that the compiler cannot know. And nothing in its text
+//! compares what the policy's words name, or has a number of its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const BPF: &str = "src/sched/bpf";
+
+/// The BPF side: what measures, calls and obeys.
+const SIDE: &[&str] = &[
+    "account.h",
+    "artis.bpf.c",
+    "detect.h",
+    "hotplug.h",
+    "place.h",
+    "serve.h",
+    "state.h",
+];
+
+/// Numbers of the kernel's interfaces, and of ours to it: none of them decides about a task.
+const NUMBERS: &[(&str, &str)] = &[
+    ("0", "nothing"),
+    ("1", "one"),
+    ("2", "bpf_tracing.h"),
+    ("3", "the privilege bits of x86's cs; user mode is 3"),
+    ("4", "bytes of __preempt_count"),
+    ("8", "alignment"),
+    ("12", "ENOMEM"),
+    (
+        "0x80",
+        "the kernel's bit for \"need to reschedule\", inverted",
+    ),
+    ("0x100", "the first dispatch queue"),
+    ("0x10000", "the first dispatch queue of a CPU"),
+    (
+        "0x20000",
+        "the first dispatch queue of a CPU's kernel threads",
+    ),
+    ("5", "STEP"),
+    ("6", "STEP"),
+    ("7", "STEP"),
+    ("9", "STEP"),
+    ("30000", "ms: the kernel's watchdog, as long as it allows"),
+];
+
+fn read(name: &str) -> String {
+    let path = Path::new(BPF).join(name);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// C without its comments and strings.
+fn code(text: &str) -> String {
+    let mut code = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['/', '"']) {
+        code.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let (begin, end) = if rest.starts_with("/*") {
+            (2, "*/")
+        } else if rest.starts_with('"') {
+            (1, "\"")
+        } else {
+            code.push('/');
+            rest = &rest[1..];
+            continue;
+        };
+        let length = rest[begin..].find(end).expect("it ends");
+        rest = &rest[begin + length + end.len()..];
+    }
+    code + rest
+}
+
+/// The policy without rules: types and signatures stay, constants go, and each function has an
+/// answer that depends on nothing.
+fn without_rules(policy: &str) -> String {
+    let mut out = vec!["const volatile unsigned long long artis_any;".to_owned()];
+    let mut lines = policy.lines();
+    while let Some(line) = lines.next() {
+        let is_constant = line.starts_with("#define ") && line.split_whitespace().count() > 2;
+        if is_constant {
+            continue;
+        }
+        out.push(line.to_owned());
+        if !line.starts_with("static inline ") {
+            continue;
+        }
+        for line in lines.by_ref().take_while(|line| *line != "}") {
+            if line == "{" {
+                let is_void = out
+                    .iter()
+                    .rev()
+                    .find(|line| line.starts_with("static inline "));
+                let is_void = is_void.is_some_and(|line| line.starts_with("static inline void "));
+                out.push(if is_void { "{" } else { "{ return artis_any;" }.to_owned());
+                out.push("}".to_owned());
+            } else if !out.last().is_some_and(|line| line == "}") {
+                out.push(line.to_owned());
+            }
+        }
+    }
+    out.join("\n")
+}
+
+/// libbpf's headers, which cargo built beside this crate.
+fn libbpf() -> PathBuf {
+    let builds = Path::new(env!("OUT_DIR"))
+        .ancestors()
+        .nth(2)
+        .expect("target/*/build");
+    let found = fs::read_dir(builds)
+        .expect("cargo's folder is there")
+        .flatten()
+        .find_map(|entry| {
+            let include = entry.path().join("out/include");
+            include
+                .join("bpf/bpf_helpers.h")
+                .exists()
+                .then_some(include)
+        });
+    found.unwrap_or_else(|| panic!("no libbpf headers below {}", builds.display()))
+}
+
+/// Compiles the BPF side with this policy; the compiler's words when it does not compile.
+fn compile(policy: &str) -> Result<(), String> {
+    let folder = tempfile::tempdir().unwrap();
+    let header = folder.path().join("policy.h");
+    fs::write(&header, policy).unwrap();
+    let output = Command::new(env!("ARTIS_CLANG"))
+        .args([
+            "-target",
+            "bpf",
+            "-D__TARGET_ARCH_x86",
+            "-mcpu=v3",
+            "-g",
+            "-O2",
+        ])
+        .args([
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-Wno-unused-parameter",
+            "-I",
+            "src/bpf",
+            "-I",
+        ])
+        .arg(libbpf())
+        .arg(format!("-DARTIS_POLICY=\"{}\"", header.display()))
+        .args(["-c", "src/sched/bpf/artis.bpf.c", "-o"])
+        .arg(folder.path().join("artis.o"))
+        .output()
+        .unwrap();
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    output.status.success().then_some(()).ok_or(words)
+}
+
+#[test]
+fn the_bpf_side_needs_no_rule_and_no_number_of_the_policy() {
+    let stub = without_rules(&read("policy.h"));
+    assert!(!code(&stub).contains("_NS "), "a constant is left");
+    assert!(!stub.contains("ARTIS_STATE_RT &&") && stub.contains("artis_must_leave("));
+    if let Err(words) = compile(&stub) {
+        panic!("something outside of policy.h uses a number or a rule of it:\n{words}");
+    }
+}
+
+#[test]
+fn a_policy_that_lacks_an_answer_is_noticed() {
+    let stub = without_rules(&read("policy.h")).replace("artis_must_leave(", "artis_other(");
+    let words = compile(&stub).unwrap_err();
+    assert!(words.contains("artis_must_leave"), "{words}");
+}
+
+/// Words of the policy that name facts. Verdicts are obeyed: `switch` and `==` on them is all right.
+fn names_a_fact(word: &str) -> bool {
+    let facts = [
+        "ARTIS_CLASS_",
+        "ARTIS_STATE_",
+        "ARTIS_AFFINITY_",
+        "ARTIS_POLICY_",
+    ];
+    facts.iter().any(|prefix| word.starts_with(prefix))
+        || [
+            "class",
+            "state",
+            "affinity",
+            "policy",
+            "static_prio",
+            "weight",
+            "hosted_class",
+        ]
+        .contains(&word)
+}
+
+/// The words and signs of a line.
+fn tokens(line: &str) -> Vec<&str> {
+    let is_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let mut tokens = Vec::new();
+    let mut rest = line.trim_start();
+    while let Some(first) = rest.chars().next() {
+        let length = if is_word(first) {
+            rest.find(|letter| !is_word(letter)).unwrap_or(rest.len())
+        } else {
+            let two = ["==", "!=", "<=", ">=", "->", "&&", "||", "<<", ">>"];
+            if two.iter().any(|sign| rest.starts_with(sign)) {
+                2
+            } else {
+                first.len_utf8()
+            }
+        };
+        tokens.push(&rest[..length]);
+        rest = rest[length..].trim_start();
+    }
+    tokens
+}
+
+/// What in this code decides by itself, as sentences.
+fn decisions(name: &str, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in code(text).lines().filter(|line| !line.starts_with('#')) {
+        let tokens = tokens(line);
+        for (at, token) in tokens.iter().enumerate() {
+            let around = [at.checked_sub(1), Some(at + 1)];
+            let around = around.map(|at| at.and_then(|at| tokens.get(at)).copied());
+            if ["==", "!=", "<", ">", "<=", ">="].contains(token)
+                && around.iter().flatten().any(|word| names_a_fact(word))
+            {
+                found.push(format!(
+                    "{name} compares what the policy names: {}",
+                    line.trim()
+                ));
+            }
+            let is_number = token.starts_with(|first: char| first.is_ascii_digit());
+            let plain = token.trim_end_matches(['U', 'L']);
+            if is_number && !NUMBERS.iter().any(|(number, _)| *number == plain) {
+                found.push(format!(
+                    "{name} has a number of its own, {token}: {}",
+                    line.trim()
+                ));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn nothing_but_the_policy_compares_or_counts() {
+    for name in SIDE {
+        let found = decisions(name, &read(name));
+        assert!(
+            found.is_empty(),
+            "move it to policy.h:\n{}",
+            found.join("\n")
+        );
+    }
+}
+
+#[test]
+fn a_rule_outside_of_the_policy_is_found() {
+    for rule in [
+        "if (view.class == ARTIS_CLASS_RT1) return;",
+        "if (ARTIS_STATE_RT != t->state) return;",
+        "return p->policy < 3;",
+        "if (now - record->marked_ns > 500000ULL) return;",
+        "if (t->affinity != 0) return;",
+    ] {
+        assert_eq!(decisions("it", rule).len(), 1, "{rule}");
+    }
+    for fine in [
+        "t->state = ARTIS_STATE_PROMOTED; /* class == 17 */",
+        "if (artis_displaces(ARTIS_CLASS_KTHREAD, class)) return;",
+        "case ARTIS_STATE_LEAVES_FAULT:",
+        "if (where == ARTIS_PLACE_PINNED) return;",
+    ] {
+        assert_eq!(decisions("it", fine), Vec::<String>::new(), "{fine}");
+    }
+}
+
+/// The BPF side has all its files in [`SIDE`], or something that decides could hide.
+#[test]
+fn every_file_of_the_bpf_side_is_looked_at() {
+    let interfaces = ["policy.h", "intf.h"];
+    let mut names: Vec<String> = fs::read_dir(BPF)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !interfaces.contains(&name.as_str()))
+        .collect();
+    names.sort();
+    assert_eq!(names, SIDE);
+}
