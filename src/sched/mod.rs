@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The asymmetric real-time scheduler: what it needs, how it is loaded, told apart and ended.
+//! The asymmetric real-time scheduler: what it needs, how it is loaded, watched and ended.
 //!
 //! Owns the BPF program in `bpf/` and everything that drives it. It never decides anything
-//! about a task: the policy is `bpf/policy.h` and nothing else.
+//! about a task: all rules are in `bpf/policy.h`, for Rust in [`policy`].
 //! Theory: Piel, Marquet, Soula, Dekeyser, "Real-Time Systems for Multi-Processor
 //! Architectures".
 

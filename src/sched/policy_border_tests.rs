@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Every rule stands in `bpf/policy.h`: the BPF side measures, calls and obeys.
 //!
-//! Two ways to show it. The BPF side compiles with a policy that has no rule and no number, only
-//! words, signatures and one answer that the compiler cannot know. And nothing in its text
-//! compares what the policy's words name, or has a number of its own.
+//! Two ways to show it. The BPF side is compiled with a policy that has no rule and no number, only
+//! words, signatures, and one answer that the compiler cannot know and that depends on nothing.
+//! What only a rule needs is not read any more then, or something else decides. And nothing in
+//! the text compares what the policy's words name, or has a number of its own.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -125,10 +127,10 @@ fn libbpf() -> PathBuf {
     found.unwrap_or_else(|| panic!("no libbpf headers below {}", builds.display()))
 }
 
-/// Compiles the BPF side with this policy; the compiler's words when it does not compile.
-fn compile(policy: &str) -> Result<(), String> {
-    let folder = tempfile::tempdir().unwrap();
-    let header = folder.path().join("policy.h");
+/// The BPF side in `folder`, compiled with this policy into LLVM's text; or the compiler's words.
+fn compile(folder: &Path, policy: &str) -> Result<String, String> {
+    let out = tempfile::tempdir().unwrap();
+    let (header, text) = (out.path().join("policy.h"), out.path().join("artis.ll"));
     fs::write(&header, policy).unwrap();
     let output = Command::new(env!("ARTIS_CLANG"))
         .args([
@@ -138,6 +140,7 @@ fn compile(policy: &str) -> Result<(), String> {
             "-mcpu=v3",
             "-g",
             "-O2",
+            "-S",
         ])
         .args([
             "-Wall",
@@ -150,29 +153,134 @@ fn compile(policy: &str) -> Result<(), String> {
         ])
         .arg(libbpf())
         .arg(format!("-DARTIS_POLICY=\"{}\"", header.display()))
-        .args(["-c", "src/sched/bpf/artis.bpf.c", "-o"])
-        .arg(folder.path().join("artis.o"))
+        // Without it the compiler keeps reads of the kernel's structs that nothing uses.
+        .arg("-Dpreserve_access_index=annotate(\"\")")
+        .arg("-emit-llvm")
+        .arg(folder.join("artis.bpf.c"))
+        .arg("-o")
+        .arg(&text)
         .output()
         .unwrap();
-    let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    output.status.success().then_some(()).ok_or(words)
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    Ok(fs::read_to_string(text).unwrap())
+}
+
+/// What stands behind `key` on a line, up to one of `,)}`.
+fn value<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    let rest = &line[line.find(key)? + key.len()..];
+    Some(rest[..rest.find([',', ')', '}'])?].trim_matches('"'))
+}
+
+/// The members of structs that this program reads, as `struct.member`, by the compiler's own
+/// account: the type and the offset of each load, and where each member lies.
+fn reads(program: &str) -> BTreeSet<String> {
+    let nodes: BTreeMap<&str, &str> = program
+        .lines()
+        .filter_map(|line| line.split_once(" = "))
+        .collect();
+    // (struct, offset in bits) to member
+    let mut members = BTreeMap::new();
+    for node in nodes.values().filter(|node| node.contains("DW_TAG_member")) {
+        let scope = value(node, "scope: ").and_then(|scope| nodes.get(scope));
+        let of = scope.and_then(|scope| value(scope, "name: "));
+        if let (Some(of), Some(name)) = (of, value(node, "name: ")) {
+            let offset: u64 = value(node, "offset: ").map_or(0, |offset| offset.parse().unwrap());
+            members.insert((of, offset), name);
+        }
+    }
+    // The weight lies in a struct within the task's.
+    let inner = members
+        .iter()
+        .find(|(_, name)| **name == "scx")
+        .map(|((_, offset), _)| *offset);
+    let inner = inner.expect("a task has what sched_ext knows of it");
+    let tags = program.lines().filter(|line| line.contains(" = load "));
+    let tags = tags.filter_map(|line| line.split("!tbaa ").nth(1)?.split([',', ' ']).next());
+    tags.filter_map(|tag| {
+        let tag = nodes.get(tag)?.trim_start_matches("!{");
+        let mut parts = tag.split(", ");
+        let of = nodes.get(parts.next()?)?.split('"').nth(1)?;
+        let offset = parts
+            .nth(1)?
+            .trim_start_matches("i64 ")
+            .trim_end_matches('}');
+        let offset = offset.parse::<u64>().ok()? * 8;
+        let own = members.get(&(of, offset)).filter(|name| **name != "scx");
+        let name = match own {
+            Some(name) => (*name).to_owned(),
+            None => format!(
+                "scx.{}",
+                members.get(&("sched_ext_entity", offset.checked_sub(inner)?))?
+            ),
+        };
+        Some(format!("{of}.{name}"))
+    })
+    .collect()
+}
+
+/// What only a rule has a use for. With answers that do not depend on it nobody reads it.
+const RULES_READ: &[&str] = &[
+    "task_ctx.affinity",
+    "task_struct.flags",
+    "task_struct.policy",
+    "task_struct.scx.weight",
+    "task_struct.static_prio",
+];
+
+/// Those of [`RULES_READ`] that this program reads.
+fn read_by_rules(program: &str) -> Vec<&'static str> {
+    let reads = reads(program);
+    RULES_READ
+        .iter()
+        .copied()
+        .filter(|member| reads.contains(*member))
+        .collect()
 }
 
 #[test]
-fn the_bpf_side_needs_no_rule_and_no_number_of_the_policy() {
-    let stub = without_rules(&read("policy.h"));
-    assert!(!code(&stub).contains("_NS "), "a constant is left");
-    assert!(!stub.contains("ARTIS_STATE_RT &&") && stub.contains("artis_must_leave("));
-    if let Err(words) = compile(&stub) {
-        panic!("something outside of policy.h uses a number or a rule of it:\n{words}");
+fn the_bpf_side_decides_nothing_itself() {
+    let policy = read("policy.h");
+    let whole = compile(Path::new(BPF), &policy).unwrap();
+    assert_eq!(read_by_rules(&whole), RULES_READ, "the rules do read them");
+    let stub = without_rules(&policy);
+    assert!(!stub.contains("ARTIS_SLICE_RT_NS") && stub.contains("artis_must_leave("));
+    match compile(Path::new(BPF), &stub) {
+        Ok(program) => assert_eq!(read_by_rules(&program), [""; 0], "read outside of policy.h"),
+        Err(words) => panic!("something outside of policy.h uses a number of it:\n{words}"),
     }
 }
 
+/// The BPF side with `to` in place of `from` in its `artis.bpf.c`, compiled without rules.
+fn changed(from: &str, to: &str) -> Result<String, String> {
+    let folder = tempfile::tempdir().unwrap();
+    for name in SIDE.iter().chain(&["intf.h"]) {
+        let text = read(name);
+        assert!(*name != "artis.bpf.c" || text.contains(from));
+        let text = if *name == "artis.bpf.c" {
+            text.replacen(from, to, 1)
+        } else {
+            text
+        };
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    compile(folder.path(), &without_rules(&read("policy.h")))
+}
+
 #[test]
-fn a_policy_that_lacks_an_answer_is_noticed() {
-    let stub = without_rules(&read("policy.h")).replace("artis_must_leave(", "artis_other(");
-    let words = compile(&stub).unwrap_err();
-    assert!(words.contains("artis_must_leave"), "{words}");
+fn a_rule_that_somebody_adds_elsewhere_is_noticed() {
+    let place = "if (!t || !on)\n";
+    let program = changed(place, "if (!t || !on || p->policy % 3)\n").unwrap();
+    assert_eq!(read_by_rules(&program), ["task_struct.policy"]);
+    let program = changed(place, "if (!t || !on || t->affinity)\n").unwrap();
+    assert_eq!(read_by_rules(&program), ["task_ctx.affinity"]);
+    let words = changed(
+        place,
+        "if (!t || !on || p->scx.slice > ARTIS_SLICE_RT_NS)\n",
+    )
+    .unwrap_err();
+    assert!(words.contains("ARTIS_SLICE_RT_NS"), "{words}");
 }
 
 /// Words of the policy that name facts. Verdicts are obeyed: `switch` and `==` on them is all right.
