@@ -265,7 +265,10 @@ mod tests {
             ..root_privilege()
         };
         let found = ask(&kernel(), &privilege, Detector::Syscall);
-        assert!(found[0].contains("(CAP_SYS_ADMIN, CAP_PERFMON)"), "{found:?}");
+        assert!(
+            found[0].contains("(CAP_SYS_ADMIN, CAP_PERFMON)"),
+            "{found:?}"
+        );
     }
 
     #[test]

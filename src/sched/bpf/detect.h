@@ -185,7 +185,7 @@ int BPF_PROG(user_exit_entry, int unused)
 	return 0;
 }
 
-/* Interrupts are still off here: the switch happens when they come on, before the fault is handled. */
+/* Interrupts are still off: the switch happens when they come on, before the fault is handled. */
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(fault_entry, unsigned long address, struct pt_regs *regs, unsigned long error_code)
 {

@@ -927,7 +927,7 @@ enum artis_rt1_turn {
 	ARTIS_TURN_RT1,
 };
 
-/* @rt1: an RT1+ task waits, or runs and may go on. @others: somebody else waits; only then asked. */
+/* @rt1: an RT1+ task waits, or runs and may go on. @others: somebody else waits as well. */
 static inline enum artis_rt1_turn artis_rt1_turn(struct artis_turn *turn, bool rt1, bool others,
 						 u64 now_ns)
 {
