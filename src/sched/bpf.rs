@@ -5,3 +5,17 @@
 
 include!(concat!(env!("OUT_DIR"), "/artis.skel.rs"));
 include!(concat!(env!("OUT_DIR"), "/counters.rs"));
+
+#[cfg(test)]
+mod tests {
+    use super::COUNTERS;
+
+    #[test]
+    fn the_page_of_the_scheduler_has_each_counter() {
+        let page = include_str!("../../docs/scheduler.md");
+        for (name, meaning) in COUNTERS {
+            let row = format!("| `{name}` | {meaning} |");
+            assert!(page.lines().any(|line| line == row), "{row}");
+        }
+    }
+}

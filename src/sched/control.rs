@@ -11,9 +11,9 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A client that says nothing for so long is forgotten: one line takes no time to send.
+/// A client that sends nothing for so long is dropped: one line takes no time to send.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Taking the scheduler off can take a while on a busy machine; the watchdog's time bounds it.
+/// Detaching the scheduler can take a while on a busy machine; the watchdog's time bounds it.
 const STOP_PATIENCE: Duration = Duration::from_secs(60);
 
 /// The answer to a client that may not stop the scheduler.
@@ -42,7 +42,7 @@ fn fail(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
 #[derive(Debug)]
 pub enum Request {
     Status(UnixStream),
-    /// Close the connection when everything is undone: that is the answer.
+    /// Close the connection when everything is restored: that is the answer.
     Stop(UnixStream),
 }
 
@@ -53,7 +53,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens at `path`, in place of whoever did before.
+    /// Listens at `path`. A socket that was there before is replaced.
     ///
     /// # Errors
     /// When the socket cannot be created there.
@@ -65,7 +65,7 @@ impl Server {
             _ => {}
         }
         let listener = UnixListener::bind(path).map_err(fail("create", path))?;
-        // Anybody may ask; who may stop is decided by who asks.
+        // Anybody may ask for the status. Whether a client may stop is checked per request.
         fs::set_permissions(path, fs::Permissions::from_mode(0o666))
             .map_err(fail("open to all users", path))?;
         listener
@@ -74,7 +74,7 @@ impl Server {
         Ok(Self { listener })
     }
 
-    /// The next request, if one is waiting. A client that misbehaves is no error of ours.
+    /// The next request, if one is waiting. Wrong input of a client is no error here.
     pub fn next(&self) -> Option<Request> {
         let (stream, _) = self.listener.accept().ok()?;
         stream.set_nonblocking(false).ok()?;
@@ -88,7 +88,7 @@ impl Server {
             "status" => Some(Request::Status(stream)),
             "stop" if may_stop(&stream) => Some(Request::Stop(stream)),
             "stop" => {
-                // A client that has gone needs no answer.
+                // A client that closed its connection needs no answer.
                 let _ = (&stream).write_all(REFUSED);
                 None
             }
@@ -112,7 +112,7 @@ impl AsFd for Server {
 /// Answers a status request.
 ///
 /// # Errors
-/// When the client has gone.
+/// When the client closed its connection.
 pub fn answer(mut stream: UnixStream, status: &Status) -> io::Result<()> {
     serde_json::to_writer(&mut stream, status)?;
     stream.write_all(b"\n")
@@ -131,7 +131,7 @@ pub fn ask_status(path: &Path) -> Result<Option<Status>, Error> {
         .write_all(b"status\n")
         .and_then(|()| stream.read_to_string(&mut text));
     match asked {
-        // It was killed and is on its way out: nobody is there to answer.
+        // The process was killed and is about to end: nobody answers.
         Ok(0) => return Ok(None),
         Err(error)
             if matches!(

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-/// The kernel's account of how a sched_ext scheduler ended (`struct scx_exit_info`).
+/// What the kernel says about the end of a sched_ext scheduler (`struct scx_exit_info`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ending {
     /// `enum scx_exit_kind` of the kernel.
@@ -26,7 +26,7 @@ const ERROR_STALL: i32 = 1026;
 const ERROR_REENQ: i32 = 1027;
 
 impl Ending {
-    /// For an ending of which the kernel gave no account.
+    /// For an ending that the kernel did not explain.
     pub fn unknown() -> Self {
         Self {
             kind: 0,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The asymmetric real-time scheduler: what it needs, how it is loaded, told apart and ended.
+//! The asymmetric real-time scheduler: what it needs, how it is loaded, watched and ended.
 //!
 //! Owns the BPF program in `bpf/` and everything that drives it. It never decides anything
-//! about a task: the policy is `bpf/policy.h` and nothing else.
+//! about a task: all rules are in `bpf/policy.h`, for Rust in [`policy`].
 //! Theory: Piel, Marquet, Soula, Dekeyser, "Real-Time Systems for Multi-Processor
 //! Architectures".
 
@@ -12,6 +12,7 @@ pub use bpf::COUNTERS;
 pub mod control;
 pub mod detector;
 pub mod ending;
+pub mod policy;
 pub mod program;
 pub mod require;
 pub mod runtime;
@@ -19,5 +20,9 @@ pub mod service;
 pub mod status;
 pub mod watch;
 
+#[cfg(test)]
+mod policy_border_tests;
+#[cfg(test)]
+mod policy_place_tests;
 #[cfg(test)]
 mod policy_tests;

@@ -3,99 +3,14 @@
 
 use proptest::prelude::*;
 
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Calls {
-    interval_ns: u64,
-    since_ns: u64,
-}
+use super::policy::*;
 
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Side {
-    cpus: u32,
-    tasks: u32,
-    rt1_tasks: u32,
-    rt_util: u32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Turn {
-    rt1_since_ns: u64,
-    others_until_ns: u64,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-struct Trial {
-    until_ns: u64,
-    pause_ns: u64,
-}
-
-unsafe extern "C" {
-    safe static artis_native_slice_nrt_ns: u64;
-    safe static artis_native_slice_rt_ns: u64;
-    safe static artis_native_level_ns: u64;
-    safe static artis_native_debt_slices: u64;
-    safe static artis_native_migration_ns: u64;
-    safe static artis_native_pause_ns_max: u64;
-    safe static artis_native_pause_rt1_ns_max: u64;
-    safe static artis_native_hand_back_ns: u64;
-    safe static artis_native_rt_wait_ns_max: u64;
-    safe static artis_native_rt_queue_max: u64;
-    safe static artis_native_rt1_phase_ns: u64;
-    safe static artis_native_others_phase_ns: u64;
-    safe fn artis_native_classify(policy: u32, kthread: bool) -> u32;
-    safe fn artis_native_rt1_level(static_prio: u32) -> u32;
-    safe fn artis_native_rt1_key(level: u32, now_ns: u64) -> u64;
-    safe fn artis_native_vtime_charge(ran_ns: u64, weight: u32) -> u64;
-    safe fn artis_native_vtime_place(
-        vtime: u64,
-        side_now: u64,
-        slice_ns: u64,
-        weight: u32,
-        crossed: bool,
-    ) -> u64;
-    safe fn artis_native_calls_note(calls: &mut Calls, ran_ns: u64, entries: u32);
-    safe fn artis_native_next_entry_ns(calls: &Calls) -> u64;
-    safe fn artis_native_look(class: u32, slice_over: bool, rt: &Side) -> bool;
-    safe fn artis_native_promote(
-        class: u32,
-        calls: &Calls,
-        trial: &Trial,
-        now_ns: u64,
-        rt: &Side,
-        nrt: &Side,
-    ) -> u32;
-    safe fn artis_native_trial_ended(trial: &mut Trial, class: u32, now_ns: u64, stayed_ns: u64);
-    safe fn artis_native_may_try(trial: &Trial, now_ns: u64) -> bool;
-    safe fn artis_native_stays_rt(class: u32, rt: &Side, nrt: &Side) -> bool;
-    safe fn artis_native_turn_reset(turn: &mut Turn, now_ns: u64);
-    safe fn artis_native_others_turn(turn: &mut Turn, now_ns: u64) -> bool;
-    safe fn artis_native_hand_back(now_ns: u64, displaced_ns: u64) -> bool;
-    safe fn artis_native_finds(due_ns: u64, now_ns: u64, takes_ns: u64) -> bool;
-    safe fn artis_native_switch_note(switch_ns: &mut u64, took_ns: u64);
-    safe fn artis_native_may_pass_over(now_ns: u64, runnable_at_ns: u64) -> bool;
-    safe fn artis_native_waited_for_rt(now_ns: u64, since_ns: u64) -> bool;
-    safe fn artis_native_look_for_waiting(looked_ns: &mut u64, now_ns: u64) -> bool;
-}
-
-const LINUX: u32 = 0;
-const RT1: u32 = 1;
-const KTHREAD: u32 = 2;
-
-const STAY: u32 = 0;
-const REFUSE: u32 = 1;
-const PROMOTE: u32 = 2;
-
-const CAPACITY: u32 = 1024;
-const NICE_0: u32 = 100;
+const NICE_0: u32 = WEIGHT_NICE_0 as u32;
 const MS: u64 = 1_000_000;
 
 /// The verdict on a task that was never sent to an RT CPU in vain.
-fn promote(class: u32, calls: &Calls, rt: &Side, nrt: &Side) -> u32 {
-    artis_native_promote(class, calls, &Trial::default(), MS, rt, nrt)
+fn verdict(class: Class, calls: &Calls, rt: &Side, nrt: &Side) -> Verdict {
+    promote(class, calls, &Trial::default(), MS, rt, nrt)
 }
 
 /// A task that has computed for a second and never called the kernel.
@@ -116,7 +31,7 @@ fn side(cpus: u32, tasks: u32) -> Side {
 fn after_calls(intervals: &[u64]) -> Calls {
     let mut calls = Calls::default();
     for &interval in intervals {
-        artis_native_calls_note(&mut calls, interval, 1);
+        calls_note(&mut calls, interval, 1);
     }
     calls
 }
@@ -126,32 +41,32 @@ fn classes_follow_the_policy_of_the_kernel() {
     const SCHED_NORMAL: u32 = 0;
     const SCHED_BATCH: u32 = 3;
     const SCHED_IDLE: u32 = 5;
-    const SCHED_EXT: u32 = 7;
+    const SCHED_EXT: u32 = KernelPolicy::PolicyExt as u32;
     for policy in [SCHED_NORMAL, SCHED_BATCH, SCHED_IDLE] {
-        assert_eq!(artis_native_classify(policy, false), LINUX);
+        assert_eq!(classify(policy, false), Class::Linux);
     }
-    assert_eq!(artis_native_classify(SCHED_EXT, false), RT1);
-    assert_eq!(artis_native_classify(SCHED_EXT, true), KTHREAD);
+    assert_eq!(classify(SCHED_EXT, false), Class::Rt1);
+    assert_eq!(classify(SCHED_EXT, true), Class::Kthread);
 }
 
 #[test]
 fn levels_are_the_nice_values() {
     for (static_prio, level) in [(100, 1), (120, 21), (139, 40), (0, 1), (200, 40)] {
-        assert_eq!(artis_native_rt1_level(static_prio), level);
+        assert_eq!(rt1_level(static_prio), level);
     }
 }
 
 #[test]
 fn a_higher_level_comes_first_among_tasks_that_wait_together() {
     for level in 1..40 {
-        assert!(artis_native_rt1_key(level, 7 * MS) < artis_native_rt1_key(level + 1, 0));
+        assert!(rt1_key(level, 7 * MS) < rt1_key(level + 1, 0));
     }
 }
 
 #[test]
 fn a_low_level_is_not_kept_waiting_for_ever() {
-    let wait_ns = 40 * artis_native_level_ns;
-    assert!(artis_native_rt1_key(40, 0) < artis_native_rt1_key(1, wait_ns));
+    let wait_ns = 40 * RT1_LEVEL_NS;
+    assert!(rt1_key(40, 0) < rt1_key(1, wait_ns));
     // far below the 30 s of the kernel's watchdog
     assert!(wait_ns < 3000 * MS);
 }
@@ -159,32 +74,32 @@ fn a_low_level_is_not_kept_waiting_for_ever() {
 #[test]
 fn the_estimate_is_what_is_left_of_the_mean_interval() {
     let mut calls = after_calls(&[4 * MS; 20]);
-    assert_eq!(artis_native_next_entry_ns(&calls), 4 * MS);
-    artis_native_calls_note(&mut calls, MS, 0);
-    assert_eq!(artis_native_next_entry_ns(&calls), 3 * MS);
+    assert_eq!(next_entry_ns(&calls), 4 * MS);
+    calls_note(&mut calls, MS, 0);
+    assert_eq!(next_entry_ns(&calls), 3 * MS);
 }
 
 #[test]
 fn who_is_past_the_mean_is_expected_to_go_on_as_long() {
     let mut calls = after_calls(&[MS; 20]);
-    artis_native_calls_note(&mut calls, 50 * MS, 0);
-    assert_eq!(artis_native_next_entry_ns(&calls), 50 * MS);
+    calls_note(&mut calls, 50 * MS, 0);
+    assert_eq!(next_entry_ns(&calls), 50 * MS);
 }
 
 #[test]
 fn many_calls_in_one_slice_count_as_many() {
     let mut calls = after_calls(&[10 * MS; 20]);
-    artis_native_calls_note(&mut calls, 4 * MS, 400);
-    assert_eq!(artis_native_next_entry_ns(&calls), 10_000);
+    calls_note(&mut calls, 4 * MS, 400);
+    assert_eq!(next_entry_ns(&calls), 10_000);
 }
 
 #[test]
 fn a_few_calls_are_enough_to_notice_a_change() {
     let mut calls = after_calls(&[10 * MS; 20]);
     for _ in 0..20 {
-        artis_native_calls_note(&mut calls, 10_000, 1);
+        calls_note(&mut calls, 10_000, 1);
     }
-    assert!(artis_native_next_entry_ns(&calls) < 2 * artis_native_migration_ns);
+    assert!(next_entry_ns(&calls) < 2 * MIGRATION_NS);
 }
 
 #[test]
@@ -194,24 +109,21 @@ fn a_stay_that_did_not_pay_is_not_tried_again_at_once() {
     let mut now_ns = 1000 * MS;
     let mut pauses = Vec::new();
     for _ in 0..12 {
-        assert!(artis_native_may_try(&trial, now_ns));
-        artis_native_trial_ended(&mut trial, LINUX, now_ns, 10_000);
+        assert!(may_try(&trial, now_ns));
+        trial_ended(&mut trial, Class::Linux, now_ns, 10_000);
         let before = trial.until_ns - 1;
-        let verdict = artis_native_promote(LINUX, &COMPUTES, &trial, before, &rt, &nrt);
-        assert_eq!(verdict, REFUSE);
+        let verdict = promote(Class::Linux, &COMPUTES, &trial, before, &rt, &nrt);
+        assert_eq!(verdict, Verdict::RefuseEstimate);
         pauses.push(trial.until_ns - now_ns);
         now_ns = trial.until_ns;
     }
     assert!(pauses.windows(2).all(|two| two[0] <= two[1]));
-    assert_eq!(pauses.last(), Some(&artis_native_pause_ns_max));
+    assert_eq!(pauses.last(), Some(&PAUSE_NS_MAX));
     // moves in vain stay cheap, and a change of habit is noticed within half a second or so
-    assert!(2 * artis_native_migration_ns * 1000 < artis_native_pause_ns_max);
-    assert!(artis_native_pause_ns_max <= 1000 * MS);
-    artis_native_trial_ended(&mut trial, LINUX, now_ns, 2 * artis_native_migration_ns);
-    assert!(
-        artis_native_may_try(&trial, now_ns),
-        "one stay that paid clears it"
-    );
+    assert!(2 * MIGRATION_NS * 1000 < PAUSE_NS_MAX);
+    assert!(PAUSE_NS_MAX <= 1000 * MS);
+    trial_ended(&mut trial, Class::Linux, now_ns, 2 * MIGRATION_NS);
+    assert!(may_try(&trial, now_ns), "one stay that paid clears it");
     assert_eq!(trial.pause_ns, 0);
 }
 
@@ -219,157 +131,174 @@ fn a_stay_that_did_not_pay_is_not_tried_again_at_once() {
 fn rt1_is_tried_again_sooner() {
     let mut trial = Trial::default();
     for _ in 0..12 {
-        artis_native_trial_ended(&mut trial, RT1, 0, 0);
+        trial_ended(&mut trial, Class::Rt1, 0, 0);
     }
-    assert_eq!(trial.until_ns, artis_native_pause_rt1_ns_max);
-    assert!(artis_native_pause_rt1_ns_max < artis_native_pause_ns_max);
+    assert_eq!(trial.until_ns, PAUSE_RT1_NS_MAX);
+    assert!(PAUSE_RT1_NS_MAX < PAUSE_NS_MAX);
 }
 
 #[test]
 fn a_task_that_is_about_to_call_is_not_moved() {
     let calling = after_calls(&[10_000; 20]);
     let (rt, nrt) = (side(1, 0), side(1, 5));
-    assert_eq!(promote(LINUX, &calling, &rt, &nrt), REFUSE);
-    assert_eq!(promote(RT1, &calling, &rt, &nrt), REFUSE);
-    assert_eq!(promote(LINUX, &COMPUTES, &rt, &nrt), PROMOTE);
+    assert_eq!(
+        verdict(Class::Linux, &calling, &rt, &nrt),
+        Verdict::RefuseEstimate
+    );
+    assert_eq!(
+        verdict(Class::Rt1, &calling, &rt, &nrt),
+        Verdict::RefuseEstimate
+    );
+    assert_eq!(
+        verdict(Class::Linux, &COMPUTES, &rt, &nrt),
+        Verdict::Promote
+    );
 }
 
 #[test]
 fn an_rt_cpu_without_a_task_gets_one_even_if_rt0_leaves_little() {
     let rt = Side {
-        rt_util: CAPACITY * 9 / 10,
+        rt_util: CAPACITY as u32 * 9 / 10,
         ..side(1, 0)
     };
-    assert_eq!(promote(LINUX, &COMPUTES, &rt, &side(1, 3)), PROMOTE);
+    assert_eq!(
+        verdict(Class::Linux, &COMPUTES, &rt, &side(1, 3)),
+        Verdict::Promote
+    );
 }
 
 #[test]
 fn nobody_moves_when_nobody_waits() {
-    assert_eq!(promote(LINUX, &COMPUTES, &side(1, 0), &side(2, 2)), STAY);
+    assert_eq!(
+        verdict(Class::Linux, &COMPUTES, &side(1, 0), &side(2, 2)),
+        Verdict::Stay
+    );
 }
 
 #[test]
 fn the_share_of_rt0_weighs_the_run_queue() {
     let free = side(1, 1);
     let half_taken = Side {
-        rt_util: CAPACITY / 2,
+        rt_util: CAPACITY as u32 / 2,
         ..free
     };
     // two tasks on the RT CPU against three: fair when it is free, not when half is taken
     let nrt = side(1, 3);
-    assert_eq!(promote(LINUX, &COMPUTES, &free, &nrt), PROMOTE);
-    assert_eq!(promote(LINUX, &COMPUTES, &half_taken, &nrt), STAY);
-    assert_eq!(promote(LINUX, &COMPUTES, &half_taken, &side(1, 4)), PROMOTE);
+    assert_eq!(
+        verdict(Class::Linux, &COMPUTES, &free, &nrt),
+        Verdict::Promote
+    );
+    assert_eq!(
+        verdict(Class::Linux, &COMPUTES, &half_taken, &nrt),
+        Verdict::Stay
+    );
+    assert_eq!(
+        verdict(Class::Linux, &COMPUTES, &half_taken, &side(1, 4)),
+        Verdict::Promote
+    );
 }
 
 #[test]
 fn the_rt_queue_does_not_grow_without_bound() {
-    let full = side(1, 1 + artis_native_rt_queue_max as u32);
-    assert_eq!(promote(LINUX, &COMPUTES, &full, &side(1, 1000)), STAY);
+    let full = side(1, 1 + RT_QUEUE_MAX as u32);
+    assert_eq!(
+        verdict(Class::Linux, &COMPUTES, &full, &side(1, 1000)),
+        Verdict::Stay
+    );
 }
 
 #[test]
 fn rt1_moves_whatever_the_balance_until_each_rt_cpu_has_one() {
     let (busy, idle_nrt) = (side(1, 5), side(1, 1));
-    assert_eq!(promote(RT1, &COMPUTES, &busy, &idle_nrt), PROMOTE);
+    assert_eq!(
+        verdict(Class::Rt1, &COMPUTES, &busy, &idle_nrt),
+        Verdict::Promote
+    );
     let taken = Side {
         rt1_tasks: 1,
         ..busy
     };
-    assert_eq!(promote(RT1, &COMPUTES, &taken, &idle_nrt), STAY);
+    assert_eq!(
+        verdict(Class::Rt1, &COMPUTES, &taken, &idle_nrt),
+        Verdict::Stay
+    );
 }
 
 #[test]
 fn rt_to_nrt_moves_linux_tasks_first() {
     let (crowded, empty) = (side(1, 4), side(1, 1));
-    assert!(!artis_native_stays_rt(LINUX, &crowded, &empty));
-    assert!(artis_native_stays_rt(RT1, &crowded, &empty));
-    assert!(
-        artis_native_stays_rt(LINUX, &side(1, 1), &empty),
-        "alone there"
-    );
+    assert!(!stays_rt(Class::Linux, &crowded, &empty));
+    assert!(stays_rt(Class::Rt1, &crowded, &empty));
+    assert!(stays_rt(Class::Linux, &side(1, 1), &empty), "alone there");
 }
 
 #[test]
 fn kernel_threads_and_offline_rt_cpus_are_never_considered() {
-    assert_eq!(promote(KTHREAD, &COMPUTES, &side(1, 0), &side(1, 9)), STAY);
-    assert_eq!(promote(LINUX, &COMPUTES, &side(0, 0), &side(1, 9)), STAY);
+    assert_eq!(
+        verdict(Class::Kthread, &COMPUTES, &side(1, 0), &side(1, 9)),
+        Verdict::Stay
+    );
+    assert_eq!(
+        verdict(Class::Linux, &COMPUTES, &side(0, 0), &side(1, 9)),
+        Verdict::Stay
+    );
 }
 
 #[test]
 fn rt1_is_looked_at_more_often_than_linux() {
     let stocked = side(1, 2);
-    assert!(artis_native_look(RT1, false, &stocked));
-    assert!(!artis_native_look(LINUX, false, &stocked));
-    assert!(artis_native_look(LINUX, true, &stocked));
-    assert!(
-        artis_native_look(LINUX, false, &side(1, 1)),
-        "nothing in reserve"
-    );
+    assert!(look(Class::Rt1, false, &stocked));
+    assert!(!look(Class::Linux, false, &stocked));
+    assert!(look(Class::Linux, true, &stocked));
+    assert!(look(Class::Linux, false, &side(1, 1)), "nothing in reserve");
 }
 
 #[test]
 fn others_get_their_turn_between_rt1_phases() {
     let mut turn = Turn::default();
     let start = 1000 * MS;
-    artis_native_turn_reset(&mut turn, start);
+    turn_reset(&mut turn, start);
     let mut others_ns = 0;
     let step = MS / 2;
     for tick in 0..2000 {
-        if artis_native_others_turn(&mut turn, start + tick * step) {
+        if others_turn(&mut turn, start + tick * step) {
             others_ns += step;
         }
     }
     let share = others_ns as f64 / (2000 * step) as f64;
-    let wanted = artis_native_others_phase_ns as f64
-        / (artis_native_others_phase_ns + artis_native_rt1_phase_ns) as f64;
+    let wanted = OTHERS_PHASE_NS as f64 / (OTHERS_PHASE_NS + RT1_PHASE_NS) as f64;
     assert!((share - wanted).abs() < 0.01, "{share}, not {wanted}");
 }
 
 #[test]
 fn a_turn_that_nobody_could_take_in_time_is_not_lost() {
     let mut turn = Turn::default();
-    artis_native_turn_reset(&mut turn, 0);
-    assert!(artis_native_others_turn(
-        &mut turn,
-        3 * artis_native_rt1_phase_ns
-    ));
+    turn_reset(&mut turn, 0);
+    assert!(others_turn(&mut turn, 3 * RT1_PHASE_NS));
 }
 
 #[test]
 fn short_bursts_are_waited_out_and_long_ones_are_not() {
     let since = 50 * MS;
-    assert!(!artis_native_hand_back(
-        since + artis_native_hand_back_ns - 1,
-        since
-    ));
-    assert!(artis_native_hand_back(
-        since + artis_native_hand_back_ns,
-        since
-    ));
-    assert!(!artis_native_hand_back(since, 0), "nobody is displaced");
-    assert!(!artis_native_waited_for_rt(
-        since + artis_native_rt_wait_ns_max,
-        since
-    ));
-    assert!(artis_native_waited_for_rt(
-        since + artis_native_rt_wait_ns_max + 1,
-        since
-    ));
+    assert!(!hand_back(since + HAND_BACK_NS - 1, since));
+    assert!(hand_back(since + HAND_BACK_NS, since));
+    assert!(!hand_back(since, 0), "nobody is displaced");
+    assert!(!waited_for_rt(since + RT_WAIT_MAX_NS, since));
+    assert!(waited_for_rt(since + RT_WAIT_MAX_NS + 1, since));
 }
 
 #[test]
 fn who_switches_often_looks_for_waiting_tasks_once_a_millisecond() {
     let mut looked_ns = 0;
     let looks = (0..1000u64)
-        .filter(|turn| artis_native_look_for_waiting(&mut looked_ns, MS / 2 + turn * 30_000))
+        .filter(|turn| look_for_waiting(&mut looked_ns, MS / 2 + turn * 30_000))
         .count();
     assert_eq!(looks, 30, "1000 switches in 30 ms, from the first one on");
 }
 
 #[test]
 fn a_timer_finds_what_is_not_done_when_it_is_due() {
-    let finds = |due_ns| artis_native_finds(due_ns, 50 * MS, MS);
+    let finds = |due_ns| finds(due_ns, 50 * MS, MS);
     assert!(finds(50 * MS));
     assert!(finds(51 * MS - 1));
     assert!(!finds(51 * MS));
@@ -381,36 +310,33 @@ fn a_timer_finds_what_is_not_done_when_it_is_due() {
 #[test]
 fn a_switch_is_expected_to_take_as_long_as_the_longest_of_late() {
     let mut switch_ns = 0;
-    artis_native_switch_note(&mut switch_ns, 80_000);
+    switch_note(&mut switch_ns, 80_000);
     assert_eq!(switch_ns, 100_000);
-    artis_native_switch_note(&mut switch_ns, 1000);
+    switch_note(&mut switch_ns, 1000);
     assert!((99_970..100_000).contains(&switch_ns), "{switch_ns}");
     for _ in 0..2800 {
-        artis_native_switch_note(&mut switch_ns, 1000);
+        switch_note(&mut switch_ns, 1000);
     }
     assert!((49_000..52_000).contains(&switch_ns), "{switch_ns}");
-    artis_native_switch_note(&mut switch_ns, 10 * MS);
+    switch_note(&mut switch_ns, 10 * MS);
     assert_eq!(switch_ns, 250_000, "a virtual machine that was stopped");
     for _ in 0..20_000 {
-        artis_native_switch_note(&mut switch_ns, 1600);
+        switch_note(&mut switch_ns, 1600);
     }
     assert_eq!(switch_ns, 2000, "as a real machine's");
 }
 
 #[test]
 fn nobody_is_passed_over_for_long() {
-    assert!(artis_native_may_pass_over(51 * MS - 1, 50 * MS));
-    assert!(!artis_native_may_pass_over(51 * MS, 50 * MS));
-    assert!(
-        !artis_native_may_pass_over(51 * MS, 0),
-        "since when is not known"
-    );
+    assert!(may_pass_over(51 * MS - 1, 50 * MS));
+    assert!(!may_pass_over(51 * MS, 50 * MS));
+    assert!(!may_pass_over(51 * MS, 0), "since when is not known");
 }
 
 #[test]
 fn clocks_of_two_cpus_may_differ_a_little() {
-    assert!(!artis_native_hand_back(49 * MS, 50 * MS));
-    assert!(!artis_native_waited_for_rt(49 * MS, 50 * MS));
+    assert!(!hand_back(49 * MS, 50 * MS));
+    assert!(!waited_for_rt(49 * MS, 50 * MS));
 }
 
 proptest! {
@@ -418,11 +344,11 @@ proptest! {
     /// more than its debt; across a wrap of virtual time too.
     #[test]
     fn lag_and_debt_are_bounded(now: u64, distance in -(1i64 << 40)..(1i64 << 40), weight in 1u32..10_000) {
-        let slice = artis_native_slice_nrt_ns;
+        let slice = SLICE_NRT_NS;
         let vtime = now.wrapping_add(distance as u64);
-        let placed = artis_native_vtime_place(vtime, now, slice, weight, false);
+        let placed = vtime_place(vtime, now, false, weight, false);
         let lag = placed.wrapping_sub(now) as i64;
-        let debt = artis_native_vtime_charge(artis_native_debt_slices * slice, weight) as i64;
+        let debt = vtime_charge(DEBT_SLICES * slice, weight) as i64;
         prop_assert!(lag >= -(slice as i64));
         prop_assert!(lag <= debt);
         if distance >= -(slice as i64) && distance <= debt {
@@ -432,8 +358,7 @@ proptest! {
 
     #[test]
     fn a_task_from_the_other_side_starts_level(vtime: u64, now: u64) {
-        let slice = artis_native_slice_rt_ns;
-        prop_assert_eq!(artis_native_vtime_place(vtime, now, slice, NICE_0, true), now);
+        prop_assert_eq!(vtime_place(vtime, now, true, NICE_0, true), now);
     }
 
     /// Two tasks that always run when they are first get time by their weights.
@@ -443,7 +368,7 @@ proptest! {
         let (mut vtime, mut ran) = ([0u64; 2], [0u64; 2]);
         for _ in 0..20_000 {
             let next = usize::from(vtime[1] < vtime[0]);
-            vtime[next] += artis_native_vtime_charge(MS, weights[next]);
+            vtime[next] += vtime_charge(MS, weights[next]);
             ran[next] += 1;
         }
         let ratio = ran[1] as f64 / ran[0] as f64;
@@ -462,7 +387,7 @@ proptest! {
     #[test]
     fn a_promotion_never_unbalances(rt_tasks in 1u32..10, nrt_tasks in 1u32..50, util in 0u32..=1024) {
         let rt = Side { rt_util: util, ..side(1, rt_tasks) };
-        if promote(LINUX, &COMPUTES, &rt, &side(1, nrt_tasks)) == PROMOTE {
+        if verdict(Class::Linux, &COMPUTES, &rt, &side(1, nrt_tasks)) == Verdict::Promote {
             prop_assert!(rt_tasks < nrt_tasks, "{rt_tasks} {nrt_tasks}");
         }
     }

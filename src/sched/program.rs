@@ -18,7 +18,7 @@ use std::mem::MaybeUninit;
 /// CPUs a machine may have: `ARTIS_CPUS_MAX` of `bpf/intf.h`.
 pub const CPUS_MAX: u32 = 1024;
 
-/// What the scheduler is told before it is loaded.
+/// Settings of the scheduler, written before it is loaded.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Number of the machine's last possible CPU, plus one.
@@ -28,7 +28,7 @@ pub struct Config {
     /// CPUs whose tick stops (`nohz_full`): no tick hands a displaced task back there.
     pub tickless: CpuList,
     pub detector: Detector,
-    /// Counts CPUs going on- and offline; the kernel refuses to attach when it has moved on.
+    /// The kernel's count of CPUs going on- and offline; it refuses to attach when this is old.
     pub hotplug_seq: u64,
 }
 
@@ -55,12 +55,12 @@ pub struct Readings {
     pub rt_offline: CpuList,
 }
 
-/// RT CPUs that are none at the moment.
+/// RT CPUs that cannot be used at the moment.
 #[derive(Clone, Debug, Default)]
 pub struct Absent {
-    /// Gone, or not watched yet.
+    /// Offline, or not watched yet.
     pub offline: CpuList,
-    /// They came back, and nobody sees their system calls yet.
+    /// They came back, and their system calls are not watched yet.
     pub unwatched: CpuList,
 }
 
@@ -84,7 +84,7 @@ pub struct Program<'storage> {
     // Fields drop in this order: the scheduler goes before the hooks that feed it.
     scheduler: Option<Link>,
     _hooks: Vec<Link>,
-    /// None with a detector that needs none.
+    /// `None` with a detector that needs no perf events.
     watch: Option<Watch>,
     skel: ArtisSkel<'storage>,
     rt: CpuList,
@@ -95,8 +95,8 @@ impl<'storage> Program<'storage> {
     /// Loads and attaches the scheduler.
     ///
     /// # Errors
-    /// What libbpf and the kernel's verifier have to say. [`super::require::missing`] names
-    /// what a kernel lacks in better words: ask it first.
+    /// What libbpf and the kernel's verifier report. Ask [`super::require::missing`] first: it
+    /// says in plain words what a kernel lacks.
     pub fn load(storage: &'storage mut Storage, config: &Config) -> Result<Self, Error> {
         let object = storage.0.insert(Box::new(MaybeUninit::uninit()));
         let mut open = ArtisSkelBuilder::default().open(object)?;
@@ -141,8 +141,8 @@ impl<'storage> Program<'storage> {
         }
 
         let mut skel = open.load()?;
-        // The hooks first and the scheduler last: the other way round our own calls,
-        // made to attach the hooks, would be the first leaks.
+        // The hooks first and the scheduler last. The other way round, the calls that attach
+        // the hooks would be counted as the first leaks.
         let mut hooks = Vec::new();
         for program in skel.object_mut().progs_mut() {
             let is_hook =
@@ -163,7 +163,7 @@ impl<'storage> Program<'storage> {
             rt: config.rt.clone(),
             nr_cpus: config.nr_cpus,
         };
-        // The kernel attaches a scheduler whose start failed, and takes it off a moment later.
+        // The kernel attaches a scheduler whose start failed, and detaches it a moment later.
         if let Some(ending) = program.ending() {
             return Err(Error::Ended(ending));
         }
@@ -171,7 +171,7 @@ impl<'storage> Program<'storage> {
         Ok(program)
     }
 
-    /// Tells the hooks whether they may act: only while every task is ours.
+    /// Switches the hooks on and off: they may act only while artis schedules every task.
     fn switch(&mut self, on: bool) {
         if let Some(state) = self.skel.maps.bss_data.as_deref_mut() {
             // SAFETY: a plain write to a mapped page that the BPF program reads.
@@ -179,11 +179,11 @@ impl<'storage> Program<'storage> {
         }
     }
 
-    /// Watches the system calls of an RT CPU that came back, which is one again then.
+    /// Watches the system calls of an RT CPU that came back. Then it is an RT CPU again.
     ///
     /// # Errors
-    /// When the kernel refuses; the CPU may have gone again, and nothing runs there that has to
-    /// be watched.
+    /// When the kernel refuses. The CPU may be offline again; then nothing there has to be
+    /// watched.
     pub fn watch_again(&mut self, cpu: u32) -> Result<(), Error> {
         if let Some(watch) = &mut self.watch {
             watch.renew(cpu)?;
@@ -197,7 +197,7 @@ impl<'storage> Program<'storage> {
         Ok(())
     }
 
-    /// Takes the scheduler off and waits until the kernel's own has every task.
+    /// Detaches the scheduler and waits until the kernel's own scheduler has every task.
     pub fn detach(&mut self) {
         self.switch(false);
         self.scheduler.take();
@@ -246,7 +246,7 @@ impl<'storage> Program<'storage> {
         readings
     }
 
-    /// The RT CPUs that cannot be used at the moment; asked for often, so it must be cheap.
+    /// The RT CPUs that cannot be used at the moment. Called often, so it must be cheap.
     pub fn absent(&self) -> Absent {
         let mut absent = Absent::default();
         for cpu in self.rt.iter() {
@@ -267,7 +267,7 @@ impl<'storage> Program<'storage> {
         let state = self.skel.maps.bss_data.as_deref()?;
         let record = state.cpus.get(cpu as usize)?;
         // SAFETY: a plain read of a mapped page that the BPF program writes; each figure is a
-        // word of its own, so at worst they are of different moments.
+        // word of its own, so at worst they were read at different moments.
         Some(unsafe { std::ptr::read_volatile(record) })
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the scheduler needs of a machine, asked before anything is loaded.
 //!
-//! Each lack is told with what to do about it; without this the kernel would say EINVAL.
+//! Each missing thing is reported with what to do about it. The kernel would only say EINVAL.
 
 use super::detector::Detector;
 use artis_machine::kernel::Kernel;
@@ -55,7 +55,6 @@ const VARIABLES: &[&str] = &[
     "__preempt_count",
     "hrtimer_bases",
     "runqueues",
-    "tick_cpu_sched",
 ];
 
 /// What is missing, each with what to do. Empty: the scheduler can be loaded.
@@ -90,7 +89,7 @@ pub fn missing(
     match detector {
         Detector::Syscall if !root.exists("/sys/kernel/tracing/events/raw_syscalls/sys_enter") => {
             missing.push(
-                "the system call tracepoint is not to be seen in /sys/kernel/tracing; \
+                "the system call tracepoint is not in /sys/kernel/tracing; \
                  `mount -t tracefs tracefs /sys/kernel/tracing`, or boot a kernel with \
                  CONFIG_FTRACE_SYSCALLS=y"
                     .to_owned(),
@@ -103,7 +102,7 @@ pub fn missing(
         _ => {}
     }
     if kernel.btf {
-        // What the kernel does not have at all need not be listed function by function.
+        // Without sched_ext it is enough to say that: no list of its functions.
         if kernel.sched_ext.is_some() {
             missing.extend(symbols(&kernel.release));
         }
@@ -223,11 +222,11 @@ mod tests {
 
     #[test]
     fn a_kernel_without_sched_ext_is_told_once_with_the_way_out() {
-        let told = ask(&kernel(), &root_privilege(), Detector::Syscall);
-        assert_eq!(told.len(), 1, "{told:?}");
+        let found = ask(&kernel(), &root_privilege(), Detector::Syscall);
+        assert_eq!(found.len(), 1, "{found:?}");
         assert!(
-            told[0].contains("6.12.0") && told[0].contains("trixie-backports"),
-            "{told:?}"
+            found[0].contains("6.12.0") && found[0].contains("trixie-backports"),
+            "{found:?}"
         );
     }
 
@@ -241,9 +240,9 @@ mod tests {
             btf: false,
             ..kernel()
         };
-        let told = ask(&kernel, &root_privilege(), Detector::Syscall);
-        assert!(told[0].contains("scx_other"), "{told:?}");
-        assert!(told[1].contains("CONFIG_DEBUG_INFO_BTF"), "{told:?}");
+        let found = ask(&kernel, &root_privilege(), Detector::Syscall);
+        assert!(found[0].contains("scx_other"), "{found:?}");
+        assert!(found[1].contains("CONFIG_DEBUG_INFO_BTF"), "{found:?}");
     }
 
     #[test]
@@ -252,10 +251,10 @@ mod tests {
             preemption: Preemption::Voluntary,
             ..kernel()
         };
-        let told = ask(&kernel, &root_privilege(), Detector::Syscall);
+        let found = ask(&kernel, &root_privilege(), Detector::Syscall);
         assert!(
-            told.iter().any(|text| text.contains("preempt=lazy")),
-            "{told:?}"
+            found.iter().any(|text| text.contains("preempt=lazy")),
+            "{found:?}"
         );
     }
 
@@ -265,25 +264,28 @@ mod tests {
             capabilities: 1 << Capability::Bpf as u64,
             ..root_privilege()
         };
-        let told = ask(&kernel(), &privilege, Detector::Syscall);
-        assert!(told[0].contains("(CAP_SYS_ADMIN, CAP_PERFMON)"), "{told:?}");
-    }
-
-    #[test]
-    fn the_entry_detector_wants_nohz_full() {
-        let told = ask(&kernel(), &root_privilege(), Detector::Entry);
+        let found = ask(&kernel(), &privilege, Detector::Syscall);
         assert!(
-            told.iter().any(|text| text.contains("nohz_full=1")),
-            "{told:?}"
+            found[0].contains("(CAP_SYS_ADMIN, CAP_PERFMON)"),
+            "{found:?}"
         );
     }
 
     #[test]
-    fn no_tracefs_is_told_with_the_mount_command() {
+    fn the_entry_detector_wants_nohz_full() {
+        let found = ask(&kernel(), &root_privilege(), Detector::Entry);
+        assert!(
+            found.iter().any(|text| text.contains("nohz_full=1")),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_missing_tracefs_is_reported_with_the_mount_command() {
         let folder = tempfile::tempdir().unwrap();
         let root = Root(folder.path().to_owned());
         let rt = "1".parse().unwrap();
-        let told = missing(
+        let found = missing(
             &root,
             &kernel(),
             &root_privilege(),
@@ -292,8 +294,8 @@ mod tests {
             &CpuList::new(),
         );
         assert!(
-            told.iter().any(|text| text.contains("mount -t tracefs")),
-            "{told:?}"
+            found.iter().any(|text| text.contains("mount -t tracefs")),
+            "{found:?}"
         );
     }
 }

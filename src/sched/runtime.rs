@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The files by which artis processes know of each other: `/run/artis`.
+//! The files by which artis processes find each other: `/run/artis`.
 //!
 //! A lock that only one scheduling process holds, its description of itself, and its socket.
-//! What a killed process leaves behind, here and in its undo journal, is recognised by the free
-//! lock.
+//! When the lock is free and such files or an undo journal are there, a process was killed.
 
 use super::detector::Detector;
 use artis_machine::CpuList;
@@ -49,7 +48,7 @@ pub struct Runtime {
     folder: PathBuf,
 }
 
-/// Held by the one process that schedules; ends with it, however it ends.
+/// Held by the one process that schedules. The kernel frees it when that process ends.
 #[derive(Debug)]
 pub struct Lock(#[allow(dead_code, reason = "held, not read")] Flock<File>);
 
@@ -75,7 +74,7 @@ impl Runtime {
         }
     }
 
-    /// What the scheduling process says of itself, or the last one said.
+    /// The description of the scheduling process, or of the last one.
     ///
     /// # Errors
     /// When the file exists and cannot be read or understood.
@@ -92,7 +91,7 @@ impl Runtime {
         }
     }
 
-    /// Leaves the description for others. Readers see the old one or the new one, whole.
+    /// Writes the description for others. Readers see the whole old one or the whole new one.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -111,7 +110,7 @@ impl Runtime {
 
     /// Removes what only makes sense while a process schedules.
     pub fn clear(&self) {
-        // What is not there need not be removed, and there is nobody to tell.
+        // Files that are not there need not be removed, so errors do not matter.
         let _ = fs::remove_file(self.state_path());
         let _ = fs::remove_file(self.socket());
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The scheduling process: from the first check to the last setting put back.
+//! The scheduling process: from the first check until the last setting is restored.
 //!
-//! Owns the order of things. What it has to say goes to the caller as [`Event`]s.
+//! Owns the order of the steps. The caller gets what happens as [`Event`]s.
 
 use super::control::{self, Request, Server};
 use super::detector::Detector;
@@ -30,15 +30,15 @@ use std::time::Duration;
 /// How often to look whether the kernel ended the scheduler or a CPU went offline.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// How often to try for the lock while another artis cleans up: a second, all together.
+/// How often to try to get the lock while another artis cleans up: one second altogether.
 const CLEAN_UP_TRIES: u32 = 20;
 
 /// Something the user should know while the scheduler is on.
 #[derive(Debug)]
 pub enum Event {
-    /// Settings that an artis that was killed had left behind.
+    /// Settings that a killed artis had not restored.
     Restored(Vec<Change>),
-    /// debugfs is not there: deadline servers stay as they are.
+    /// debugfs is not mounted: deadline servers stay as they are.
     ServersUnseen,
     /// These RT CPUs have been offline and are back.
     Cycled(CpuList),
@@ -112,7 +112,7 @@ pub fn run(
     let kernel = Kernel::read(&root)?;
     let privilege = Privilege::of_self(&root)?;
 
-    // Another artis is an answer of its own, and a better one than "a scheduler is on".
+    // "Another artis schedules" says more than "a scheduler is on".
     let _lock = match hold_soon(&runtime, &privilege)? {
         Hold::Ours(lock) => Some(lock),
         Hold::Theirs => return Err(Error::Running(runtime.state()?)),
@@ -128,7 +128,7 @@ pub fn run(
         report(Event::Restored(left_behind));
     }
     runtime.clear();
-    // From here on every way out, an error too, goes through this guard.
+    // From here on this guard restores everything, after an error, too.
     let undo = Undo(&runtime);
     if !deadline_servers::visible(&root) {
         report(Event::ServersUnseen);
@@ -145,7 +145,7 @@ pub fn run(
     come_first();
     let signals = Signals::catch().map_err(Error::Wait)?;
     let server = Server::listen(&runtime.socket())?;
-    // Before the scheduler is on: whoever sees it on may read this.
+    // Before the scheduler is on: others may read this as soon as they see it on.
     let state = State {
         pid: std::process::id(),
         since_unix_s: now_unix_s(),
@@ -182,12 +182,12 @@ pub fn run(
     program.detach();
     let ending = program.ending().unwrap_or_else(Ending::unknown);
     drop(undo);
-    // Only now is everything undone: whoever asked for the stop learns it by this.
+    // Only now is everything restored: this tells the client that asked for the stop.
     drop(waiting);
     Ok(Outcome { last, ending })
 }
 
-/// Puts back what a killed artis left behind, if one did and none is on. Returns what.
+/// Restores what a killed artis had changed, if no artis is on. Returns what.
 ///
 /// # Errors
 /// When a setting could not be put back.
@@ -202,7 +202,7 @@ pub fn clean_up() -> Result<Vec<Change>, Error> {
                 return Ok(undone.restored);
             }
             Hold::NotAllowed => break,
-            // Nobody answered, yet somebody holds the lock: a killed one that is not gone yet.
+            // Nobody answered, yet the lock is held: by a killed process that has not ended yet.
             Hold::Theirs => std::thread::sleep(LOOK / 4),
         }
     }
@@ -250,15 +250,15 @@ fn check_cpus(rt: &CpuList, cpus: &Cpus) -> Result<CpuList, Error> {
 enum Hold {
     Ours(Lock),
     Theirs,
-    /// Not our folder to write to; the checks to come say what privilege is missing.
+    /// No right to write to the folder; the checks that follow say which privilege is missing.
     NotAllowed,
 }
 
-/// As [`hold`], and patient with an artis that only cleans up, which takes a moment.
+/// As [`hold`], but waits for an artis that only cleans up, which takes a moment.
 fn hold_soon(runtime: &Runtime, privilege: &Privilege) -> Result<Hold, Error> {
     for _ in 0..CLEAN_UP_TRIES {
         match hold(runtime, privilege)? {
-            // Who schedules describes itself before it does; who cleans up does not.
+            // A process that schedules has a description; one that cleans up has none.
             Hold::Theirs if runtime.state()?.is_none() => std::thread::sleep(LOOK / 4),
             held => return Ok(held),
         }
@@ -285,7 +285,7 @@ fn forget_the_past(root: &Root, rt: &CpuList) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes quiet what would take RT CPUs from RT0. Returns what was changed.
+/// Switches off what would take RT CPUs from RT0. Returns what was changed.
 fn be_quiet(root: &Root, rt: &CpuList, nrt: &CpuList) -> Result<Vec<Change>, Error> {
     let host = Host::at(root.clone());
     let transaction = Transaction::begin(&host)?;
@@ -294,14 +294,14 @@ fn be_quiet(root: &Root, rt: &CpuList, nrt: &CpuList) -> Result<Vec<Change>, Err
     Ok(transaction.apply(Owner::Sched, rt, changes)?.made)
 }
 
-/// Undoes what this or a killed scheduling process changed.
+/// Restores what this or a killed scheduling process changed.
 fn put_back() -> Result<Reverted, Error> {
     let host = Host::default();
     let undone = Transaction::begin(&host)?.revert(Owner::Sched)?;
     Ok(undone.whole()?)
 }
 
-/// Puts everything back when dropped.
+/// Restores everything when dropped.
 struct Undo<'a>(&'a Runtime);
 
 impl Drop for Undo<'_> {
@@ -312,10 +312,10 @@ impl Drop for Undo<'_> {
     }
 }
 
-/// Gives this process the highest weight: it is one of the tasks it schedules, and whoever stops
-/// or kills it is not to wait behind all the others until it has gone.
+/// Gives this process the highest weight. It is one of the tasks that it schedules, and when it is
+/// stopped or killed, its end should not wait behind all the others.
 fn come_first() {
-    // Without the privilege it stays as it is, and loading the scheduler fails for that reason.
+    // Without the privilege nothing changes here, and loading the scheduler fails and says why.
     // SAFETY: no pointers.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
 }
@@ -366,7 +366,7 @@ fn serve(
         }
         let absent = program.absent();
         for cpu in absent.unwatched.iter() {
-            // It may have gone again; then it is not unwatched any more at the next look.
+            // It may be offline again; then the next look does not find it unwatched.
             let _ = program.watch_again(cpu);
         }
         if absent.offline != offline {

@@ -33,7 +33,7 @@ pub struct Details {
     pub detector: Detector,
     /// Kernel work on RT CPUs that this detector cannot see.
     pub detector_blind_spots: Vec<String>,
-    /// Each counter by its name; `bpf/intf.h` says what it counts.
+    /// Each counter by its name; docs/scheduler.md says what it counts.
     pub counters: BTreeMap<String, u64>,
     /// Longest wait of a runnable Linux task, in ns.
     pub linux_wait_ns_max: u64,
@@ -126,7 +126,7 @@ impl Details {
 
 /// Seconds since 1970, for [`State::since_unix_s`].
 pub fn now_unix_s() -> u64 {
-    // A clock before 1970 is nobody's real clock; it only mars a message.
+    // A clock before 1970 is wrong, and only makes a message wrong.
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |time| time.as_secs())

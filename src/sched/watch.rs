@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The perf events that lead the kernel to the hook of system calls, on RT CPUs only.
+//! The perf events that make the kernel call the hook of system calls, on RT CPUs only.
 //!
 //! A counting event on a tracepoint makes the kernel call `perf_tp_event`, which the BPF program
 //! hooks, on the event's CPU; the other CPUs find an empty list and go on. Nothing is ever read
@@ -61,7 +61,7 @@ impl Watch {
         Ok(watch)
     }
 
-    /// Opens the event of `cpu` anew: that of a CPU that went offline is dead.
+    /// Opens the event of `cpu` again: the old one ended when the CPU went offline.
     ///
     /// # Errors
     /// When the kernel refuses one; the CPU may have gone again.
@@ -94,7 +94,7 @@ fn open(id: u32, cpu: u32) -> Result<OwnedFd, Error> {
         )
     };
     match i32::try_from(fd) {
-        // SAFETY: the kernel has just made it, and nobody else knows of it.
+        // SAFETY: the kernel has just opened it, and nobody else uses it.
         Ok(fd) if fd >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
         _ => Err(refused(io::Error::last_os_error())),
     }

@@ -3,7 +3,7 @@
 //! user tasks other than RT0, and which class of task had the CPU for how long.
 //!
 //! Owns loading it and reading its counts. Knows no scheduler and no RT CPU, so that it judges
-//! every configuration alike. Counts run from the moment it is loaded; a figure is always the
+//! every configuration in the same way. Counts run from the moment it is loaded; a figure is always the
 //! difference of two [`Snapshot`]s, so neither its start nor its end is in it.
 
 use super::syscalls;
@@ -176,7 +176,7 @@ impl Counts {
         }
     }
 
-    /// `operation` on each figure of both.
+    /// Applies `operation` to each figure of both.
     fn combine(self, other: Self, operation: fn(u64, u64) -> u64) -> Self {
         let entries = |a: Entries, b: Entries| Entries {
             begun: operation(a.begun, b.begun),
@@ -281,8 +281,8 @@ impl<'obj> Occupancy<'obj> {
         })
     }
 
-    /// System calls whose functions this kernel lets nobody hook: their begin is seen, their
-    /// work is not.
+    /// System calls whose functions cannot be hooked on this kernel: their begin is seen,
+    /// their work is not.
     pub fn absent(&self) -> &[String] {
         &self.absent
     }
@@ -297,7 +297,7 @@ impl<'obj> Occupancy<'obj> {
     }
 }
 
-/// Reads a record that its CPU may be changing: again, until nothing changed meanwhile.
+/// Reads a record that its CPU may be changing: repeats until nothing changed meanwhile.
 fn read(shared: &occupancy_cpu) -> Counts {
     loop {
         // SAFETY: both read the mapped record, of plain integers, in which every value is valid.

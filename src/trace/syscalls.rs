@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The running kernel's functions that do a system call's work, and which of them can be hooked.
+//! The functions of the running kernel that do the work of system calls, and which of them can
+//! be hooked.
 //!
 //! On x86-64 each system call has a function for each way to call it (`__x64_sys_read`,
 //! `__ia32_compat_sys_ioctl`, ...; `arch/x86/include/asm/syscall_wrapper.h`). Some are two names

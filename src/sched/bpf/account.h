@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a task used and did, told to its record and to the policy.
+ * What a task used and did: added to its record and given to the policy.
  *
- * Not when it stops: that is on RT0's way. The kernel keeps account of what each
- * task ran, and the account is read when the task is touched again.
+ * Not when it stops, because that is on RT0's way. The kernel knows how long each
+ * task ran; artis reads that when it touches the task again.
  */
 #ifndef ARTIS_ACCOUNT_H
 #define ARTIS_ACCOUNT_H
 
-/* What the kernel has charged @p with, and would if it did now; that @p is on its CPU, or not. */
+/* Time that the kernel has charged @p with; with what it would charge now if @p @is_on its CPU. */
 static u64 ran_ns(const struct task_struct *p, s32 cpu, bool is_on)
 {
 	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
@@ -19,7 +19,7 @@ static u64 ran_ns(const struct task_struct *p, s32 cpu, bool is_on)
 }
 
 /*
- * Accounts for what the task ran on the CPU of @record since it was last charged.
+ * Charges the task for the time it ran on the CPU of @record since the last charge.
  * @total_ns: see ran_ns().
  */
 static void charge(struct artis_cpu *record, const struct task_struct *p, struct task_ctx *t,

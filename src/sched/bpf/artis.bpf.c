@@ -3,51 +3,55 @@
  * ARTiS: an asymmetric real-time scheduler, as a sched_ext scheduler.
  *
  * CPUs are RT or NRT. Hard real-time tasks (RT0: SCHED_FIFO, SCHED_RR and
- * SCHED_DEADLINE) are in classes above sched_ext: they always preempt and are
- * never seen here. All other tasks, RT1+ (SCHED_EXT) and Linux tasks, run on
- * an RT CPU only while they are in user mode, because only there can RT0
- * preempt them at once.
+ * SCHED_DEADLINE) are in classes above sched_ext: they always preempt, and artis
+ * never sees them. All other tasks, RT1+ (SCHED_EXT) and Linux tasks, run on an RT
+ * CPU only while they are in user mode, because only there can RT0 preempt them at
+ * once. Every rule and number is in policy.h. This file and its headers measure,
+ * call the policy and do what it says.
  *
- * (a) Leaving. detect.h notices that a task on an RT CPU enters the kernel and
- *     marks it, and has its slice end at once; ops.enqueue() queues it for the NRT
- *     CPUs. The kernel works for it there.
+ * (a) Leaving. detect.h sees a task on an RT CPU enter the kernel, marks it and ends
+ *     its slice. ops.enqueue() then queues it for the NRT CPUs, and the kernel
+ *     works for it there.
  *
- * (b) Coming back. Only from user mode, and that is known at one moment only:
- *     when the tick of an NRT CPU interrupted user mode. ops.tick() then asks
- *     the policy, sets a flag and ends the slice; ops.enqueue() reads and
- *     clears the flag, and queues the task for the RT CPUs. Everybody else,
- *     tasks that wake up, new ones, tasks preempted in the kernel, goes to the
- *     NRT queue. So a task on an RT CPU without a mark (rt_ok) is in user mode,
- *     and may go on there after RT0 displaced it.
+ * (b) Coming back. Only from user mode, and that is certain at one moment only: when
+ *     the tick of an NRT CPU interrupted user mode. ops.tick() then asks the policy.
+ *     If the answer is yes, the task becomes PROMOTED and its slice ends, and
+ *     ops.enqueue() queues it for the RT CPUs: state RT. All others (tasks that
+ *     wake up, new ones, tasks preempted in the kernel) go to the NRT queues. So a
+ *     task in state RT is in user mode, and may go on there after RT0 displaced it.
  *
- * (c) RT0's wakeup stays bare: nothing of ours runs in it, and there is no
- *     ops.stopping(). The task it displaces stays at the head of the local queue, as
- *     the kernel leaves it, and continues after a short burst. After a long one
- *     detect.h hands it back to ops.enqueue(). A task that had to leave or to make
- *     room at that very moment does so after the burst, too: ops.enqueue() leaves it
- *     there with a rest of its slice, by which ops.running() knows it. A switch of tasks keeps interrupts off while it lasts, and RT0's timer
- *     out: so none begins just before that timer. Who enters the kernel waits for
- *     it; who is to make room for a kernel thread, or whose slice is over, goes
- *     after RT0; no idle RT CPU is woken.
+ * (c) RT0's wakeup. Nothing of ours runs in it; there is no ops.stopping(). The task
+ *     that RT0 displaces stays at the head of the CPU's local queue, as the kernel
+ *     leaves it, and goes on after a short burst. After a long one detect.h hands
+ *     it back to ops.enqueue(). Was a task to leave just as RT0 came? Then it stays
+ *     there too, with a rest of its slice, by which ops.running() knows it when RT0
+ *     has gone, and leaves then.
  *
- * (d) Queues. Two for each side, RT1+ by level and Linux tasks by virtual
- *     time, plus those of tasks that may run on one CPU only and of kernel
- *     threads that just woke up. place.h chooses the queue of a task, serve.h
- *     the task of a CPU. NRT CPUs take from the RT queues what waits too long
- *     there, so nobody is stranded.
+ * (d) Switches. A switch of tasks keeps interrupts off while it lasts, and so delays
+ *     RT0's timer. So none begins just before that timer. A task that enters the
+ *     kernel waits for the timer. A task whose slice is over goes on. A kernel thread
+ *     has its turn after RT0. An idle RT CPU is not woken.
  *
- * What this cannot do: bound the time of a system call that began while the
- * task was alone on a CPU it is bound to; keep interrupts and their softirqs
- * off an RT CPU, among them its tick and the wakeup of RCU's grace-period thread;
- * see kernel work of the kinds listed in detect.h; honour the weights and limits
- * of CPU cgroups.
+ * (e) Queues. Two for each side: RT1+ by level, Linux tasks by virtual time. Then
+ *     those of tasks that may run on one CPU only, and of kernel threads that just
+ *     woke up. place.h queues a task, serve.h finds the next task of a CPU. NRT CPUs
+ *     take what waits too long in the RT queues, so nobody is stranded.
+ *
+ * What this cannot do: bound the time of a system call that began while the task was
+ * alone on a CPU it is bound to; keep interrupts and their softirqs off an RT CPU,
+ * among them its tick and the wakeup of RCU's grace-period thread; see kernel work
+ * of the kinds listed in detect.h; honour the weights and limits of CPU cgroups.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
 #include "scx.h"
-#include "policy.h"
+/* a test compiles this with constant answers in place of the policy */
+#ifndef ARTIS_POLICY
+#define ARTIS_POLICY "policy.h"
+#endif
+#include ARTIS_POLICY
 #include "intf.h"
 #include "state.h"
 #include "account.h"
@@ -58,7 +62,10 @@
 
 char _license[] SEC("license") = "GPL";
 
-/* Did the tick of @cpu interrupt user mode? One that another CPU does for it did not. */
+/*
+ * Did the tick of @cpu interrupt user mode? A tick that another CPU handles for this
+ * one says nothing about that.
+ */
 static bool tick_in_user_mode(s32 cpu)
 {
 	struct pt_regs **regs = bpf_this_cpu_ptr(&__irq_regs);
@@ -70,46 +77,40 @@ static bool tick_in_user_mode(s32 cpu)
 
 static void tick_rt(struct task_struct *p, struct task_ctx *t, s32 cpu)
 {
-	/* was here before us, or came around us: nobody knows where it is */
-	if (!t->rt_ok && !is_bound_to_rt(t) && !is_migration_disabled(p)) {
-		t->cause = ARTIS_CAUSE_UNKNOWN;
-		scx_bpf_task_set_slice(p, 0);
-		return;
-	}
-	/* to go after an RT0 that did not come, or that another CPU took before it ran */
-	if (t->cause != ARTIS_CAUSE_NONE || kthread_waits(cpu, class_of(p)))
+	struct artis_task_view view = view_fixed(p, t);
+
+	t->state = artis_state_tick_rt(&view);
+	if (artis_tick_ends_slice(t->state, kthread_waits(cpu, view.class)))
 		scx_bpf_task_set_slice(p, 0);
 }
 
 static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu)
 {
-	enum artis_class class = class_of(p);
+	struct artis_task_view view = view_fixed(p, t);
 	struct artis_side rt, nrt;
 
-	if (class == ARTIS_CLASS_KTHREAD || t->bound == BOUND_ONE || t->bound == BOUND_NRT ||
-	    is_migration_disabled(p) || !tick_in_user_mode(cpu))
+	if (!artis_may_be_promoted(&view) || !tick_in_user_mode(cpu))
 		return;
 	measure_rt_side(&rt);
-	if (!artis_look(class, !p->scx.slice, &rt))
+	if (!artis_look(view.class, !p->scx.slice, &rt))
 		return;
 	measure_nrt_side(&nrt, cpu);
-	switch (artis_promote(class, &t->calls, &t->trial, scx_bpf_now(), &rt, &nrt)) {
+	switch (artis_promote(view.class, &t->calls, &t->trial, scx_bpf_now(), &rt, &nrt)) {
 	case ARTIS_STAY:
 		break;
 	case ARTIS_REFUSE_ESTIMATE:
 		count(ARTIS_promotions_refused);
 		break;
 	case ARTIS_PROMOTE:
-		t->at_user = true;
-		t->promote = true;
+		t->state = ARTIS_STATE_PROMOTED;
 		scx_bpf_task_set_slice(p, 0);
 		break;
 	}
 }
 
 /*
- * The task's CPU need not be this one: another ticks for a CPU of nohz_full that has
- * stopped its tick, once a second.
+ * The task's CPU need not be this one: another CPU ticks, once a second, for a CPU of
+ * nohz_full that has stopped its tick.
  */
 SEC("struct_ops/artis_tick")
 void BPF_PROG(artis_tick, struct task_struct *p)
@@ -133,9 +134,41 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 	tick_nrt(p, t, cpu);
 }
 
+/* The task leaves the queues: notes how long it waited there. */
+static void note_wait(struct artis_cpu *record, struct task_ctx *t, enum artis_class class, u64 now)
+{
+	u64 waited = now - t->runnable_at_ns;
+
+	if (on && artis_wait_is_noted(class) && t->runnable_at_ns &&
+	    (s64)waited > (s64)record->linux_wait_ns_max)
+		record->linux_wait_ns_max = waited;
+	t->runnable_at_ns = 0;
+}
+
+/* The task begins to run on the RT CPU of @record, or goes on there after RT0. */
+static void running_rt(struct artis_cpu *record, struct task_struct *p, struct task_ctx *t, s32 cpu,
+		       bool displaced)
+{
+	struct artis_task_view view = view_fixed(p, t);
+	bool was_put_off = artis_was_put_off(p->scx.slice);
+
+	record->ahead_of_rt0 = rt0_runnable(cpu);
+	/* not put off once more when it comes back with this slice */
+	record->put_off = was_put_off;
+	if (displaced) {
+		record->count[ARTIS_displacements]++;
+		drop_switch(record);
+	} else {
+		end_switch(record);
+	}
+	if (artis_goes_at_once(was_put_off, kthread_waits(cpu, view.class),
+			       on && nr_nrt_online && artis_must_leave(&view)))
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+}
+
 /*
- * Not always on the task's own CPU: who changes the class or the nice value of a
- * task that runs elsewhere stops it there, and has it run again.
+ * Not always on the task's own CPU: whoever changes the class or the nice value of a
+ * task that runs elsewhere stops it there, and makes it run again.
  */
 SEC("struct_ops/artis_running")
 void BPF_PROG(artis_running, struct task_struct *p)
@@ -145,52 +178,28 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	struct task_ctx *t = task_ctx(p);
 	enum artis_class class = class_of(p);
 	u32 side = record->rt ? SIDE_RT : SIDE_NRT;
-	u64 now, waited;
 	bool displaced;
 
 	if (!t)
 		return;
 	note_rt1(class);
-	now = scx_bpf_now();
-	/* by RT0, and it was not told to us: only that the task comes back */
+	/* by RT0: artis is not called for that, only when the task comes back */
 	displaced = t->is_on;
 	if (displaced)
 		charge(record, p, t, p->se.sum_exec_runtime);
-	t->charged_ns = p->se.sum_exec_runtime;
+	else
+		t->charged_ns = p->se.sum_exec_runtime;
 	t->is_on = true;
 	record->hosted_class = class;
 	record->displaced_ns = 0;
 	record->marked_pid = 0;
 	record->calls = 0;
-	if (!record->rt) {
-		t->rt_ok = false;
-		t->entered_bound = false;
-	}
-	t->at_user = false;
-	t->promote = false;
-	if (class == ARTIS_CLASS_LINUX && t->runnable_at_ns) {
-		waited = now - t->runnable_at_ns;
-		if (on && (s64)waited > (s64)record->linux_wait_ns_max)
-			record->linux_wait_ns_max = waited;
-	}
-	t->runnable_at_ns = 0;
-	if (t->side == side && artis_vtime_before(side_vtime[side], t->vtime))
+	t->state = artis_state_running(t->state, record->rt);
+	note_wait(record, t, class, scx_bpf_now());
+	if (t->side == side && artis_vtime_follows(side_vtime[side], t->vtime))
 		side_vtime[side] = t->vtime;
-	if (!record->rt)
-		return;
-	record->ahead_of_rt0 = rt0_runnable(cpu);
-	/* it was put off if it comes back with this: not once more */
-	record->put_off = p->scx.slice == ARTIS_SLICE_PUT_OFF_NS;
-	if (displaced) {
-		record->count[ARTIS_displacements]++;
-		drop_switch(record);
-	} else {
-		end_switch(record);
-	}
-	/* RT0 came as it was to go: it goes now, before it does anything here */
-	if (p->scx.slice == ARTIS_SLICE_PUT_OFF_NS || kthread_waits(cpu, class) ||
-	    (on && nr_nrt_online && must_leave(p, t)))
-		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	if (record->rt)
+		running_rt(record, p, t, cpu, displaced);
 }
 
 /* The task goes to sleep or ends, or is changed in a way for which it must not be runnable. */
@@ -213,9 +222,8 @@ void BPF_PROG(artis_quiescent, struct task_struct *p, u64 deq_flags)
 		return;
 	if (record->marked_pid == (u32)p->pid)
 		record->marked_pid = 0;
-	/* not a change of its nice value or the like */
-	if (is_current && p->__state && on && !is_bound_to_rt(t) &&
-	    class_of(p) != ARTIS_CLASS_KTHREAD && !t->entered_bound)
+	/* it sleeps: this is no change of its nice value or the like */
+	if (is_current && p->__state && on && !is_exempt(p) && artis_is_leak(t->affinity, t->state))
 		record->count[ARTIS_leaks_sleep]++;
 }
 
@@ -224,21 +232,14 @@ void BPF_PROG(artis_set_cpumask, struct task_struct *p, const struct cpumask *cp
 {
 	struct task_ctx *t = task_ctx(p);
 	s32 cpu = scx_bpf_task_cpu(p);
+	enum artis_affinity affinity;
 
 	if (!t)
 		return;
-	/*
-	 * A task that was bound to an RT CPU may be in the kernel there; set free,
-	 * it must not be taken for one in user mode.
-	 */
-	if (is_rt(cpu) && is_bound_to_rt(t)) {
-		t->rt_ok = false;
-		t->cause = ARTIS_CAUSE_AFFINITY;
-	}
-	t->bound = bound_of(p);
-	if (is_bound_to_rt(t))
-		t->cause = ARTIS_CAUSE_NONE;
-	else if (t->cause == ARTIS_CAUSE_AFFINITY && scx_bpf_task_running(p))
+	affinity = affinity_of(p);
+	t->state = artis_state_affinity(t->state, is_rt(cpu), t->affinity, affinity);
+	t->affinity = affinity;
+	if (artis_affinity_evicts(t->state) && scx_bpf_task_running(p))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
@@ -249,7 +250,7 @@ s32 BPF_PROG(artis_init_task, struct task_struct *p, struct scx_init_task_args *
 
 	if (!t)
 		return -12; /* ENOMEM */
-	t->bound = bound_of(p);
+	t->affinity = affinity_of(p);
 	t->vtime = side_vtime[SIDE_NRT];
 	return 0;
 }

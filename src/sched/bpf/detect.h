@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who enters the kernel on an RT CPU, and the check that nobody worked there.
+ * Who enters the kernel on an RT CPU, and the check that nobody works there.
  *
- * (a) Each entry hook marks the current task in its CPU's record and asks this
- *     very CPU to reschedule, with the task's slice at its end, so that
- *     ops.enqueue() sends it to the NRT queue before the kernel has done its work.
- * (b) The hooks on the work itself (*_body) count what ran on an RT CPU all
- *     the same. They decide nothing. Of system calls, leave() sees it itself: a
- *     task that enters the kernel with its mark still set made the whole call
- *     before this one here. One that began its work and was then moved shows in
- *     leave_ns_max. (A hook at the call's end would lie in RT0's way.)
+ * (a) Each entry hook marks the current task in the record of its CPU and makes this
+ *     CPU reschedule. ops.enqueue() then queues the task for the NRT CPUs before
+ *     the kernel has done its work.
+ * (b) The hooks on the work itself (*_body) count what runs on an RT CPU all the
+ *     same. They change nothing. Whole system calls are counted by leave(): a task
+ *     that enters the kernel and is still marked made its previous call here. A
+ *     task that began its work and was then moved shows in leave_ns_max. (A hook
+ *     at the end of system calls would lie on RT0's way.)
  * (c) The tick of an RT CPU hands the displaced task back when RT0 stays.
  *
  * What no hook here sees: seccomp filters and system call user dispatch, which
@@ -28,17 +28,14 @@ static bool is_in_call(const struct artis_cpu *record, const struct task_struct 
 		       const struct task_ctx *t)
 {
 	if (record->marked_pid == (u32)p->pid)
-		return record->marked_cause == ARTIS_CAUSE_SYSCALL;
-	return t && t->cause == ARTIS_CAUSE_SYSCALL;
+		return artis_is_in_syscall(record->marked_state);
+	return t && artis_is_in_syscall(t->state);
 }
 
-/* Turns of a loop of 5 ns or more each: enough for ARTIS_SWITCH_NS_MAX, and an end. */
-#define WAIT_TURNS_MAX (ARTIS_SWITCH_NS_MAX / 5)
-
 /*
- * Waits here for an RT0 whose timer is due before the current task could be gone:
- * the switch would hold interrupts off, and RT0 up. Interrupts are on, preemption
- * may be off: what is done per turn, and after this, is on RT0's way. Does it come?
+ * Waits here for an RT0 whose timer is due before the current task could be gone: the
+ * switch would hold interrupts off, and so delay RT0. Interrupts are on, preemption
+ * may be off: what is done per turn, and after this, is on RT0's way. Does RT0 come?
  */
 static bool let_rt0_come(s32 cpu)
 {
@@ -49,25 +46,25 @@ static bool let_rt0_come(s32 cpu)
 	if (!timers || !switch_meets_rt0(cpu))
 		return false;
 	due = timers->expires_next;
-	bpf_for(turn, 0, WAIT_TURNS_MAX) {
+	bpf_for(turn, 0, artis_wait_turns_max()) {
 		/* by its timer, or because somebody else woke it */
 		if (rt0_comes())
 			return true;
 		if (timers->expires_next == due)
 			continue;
-		/* it was another's, the tick's say: RT0's may be the next */
+		/* it was another timer, for example the tick's: RT0's may be the next */
 		if (!switch_meets_rt0(cpu))
 			break;
 		due = timers->expires_next;
 	}
-	/* the timer's interrupt was here just now, RT0's or another one's */
+	/* the interrupt of a timer was here just now, RT0's or another */
 	return rt0_comes();
 }
 
 /*
- * The same where interrupts are off already: until the timer is due, and no longer
- * than the switch would have kept them off. Its interrupt comes as soon as they are
- * on, and finds the kernel before the switch and not in it.
+ * The same where interrupts are off already: waits until the timer is due, and no
+ * longer than the switch would have kept them off. The timer's interrupt comes as
+ * soon as they are on, before the switch and not in it.
  */
 static bool let_timer_come(s32 cpu)
 {
@@ -76,81 +73,90 @@ static bool let_timer_come(s32 cpu)
 
 	if (!artis_finds(due, bpf_ktime_get_ns(), cpu_record(cpu)->switch_ns))
 		return false;
-	bpf_for(turn, 0, WAIT_TURNS_MAX) {
+	bpf_for(turn, 0, artis_wait_turns_max()) {
 		if ((s64)(due - bpf_ktime_get_ns()) <= 0)
 			break;
 	}
 	return true;
 }
 
-/* The current task enters the kernel on the RT CPU of @record. */
-static void leave(struct artis_cpu *record, struct task_struct *p, enum artis_cause cause,
+/*
+ * Lets RT0 by before the current task leaves, as the policy says. True: that is all for
+ * now, the task leaves when RT0 has gone (see ops.running()) or was asked to.
+ */
+static bool let_rt0_by(s32 cpu, bool interrupts_on)
+{
+	bool comes = false;
+
+	switch (artis_wait(rt0_comes(), interrupts_on)) {
+	case ARTIS_WAIT_DONE:
+		comes = true;
+		break;
+	case ARTIS_WAIT_FOR_RT0:
+		comes = let_rt0_come(cpu);
+		break;
+	case ARTIS_WAIT_FOR_TIMER:
+		if (!let_timer_come(cpu))
+			return false;
+		/* it may not be RT0's timer, so the task is asked to leave at once all the same */
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+		return true;
+	}
+	if (comes && artis_gives_up_rest(rt0_may_be_taken(cpu)))
+		scx_bpf_task_set_slice(bpf_get_current_task_btf(), 0);
+	return comes;
+}
+
+/* The current task enters the kernel on the RT CPU of @record. @state: it leaves, and why. */
+static void leave(struct artis_cpu *record, struct task_struct *p, enum artis_state state,
 		  enum artis_counter counter, bool interrupts_on)
 {
 	s32 cpu = bpf_get_smp_processor_id();
 	struct task_ctx *t;
 
-	if (is_rt0(p) || (p->flags & PF_KTHREAD))
+	if (is_exempt(p))
 		return;
 	record->calls++;
 	t = task_ctx(p);
-	if (is_bound_to_rt(t)) {
+	if (is_bound(t)) {
 		record->count[ARTIS_entries_bound]++;
-		t->entered_bound = true;
 		return;
 	}
-	if (t)
-		t->entered_bound = false;
 	record->count[counter]++;
 	if (is_in_call(record, p, t))
 		record->count[ARTIS_leaks_syscall]++;
 	if (record->marked_pid != (u32)p->pid)
 		record->marked_ns = scx_bpf_now();
-	/* if RT0 takes the CPU first, the task leaves when RT0 has gone, see ops.running() */
 	if (t)
-		t->cause = cause;
-	/* who runs ahead of a runnable RT0 is not displaced by it */
-	if (t && !record->ahead_of_rt0) {
+		t->state = state;
+	if (artis_may_let_rt0_by(t, record->ahead_of_rt0)) {
 		record->marked_pid = 0;
-		if (rt0_comes() || (interrupts_on && let_rt0_come(cpu))) {
-			/*
-			 * Who has a rest of a slice simply goes on if another CPU takes
-			 * RT0 away in time, and who has none has the kernel ask for the
-			 * next task, on RT0's way.
-			 */
-			if (rt0_may_be_taken(cpu))
-				scx_bpf_task_set_slice(p, 0);
+		if (let_rt0_by(cpu, interrupts_on))
 			return;
-		}
-		/* it may be another's timer, so the task is to leave at once all the same */
-		if (!interrupts_on && let_timer_come(cpu)) {
-			scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
-			return;
-		}
 	}
 	record->marked_pid = p->pid;
-	record->marked_cause = cause;
+	record->marked_state = state;
 	begin_switch(record);
 	scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
-static void entered(enum artis_cause cause, enum artis_counter counter, bool interrupts_on)
+static void entered(enum artis_state state, enum artis_counter counter, bool interrupts_on)
 {
 	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
 
 	if (!on)
 		return;
 	if (record->rt)
-		leave(record, bpf_get_current_task_btf(), cause, counter, interrupts_on);
+		leave(record, bpf_get_current_task_btf(), state, counter, interrupts_on);
 	else
 		record->calls++;
 }
 
 /*
- * The system call tracepoint, by way of perf: artis opens a counting perf event
- * for it on each RT CPU, so the kernel gets here on RT CPUs only, and the others
- * pay for a test of an empty list. Programs on the tracepoint itself would run on
- * every CPU: several hundred instructions a call, against 104 of this.
+ * The system call tracepoint, by way of perf. artis opens a counting perf event for
+ * it on each RT CPU, so the kernel gets here on RT CPUs only, and the others pay for
+ * a test of an empty list. Programs on the tracepoint itself would run on every
+ * CPU: several hundred instructions a call, against 104 of this.
  *
  * perf holds preemption off around this function, so the switch happens after the
  * program has ended, where the task may migrate. (A tp_btf or raw_tp program is
@@ -160,7 +166,7 @@ SEC("fentry/perf_tp_event")
 int BPF_PROG(syscall_entry, u16 event_type)
 {
 	if (event_type == sys_enter_id)
-		entered(ARTIS_CAUSE_SYSCALL, ARTIS_entries_syscall, true);
+		entered(ARTIS_STATE_LEAVES_SYSCALL, ARTIS_entries_syscall, true);
 	return 0;
 }
 
@@ -175,39 +181,39 @@ int BPF_PROG(user_exit_entry, int unused)
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 
 	if ((long)regs->orig_ax >= 0)
-		entered(ARTIS_CAUSE_SYSCALL, ARTIS_entries_syscall, false);
+		entered(ARTIS_STATE_LEAVES_SYSCALL, ARTIS_entries_syscall, false);
 	return 0;
 }
 
-/* Interrupts are still off here: the switch happens when they come on, before the fault is handled. */
+/* Interrupts are still off: the switch happens when they come on, before the fault is handled. */
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(fault_entry, unsigned long address, struct pt_regs *regs, unsigned long error_code)
 {
-	entered(ARTIS_CAUSE_FAULT, ARTIS_entries_fault, false);
+	entered(ARTIS_STATE_LEAVES_FAULT, ARTIS_entries_fault, false);
 	return 0;
 }
 
 /*
- * A kprobe runs with preemption off and its switch comes after it, as it must;
- * but it may not call sched_ext. So it leaves the cause in the CPU's record and
- * calls a helper that nobody needs; a second program, on that helper's entry,
- * does the work. Both functions are called with interrupts on, and their entries
- * are ftrace's, which leaves them so; were they off, a wait would end by its limit.
+ * A kprobe runs with preemption off and the switch comes after it, as it must. But it
+ * may not call sched_ext. So it leaves the reason in the CPU's record and calls a
+ * helper that nobody needs. A second program, on the entry of that helper, does the
+ * work. Both functions are called with interrupts on, and ftrace, which their
+ * entries use, leaves them on. If they were off, a wait would end by its limit.
  */
-static void enter_by_helper(enum artis_cause cause)
+static void enter_by_helper(enum artis_state state)
 {
 	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
 
 	if (!on || !record->rt)
 		return;
-	record->helper_cause = cause;
+	record->helper_state = state;
 	bpf_get_numa_node_id();
 }
 
 SEC("kprobe/arch_do_signal_or_restart")
 int signal_entry(void *ctx)
 {
-	enter_by_helper(ARTIS_CAUSE_SIGNAL);
+	enter_by_helper(ARTIS_STATE_LEAVES_SIGNAL);
 	return 0;
 }
 
@@ -215,7 +221,7 @@ int signal_entry(void *ctx)
 SEC("kprobe/ptrace_notify")
 int tracer_entry(void *ctx)
 {
-	enter_by_helper(ARTIS_CAUSE_TRACER);
+	enter_by_helper(ARTIS_STATE_LEAVES_TRACER);
 	return 0;
 }
 
@@ -223,13 +229,19 @@ SEC("fentry/bpf_get_numa_node_id")
 int BPF_PROG(helper_entry)
 {
 	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
-	enum artis_cause cause = record->helper_cause;
+	enum artis_state state = record->helper_state;
 
-	record->helper_cause = ARTIS_CAUSE_NONE;
-	if (cause == ARTIS_CAUSE_SIGNAL)
-		entered(cause, ARTIS_entries_signal, true);
-	else if (cause == ARTIS_CAUSE_TRACER)
-		entered(cause, ARTIS_entries_tracer, true);
+	record->helper_state = 0;
+	switch (state) {
+	case ARTIS_STATE_LEAVES_SIGNAL:
+		entered(state, ARTIS_entries_signal, true);
+		break;
+	case ARTIS_STATE_LEAVES_TRACER:
+		entered(state, ARTIS_entries_tracer, true);
+		break;
+	default:
+		break;
+	}
 	return 0;
 }
 
@@ -244,18 +256,15 @@ static void body(enum artis_counter counter)
 		return;
 	p = bpf_get_current_task_btf();
 	t = task_ctx(p);
-	if (is_rt0(p) || (p->flags & PF_KTHREAD) || is_bound_to_rt(t))
-		return;
-	/* it was bound when it entered, and has been set free since */
-	if (t && t->entered_bound)
+	if (is_exempt(p) || (t && !artis_is_leak(t->affinity, t->state)))
 		return;
 	record->count[counter]++;
 }
 
 /*
- * The check that belongs to user_exit_entry and, like it, costs other CPUs
- * nothing. It is the weaker one: a task that returns to user mode with its mark
- * made the whole call here, but one evicted half-way goes unnoticed.
+ * The check that belongs to user_exit_entry and, like it, costs other CPUs nothing.
+ * It is the weaker check: a task that returns to user mode and is still marked made
+ * the whole call here, but a task that left half-way goes unnoticed.
  */
 SEC("tp_btf/user_enter")
 int BPF_PROG(user_enter_body, int unused)
@@ -272,7 +281,7 @@ int BPF_PROG(user_enter_body, int unused)
 		return 0;
 	record->marked_pid = 0;
 	if (t)
-		t->cause = ARTIS_CAUSE_NONE;
+		t->state = artis_state_returned(t->state);
 	record->count[ARTIS_leaks_syscall]++;
 	return 0;
 }
@@ -294,9 +303,8 @@ int BPF_PROG(signal_body)
 }
 
 /*
- * RT0 has this CPU and a task waits behind it. Short bursts are waited out, so
- * RT0's wakeup does no more than a context switch; after a long one, and at a
- * tick of its own, the task is handed back.
+ * RT0 has this CPU and a task waits behind it. In a short burst it goes on waiting, so
+ * RT0's wakeup does no more than a context switch. In a long one a tick hands it back.
  */
 SEC("fentry/sched_tick")
 int BPF_PROG(tick_hand_back)
@@ -305,7 +313,8 @@ int BPF_PROG(tick_hand_back)
 	struct artis_cpu *record = cpu_record(cpu);
 	const struct task_struct *p = bpf_get_current_task_btf();
 
-	if (!on || !record->rt || !is_rt0(p) || !scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu))
+	if (!on || !record->rt || !artis_is_rt0(p->policy) ||
+	    !scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu))
 		return 0;
 	/* RT0 came when it displaced the task, or after another RT0 */
 	if (!record->displaced_ns)

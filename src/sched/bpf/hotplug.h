@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * CPUs that come and go. Without its NRT CPUs the scheduler has nowhere to send
- * kernel work to, so it ends with the last of them.
+ * CPUs that come and go. The scheduler ends with the last NRT CPU.
  */
 #ifndef ARTIS_HOTPLUG_H
 #define ARTIS_HOTPLUG_H
@@ -36,15 +35,16 @@ static void went_offline(s32 cpu)
 	if (record->rt) {
 		nr_rt_online--;
 		record->count[ARTIS_cpu_offline]++;
-	} else if (--nr_nrt_online == 0) {
-		scx_bpf_exit_bstr(EXIT_NO_NRT_CPU, message, &no_arguments, 0);
+		return;
 	}
+	if (artis_must_end(--nr_nrt_online))
+		scx_bpf_exit_bstr(EXIT_NO_NRT_CPU, message, &no_arguments, 0);
 }
 
 /*
- * The kernel tells ops.cpu_offline() only when the CPU has served nobody for an
- * RCU grace period, and with the last NRT CPU gone that period would never end.
- * So the hotplug path itself is hooked, at its first step.
+ * The kernel calls ops.cpu_offline() only when the CPU has served nobody for an RCU
+ * grace period. With the last NRT CPU gone that period would never end. So the
+ * hotplug path itself is hooked, at its first step.
  */
 SEC("fentry/sched_cpu_deactivate")
 int BPF_PROG(cpu_deactivate, unsigned int cpu)

@@ -23,7 +23,7 @@
 	COUNTER(evictions_tracer, "tasks sent to an NRT CPU because of a stop for a tracer")       \
 	COUNTER(evictions_affinity, "tasks sent to an NRT CPU because their affinity changed")     \
 	COUNTER(evictions_unknown, "tasks sent to an NRT CPU because they might be in the kernel") \
-	COUNTER(leaks_syscall, "system calls whose body ran on an RT CPU all the same")                   \
+	COUNTER(leaks_syscall, "system calls whose body ran on an RT CPU all the same")            \
 	COUNTER(leaks_fault, "page faults that were handled on an RT CPU all the same")            \
 	COUNTER(leaks_signal, "signals that were delivered on an RT CPU all the same")             \
 	COUNTER(leaks_sleep, "tasks that went to sleep on an RT CPU, which takes a kernel to do")  \
@@ -41,24 +41,13 @@
 enum artis_counter { ARTIS_COUNTERS(ARTIS_COUNTER_ENUM) ARTIS_COUNTER_MAX };
 #undef ARTIS_COUNTER_ENUM
 
-/* Why a task must leave the RT CPU it is on. */
-enum artis_cause {
-	ARTIS_CAUSE_NONE,
-	ARTIS_CAUSE_SYSCALL,
-	ARTIS_CAUSE_FAULT,
-	ARTIS_CAUSE_SIGNAL,
-	ARTIS_CAUSE_TRACER,
-	ARTIS_CAUSE_AFFINITY,
-	ARTIS_CAUSE_UNKNOWN,
-};
-
 /*
  * One CPU. Written by its own CPU only, but for what says otherwise; aligned
  * so that two CPUs never share a cache line.
  */
 struct artis_cpu {
 	u64 count[ARTIS_COUNTER_MAX];
-	u64 ran_ns[3];		/* by enum artis_class: time on this CPU */
+	u64 ran_ns[ARTIS_CLASSES];	/* time on this CPU, by enum artis_class */
 	u64 linux_wait_ns_max;	/* longest wait in a queue of a Linux task that then ran here */
 	u64 leave_ns_max;	/* longest from a kernel entry to leaving, if RT0 did not come between */
 	u64 displaced_ns;	/* since when RT0 keeps a task from this CPU; 0: no tick saw it do so */
@@ -68,10 +57,10 @@ struct artis_cpu {
 	u64 looked_ns;		/* when it last looked for tasks that wait for RT CPUs */
 	struct artis_turn turn;
 	u32 hosted_class;	/* of the task that runs, or that RT0 displaces: enum artis_class */
-	u32 calls;		/* the running task's kernel entries not yet told to the policy */
+	u32 calls;		/* the running task's kernel entries that are not charged yet */
 	u32 marked_pid;		/* the task that must leave, and why */
-	u32 marked_cause;
-	u32 helper_cause;	/* passed from a kprobe to the program that may act on it */
+	u32 marked_state;	/* enum artis_state */
+	u32 helper_state;	/* passed from a kprobe to the program that may act on it */
 	u8 rt;			/* configuration: is it an RT CPU? */
 	u8 rt_immed;		/* configuration: no tick here, never let a task wait behind RT0 */
 	u8 ahead_of_rt0;	/* our task runs although RT0 would: by a deadline server or throttling */

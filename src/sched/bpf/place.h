@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where a runnable task goes: select_cpu and enqueue.
- *
- * This side decides RT or NRT, and does it by what is known of the task alone;
- * serve.h decides who is next on a CPU.
+ * A task becomes runnable: select_cpu and enqueue. They measure, ask the policy
+ * where the task goes, queue it there, and wake the CPU that the policy names.
  */
 #ifndef ARTIS_PLACE_H
 #define ARTIS_PLACE_H
@@ -20,12 +18,30 @@ static void insert_vtime(struct task_struct *p, u64 dsq_id, u64 slice_ns, u64 vt
 	__scx_bpf_dsq_insert_vtime(p, &args);
 }
 
-/* Wakes @cpu from idle, but never this CPU while RT0 is about to run on it. */
-static void kick_idle(s32 cpu)
+/* Is @cpu this CPU, and an RT CPU that RT0 takes next? */
+static bool rt0_here(s32 cpu)
 {
-	if (cpu == (s32)bpf_get_smp_processor_id() && is_rt(cpu) && rt0_runnable(cpu))
-		return;
-	scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+	return cpu == (s32)bpf_get_smp_processor_id() && is_rt(cpu) && rt0_runnable(cpu);
+}
+
+/* Obeys the policy's @kick for @cpu. */
+static void kick(s32 cpu, enum artis_kick kick)
+{
+	switch (kick) {
+	case ARTIS_KICK_NONE:
+		break;
+	case ARTIS_KICK_IDLE:
+		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+		break;
+	case ARTIS_KICK_PREEMPT_UNLESS_DUE:
+		/* ops.running() or the next tick does it later */
+		if (rt0_due(cpu, artis_kthread_turn_ns()))
+			break;
+		/* fallthrough */
+	case ARTIS_KICK_PREEMPT:
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+		break;
+	}
 }
 
 /* Is an NRT CPU idle? */
@@ -63,8 +79,8 @@ static s32 idle_nrt_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 }
 
 /*
- * The same without a preference, for a task that is queued already: somebody idle
- * has to be woken, whoever it is. Most tasks may run everywhere, and for them it
+ * The same without a preference, for a task that is queued already: some idle CPU
+ * has to be woken, no matter which. Most tasks may run everywhere, and for them it
  * is a look at a mask.
  */
 static s32 any_idle_nrt_cpu(struct task_struct *p, s32 prev_cpu)
@@ -101,87 +117,67 @@ static s32 some_nrt_cpu(struct task_struct *p, s32 prev_cpu)
 /* Brings the task's virtual time to @side, and returns it. */
 static u64 place(const struct task_struct *p, struct task_ctx *t, u32 side)
 {
-	u64 slice_ns = side == SIDE_RT ? ARTIS_SLICE_RT_NS : ARTIS_SLICE_NRT_NS;
-
-	t->vtime = artis_vtime_place(t->vtime, side_vtime[side & 1], slice_ns, p->scx.weight,
-				     t->side != side);
+	t->vtime = artis_vtime_place(t->vtime, side_vtime[side & 1], side == SIDE_RT,
+				     p->scx.weight, t->side != side);
 	t->side = side;
 	return t->vtime;
 }
 
 /*
- * A wakeup never touches an RT CPU's run queue: the waker would hold its lock.
- * An idle NRT CPU gets the task at once; else ops.enqueue() queues it.
+ * An idle NRT CPU gets the task at once. In all other cases ops.enqueue() queues it,
+ * and wakes an idle CPU without looking for the best one.
  */
 SEC("struct_ops/artis_select_cpu")
 s32 BPF_PROG(artis_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	struct task_ctx *t = task_ctx(p);
-	s32 cpu;
+	struct artis_task_view view;
+	s32 cpu = -1;
 
-	if (!t || is_bound_to_rt(t) || is_migration_disabled(p))
+	if (!t)
 		return prev_cpu;
-	/*
-	 * From an RT CPU's interrupts and softirqs: the shorter the better, RT0's timer
-	 * waits. ops.enqueue() wakes an idle CPU without looking for the best.
-	 */
-	if (is_rt(bpf_get_smp_processor_id()))
+	view = view_fixed(p, t);
+	switch (artis_pick_cpu(&view, is_rt(bpf_get_smp_processor_id()))) {
+	case ARTIS_PICK_LAST:
+		return prev_cpu;
+	case ARTIS_PICK_NRT:
 		return some_nrt_cpu(p, prev_cpu);
-	/* that none is, which is usual under load, is found out at a fifth of the cost */
-	cpu = nrt_cpu_is_idle() ? idle_nrt_cpu(p, prev_cpu, wake_flags) : -1;
+	case ARTIS_PICK_IDLE_NRT:
+		break;
+	}
+	/* under load none is idle, and this look finds that out at a fifth of the cost */
+	if (nrt_cpu_is_idle())
+		cpu = idle_nrt_cpu(p, prev_cpu, wake_flags);
 	if (cpu < 0)
 		return some_nrt_cpu(p, prev_cpu);
-	t->at_user = false;
-	t->rt_ok = false;
+	t->state = artis_state_queued(ARTIS_PLACE_NRT);
 	place(p, t, SIDE_NRT);
 	t->runnable_at_ns = scx_bpf_now();
-	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, ARTIS_SLICE_NRT_NS, 0);
+	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, artis_slice_ns(false), 0);
 	return cpu;
-}
-
-/*
- * A kernel thread that wakes up is what others wait for: it comes first, until
- * it has used up a slice.
- */
-static bool comes_first(enum artis_class class, u64 enq_flags)
-{
-	return class == ARTIS_CLASS_KTHREAD && (enq_flags & SCX_ENQ_WAKEUP);
 }
 
 /* The task may run on one CPU only, RT or not. */
 static void enqueue_pinned(struct task_struct *p, struct task_ctx *t, enum artis_class class,
-			   u64 enq_flags)
+			   enum artis_order order, u64 enq_flags)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
-	u32 side = is_rt(cpu) ? SIDE_RT : SIDE_NRT;
-	u64 slice_ns = side == SIDE_RT ? ARTIS_SLICE_RT_NS : ARTIS_SLICE_NRT_NS;
-	u64 vtime = place(p, t, side);
-	bool first = comes_first(class, enq_flags);
 	struct artis_cpu *record = cpu_record(cpu);
+	u64 slice_ns = artis_slice_ns(record->rt);
+	u64 vtime = place(p, t, record->rt ? SIDE_RT : SIDE_NRT);
 
-	if (first) {
+	if (order == ARTIS_ORDER_ARRIVAL) {
 		record->kthread_queued = true;
 		scx_bpf_dsq_insert(p, DSQ_KTHREAD + cpu, slice_ns, enq_flags);
 	} else {
 		record->pinned_queued = true;
 		insert_vtime(p, DSQ_PINNED + cpu, slice_ns, vtime, enq_flags);
 	}
-
-	if (cpu == (s32)bpf_get_smp_processor_id() && side == SIDE_RT && rt0_runnable(cpu))
-		return;
-	if (!first || class_on(cpu) != ARTIS_CLASS_LINUX)
-		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
-	/* else when RT0 has gone, see ops.running(), or at the next tick */
-	else if (side != SIDE_RT || !rt0_due(cpu, ARTIS_KTHREAD_TURN_NS))
-		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	if (artis_may_kick(rt0_here(cpu)))
+		kick(cpu, artis_kick_pinned(class, order, record->rt, class_on(cpu)));
 }
 
-/*
- * Wakes an RT CPU for the task just queued for that side: one that has no task.
- * It need not look idle; it may be about to be, in the middle of a switch, having
- * found the queue empty before the task was in it, and the kick makes sure that it
- * looks again. For RT1+ a Linux task has to make room.
- */
+/* Wakes an RT CPU for the task of @class just queued for that side. */
 static void kick_rt_side(enum artis_class class)
 {
 	s32 displace = -1;
@@ -190,56 +186,63 @@ static void kick_rt_side(enum artis_class class)
 	bpf_for(i, 0, nr_rt) {
 		s32 cpu = rt_cpu(i);
 		const struct artis_cpu *record = cpu_record(cpu);
+		enum artis_class running;
+		u32 wake;
 
-		if (record->offline || rt0_runnable(cpu))
+		if (!artis_may_wake_rt(record->offline, rt0_runnable(cpu)))
 			continue;
-		if (!hosts(cpu)) {
-			/*
-			 * It looks by itself when RT0 has gone. To leave its idle loop
-			 * takes about as long as the switch.
-			 */
-			if (!rt0_due(cpu, 2 * record->switch_ns))
+		running = class_on(cpu);
+		wake = artis_wake_rt(class, hosts(cpu, running), running, record->switch_began_ns);
+		if (wake & ARTIS_WAKE_UNLESS_DUE) {
+			if (!rt0_due(cpu, artis_idle_switch_ns(record->switch_ns)))
 				scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 			return;
 		}
-		if (record->switch_began_ns)
+		if (wake & ARTIS_WAKE_KICK)
 			scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
-		if (class == ARTIS_CLASS_RT1 && class_on(cpu) == ARTIS_CLASS_LINUX)
+		if (wake & ARTIS_WAKE_DISPLACE)
 			displace = cpu;
 	}
 	if (displace >= 0)
 		scx_bpf_kick_cpu(displace, SCX_KICK_PREEMPT);
 }
 
-static void enqueue_rt(struct task_struct *p, struct task_ctx *t, enum artis_class class, u64 now,
-		       u64 enq_flags)
+static u64 level_key(const struct task_struct *p, u64 now)
 {
-	t->rt_ok = true;
-	if (class == ARTIS_CLASS_RT1) {
+	return artis_rt1_key(artis_rt1_level(p->static_prio), now);
+}
+
+static void enqueue_rt(struct task_struct *p, struct task_ctx *t, enum artis_class class,
+		       enum artis_order order, u64 now, u64 enq_flags)
+{
+	if (order == ARTIS_ORDER_LEVEL) {
 		t->side = SIDE_RT;
-		insert_vtime(p, DSQ_RT_RT1, ARTIS_SLICE_RT_NS,
-			     artis_rt1_key(artis_rt1_level(p->static_prio), now), enq_flags);
+		insert_vtime(p, DSQ_RT_RT1, artis_slice_ns(true), level_key(p, now), enq_flags);
 	} else {
-		insert_vtime(p, DSQ_RT_LINUX, ARTIS_SLICE_RT_NS, place(p, t, SIDE_RT), enq_flags);
+		insert_vtime(p, DSQ_RT_LINUX, artis_slice_ns(true), place(p, t, SIDE_RT),
+			     enq_flags);
 	}
 	kick_rt_side(class);
 }
 
-static void enqueue_nrt(struct task_struct *p, struct task_ctx *t, enum artis_class class, u64 now,
-			u64 enq_flags)
+static void enqueue_nrt(struct task_struct *p, struct task_ctx *t, enum artis_class class,
+			enum artis_order order, u64 now, u64 enq_flags)
 {
+	u64 slice_ns = artis_slice_ns(false);
 	s32 prev_cpu = scx_bpf_task_cpu(p);
 	s32 cpu;
 
-	t->rt_ok = false;
-	if (class == ARTIS_CLASS_RT1) {
+	switch (order) {
+	case ARTIS_ORDER_LEVEL:
 		t->side = SIDE_NRT;
-		insert_vtime(p, DSQ_NRT_RT1, ARTIS_SLICE_NRT_NS,
-			     artis_rt1_key(artis_rt1_level(p->static_prio), now), enq_flags);
-	} else if (comes_first(class, enq_flags)) {
-		scx_bpf_dsq_insert(p, DSQ_NRT_KTHREAD, ARTIS_SLICE_NRT_NS, enq_flags);
-	} else {
-		insert_vtime(p, DSQ_NRT_LINUX, ARTIS_SLICE_NRT_NS, place(p, t, SIDE_NRT), enq_flags);
+		insert_vtime(p, DSQ_NRT_RT1, slice_ns, level_key(p, now), enq_flags);
+		break;
+	case ARTIS_ORDER_ARRIVAL:
+		scx_bpf_dsq_insert(p, DSQ_NRT_KTHREAD, slice_ns, enq_flags);
+		break;
+	case ARTIS_ORDER_VTIME:
+		insert_vtime(p, DSQ_NRT_LINUX, slice_ns, place(p, t, SIDE_NRT), enq_flags);
+		break;
 	}
 
 	if (!nr_nrt_online) {
@@ -248,70 +251,51 @@ static void enqueue_nrt(struct task_struct *p, struct task_ctx *t, enum artis_cl
 	}
 	cpu = any_idle_nrt_cpu(p, prev_cpu);
 	if (cpu >= 0) {
-		kick_idle(cpu);
+		if (artis_may_kick(rt0_here(cpu)))
+			scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 		return;
 	}
-	if (class != ARTIS_CLASS_RT1 || is_rt(prev_cpu))
-		return;
-	/* RT1+ before Linux tasks */
-	if (class_on(prev_cpu) == ARTIS_CLASS_LINUX)
+	if (artis_may_displace_nrt(class, is_rt(prev_cpu)) &&
+	    artis_displaces(class, class_on(prev_cpu)))
 		scx_bpf_kick_cpu(prev_cpu, SCX_KICK_PREEMPT);
 }
 
-/* Did the task enter the kernel? */
-static bool is_entry(enum artis_cause cause)
+static void count_eviction(enum artis_state state)
 {
-	return cause == ARTIS_CAUSE_SYSCALL || cause == ARTIS_CAUSE_FAULT ||
-	       cause == ARTIS_CAUSE_SIGNAL || cause == ARTIS_CAUSE_TRACER;
-}
-
-static void count_eviction(enum artis_cause cause)
-{
-	switch (cause) {
-	case ARTIS_CAUSE_NONE:
-		break;
-	case ARTIS_CAUSE_SYSCALL:
+	switch (state) {
+	case ARTIS_STATE_LEAVES_SYSCALL:
 		count(ARTIS_evictions_syscall);
 		break;
-	case ARTIS_CAUSE_FAULT:
+	case ARTIS_STATE_LEAVES_FAULT:
 		count(ARTIS_evictions_fault);
 		break;
-	case ARTIS_CAUSE_SIGNAL:
+	case ARTIS_STATE_LEAVES_SIGNAL:
 		count(ARTIS_evictions_signal);
 		break;
-	case ARTIS_CAUSE_TRACER:
+	case ARTIS_STATE_LEAVES_TRACER:
 		count(ARTIS_evictions_tracer);
 		break;
-	case ARTIS_CAUSE_AFFINITY:
+	case ARTIS_STATE_LEAVES_AFFINITY:
 		count(ARTIS_evictions_affinity);
 		break;
-	case ARTIS_CAUSE_UNKNOWN:
+	case ARTIS_STATE_LEAVES_UNKNOWN:
 		count(ARTIS_evictions_unknown);
+		break;
+	default:
 		break;
 	}
 }
 
-/* Does @p, which is in user mode and was on the RT side, stay there? */
-static bool stays_rt(struct task_struct *p, enum artis_class class)
+/* Measures the sides for @p, which was on the RT side, and asks where it goes. */
+static enum artis_place place_by_sides(struct task_struct *p, enum artis_class class)
 {
 	struct artis_side rt, nrt;
 
 	measure_rt_side(&rt);
-	/* until the switch is done it still counts as the one that its CPU has */
+	/* until the switch is done it still counts as the task that its CPU has */
 	rt.tasks += !scx_bpf_task_running(p);
 	measure_nrt_side(&nrt, -1);
-	return artis_stays_rt(class, &rt, &nrt);
-}
-
-/*
- * Does RT0 take the CPU from @p at the very moment at which its slice is over? Then it
- * goes when RT0 has gone: to queue it elsewhere would be on RT0's way.
- */
-static bool goes_behind_rt0(const struct artis_cpu *record, struct task_struct *p, u64 enq_flags)
-{
-	return record->rt && !record->rt_immed && !record->ahead_of_rt0 &&
-	       !(enq_flags & (SCX_ENQ_WAKEUP | SCX_ENQ_REENQ)) && scx_bpf_task_running(p) &&
-	       rt0_runnable(scx_bpf_task_cpu(p));
+	return artis_place_by_sides(class, &rt, &nrt);
 }
 
 /* The task, which is on the CPU of @record, leaves it. */
@@ -330,78 +314,71 @@ static void leaves(struct artis_cpu *record, const struct task_struct *p, struct
 SEC("struct_ops/artis_enqueue")
 void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 {
+	s32 cpu = scx_bpf_task_cpu(p);
+	struct artis_cpu *record = cpu_record(cpu);
 	struct task_ctx *t = task_ctx(p);
-	enum artis_class class = class_of(p);
-	bool at_user, promote, was_rt_ok;
-	struct artis_cpu *record = cpu_record(scx_bpf_task_cpu(p));
+	struct artis_task_view view;
+	enum artis_order order;
+	enum artis_place where;
 	u64 now = scx_bpf_now();
 
 	if (!t) {
 		/* no memory for its record when it was born: serve it, on the safe side */
-		insert_vtime(p, DSQ_NRT_LINUX, ARTIS_SLICE_NRT_NS, side_vtime[SIDE_NRT], enq_flags);
+		insert_vtime(p, DSQ_NRT_LINUX, artis_slice_ns(false), side_vtime[SIDE_NRT],
+			     enq_flags);
 		return;
 	}
-	note_rt1(class);
+	view = view_of(p, t);
+	view.wakes = enq_flags & SCX_ENQ_WAKEUP;
+	view.handed_back = enq_flags & SCX_ENQ_REENQ;
+	note_rt1(view.class);
 	if (t->is_on) {
-		if (goes_behind_rt0(record, p, enq_flags)) {
-			scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, ARTIS_SLICE_PUT_OFF_NS, 0);
+		if (artis_may_wait_behind_rt0(&view, record->rt, record->rt_immed,
+					      record->ahead_of_rt0) &&
+		    artis_waits_behind_rt0(scx_bpf_task_running(p), rt0_runnable(cpu))) {
+			scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, artis_slice_put_off_ns(), 0);
 			return;
 		}
 		leaves(record, p, t, now);
 	}
-	at_user = t->at_user;
-	promote = t->promote;
-	was_rt_ok = t->rt_ok;
-	t->at_user = false;
-	t->promote = false;
-	if (t->cause != ARTIS_CAUSE_NONE) {
-		was_rt_ok = false;
-		at_user = false;
-		count_eviction(t->cause);
-		if (is_entry(t->cause))
-			artis_trial_ended(&t->trial, class, now, t->stayed_ns);
-		t->cause = ARTIS_CAUSE_NONE;
-	}
+	count_eviction(view.state);
+	if (artis_is_entry(view.state))
+		artis_trial_ended(&t->trial, view.class, now, t->stayed_ns);
 	if (!t->runnable_at_ns)
 		t->runnable_at_ns = now;
-	if ((enq_flags & SCX_ENQ_REENQ) && record->rt) {
+	if (view.handed_back && record->rt) {
 		record->displaced_ns = 0;
 		count(ARTIS_displacements);
 		count(ARTIS_hand_backs);
 	}
 
-	if (t->bound == BOUND_ONE || is_migration_disabled(p)) {
-		enqueue_pinned(p, t, class, enq_flags);
+	view.fixed = is_migration_disabled(p);
+	where = artis_place(&view, on, nr_rt_online);
+	if (where == ARTIS_PLACE_RT_OR_NRT)
+		where = place_by_sides(p, view.class);
+	order = artis_order(&view, where);
+	t->state = artis_state_queued(where);
+	if (where == ARTIS_PLACE_PINNED) {
+		enqueue_pinned(p, t, view.class, order, enq_flags);
 		return;
 	}
 	if (record->rt)
 		left_rt_ns = now;
-	if (t->bound == BOUND_RT) {
+	switch (where) {
+	case ARTIS_PLACE_RT_ONLY:
 		count(ARTIS_rt_only_tasks);
-		enqueue_rt(p, t, class, now, enq_flags);
-		return;
-	}
-	if (!on || class == ARTIS_CLASS_KTHREAD || t->bound == BOUND_NRT) {
-		enqueue_nrt(p, t, class, now, enq_flags);
-		return;
-	}
-	if (at_user && promote) {
+		break;
+	case ARTIS_PLACE_RT_PROMOTED:
 		count(ARTIS_promotions);
 		t->stayed_ns = 0;
-		enqueue_rt(p, t, class, now, enq_flags);
+		break;
+	case ARTIS_PLACE_RT:
+		break;
+	default:
+		enqueue_nrt(p, t, view.class, order, now, enq_flags);
 		return;
 	}
-	/*
-	 * It was on an RT CPU and nothing marked it: it is in user mode still. But
-	 * who wakes up is in the kernel, wherever it went to sleep. Handed back from
-	 * behind RT0 it goes where a CPU may be had at once.
-	 */
-	if (was_rt_ok && !(enq_flags & (SCX_ENQ_REENQ | SCX_ENQ_WAKEUP)) && nr_rt_online &&
-	    stays_rt(p, class)) {
-		enqueue_rt(p, t, class, now, enq_flags);
-		return;
-	}
-	enqueue_nrt(p, t, class, now, enq_flags);
+	enqueue_rt(p, t, view.class, order, now, enq_flags);
 }
 
 #endif /* ARTIS_PLACE_H */

@@ -2,16 +2,38 @@
 /*
  * The policy of ARTiS: every rule and every number, as pure functions.
  *
- * Compiled into the BPF program, into its native unit tests and into whatever
- * else must decide as the scheduler does. Nothing here reads the machine: the
- * caller measures, this file decides. The user includes the integer types
- * (u32, u64, s64, bool) first.
+ * The BPF program measures, calls this file and obeys. The same text is compiled
+ * for unit tests and for everybody else who must decide as the scheduler does. So
+ * nothing here reads the machine. A measurement that is expensive is asked for in
+ * a second call, and only when the first answer says that it matters.
+ *
+ * The rule that everything here serves: RT1+ and Linux tasks run on an RT CPU
+ * only in user mode, because only there can RT0 preempt them at once.
+ *
+ *  1. numbers                         7. who makes room, and which CPU is woken
+ *  2. who is who                      8. who is next on a CPU
+ *  3. what is known of a task         9. RT0's timer and switches of tasks
+ *  4. virtual time and levels        10. entering the kernel on an RT CPU
+ *  5. who goes to an RT CPU          11. long bursts of RT0, and CPUs that go
+ *  6. where a runnable task goes
  *
  * Theory: Piel, Marquet, Soula, Dekeyser, "Real-Time Systems for
  * Multi-Processor Architectures", section 2.
  */
 #ifndef ARTIS_POLICY_H
 #define ARTIS_POLICY_H
+
+/* The BPF program has these types from kernel.h. */
+#ifndef __bpf__
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int64_t s64;
+#endif
+
+/* ---- 1. Numbers ---- */
 
 #define ARTIS_NSEC_PER_USEC 1000ULL
 #define ARTIS_NSEC_PER_MSEC 1000000ULL
@@ -48,9 +70,6 @@
  * instructions a second the kernel's own works take 160 us.
  */
 #define ARTIS_KTHREAD_TURN_NS (300 * ARTIS_NSEC_PER_USEC)
-
-/* How a task asks to be RT1+: SCHED_EXT of include/uapi/linux/sched.h. */
-#define ARTIS_POLICY_RT1 7
 
 /* RT1+ levels: 1 is the highest, 40 the lowest (nice -20 to 19). */
 #define ARTIS_RT1_LEVEL_MAX 40
@@ -137,15 +156,270 @@
  */
 #define ARTIS_CAPACITY_LEFT_MIN (ARTIS_CAPACITY / 32)
 
-/* What a task is to the scheduler. RT0 tasks are in a class above and never seen. */
+/*
+ * How many tasks of a queue are passed over, at most, because the run queue of the
+ * RT CPU where they were is better left alone, and for how long. RT0's wakeup is
+ * over long before. Nobody is to wait behind a long burst of RT0.
+ */
+#define ARTIS_PASSED_OVER_MAX 4
+#define ARTIS_PASSED_OVER_NS (1 * ARTIS_NSEC_PER_MSEC)
+
+/* ---- 2. Who is who ---- */
+
+/* Policies of the kernel that mean something here: include/uapi/linux/sched.h. */
+enum artis_kernel_policy {
+	ARTIS_POLICY_FIFO = 1,
+	ARTIS_POLICY_RR = 2,
+	ARTIS_POLICY_DEADLINE = 6,
+	ARTIS_POLICY_EXT = 7,	/* how a task asks to be RT1+ */
+};
+
+/* What a task is to the scheduler. RT0 tasks are in a class above it, and it never sees them. */
 enum artis_class {
 	ARTIS_CLASS_LINUX,
 	ARTIS_CLASS_RT1,
 	ARTIS_CLASS_KTHREAD,
-	ARTIS_CLASSES,
+	ARTIS_CLASS_NONE,	/* on a CPU: no task of the scheduler */
+	ARTIS_CLASSES = ARTIS_CLASS_NONE,
 };
 
-/* Why a task stays on the NRT side or leaves it. */
+/* Where the affinity of a task lets it run. */
+enum artis_affinity {
+	ARTIS_AFFINITY_ANY,	/* on RT and NRT CPUs */
+	ARTIS_AFFINITY_ONE,	/* on one CPU */
+	ARTIS_AFFINITY_RT,	/* on several, all RT */
+	ARTIS_AFFINITY_NRT,	/* on several, none RT */
+};
+
+/* A task of the classes above ours: RT0 on an RT CPU, free to do what it likes. */
+static inline bool artis_is_rt0(u32 policy)
+{
+	return policy == ARTIS_POLICY_FIFO || policy == ARTIS_POLICY_RR ||
+	       policy == ARTIS_POLICY_DEADLINE;
+}
+
+/* The kernel's other normal policies are Linux tasks. */
+static inline enum artis_class artis_classify(u32 policy, bool kthread)
+{
+	if (kthread)
+		return ARTIS_CLASS_KTHREAD;
+	return policy == ARTIS_POLICY_EXT ? ARTIS_CLASS_RT1 : ARTIS_CLASS_LINUX;
+}
+
+static inline bool artis_is_ours(enum artis_class class)
+{
+	return class != ARTIS_CLASS_NONE;
+}
+
+static inline bool artis_is_rt1(enum artis_class class)
+{
+	return class == ARTIS_CLASS_RT1;
+}
+
+/* Is the time that tasks of this class wait for a CPU recorded? */
+static inline bool artis_wait_is_noted(enum artis_class class)
+{
+	return class == ARTIS_CLASS_LINUX;
+}
+
+/* @cpus: how many CPUs the task may use; @nrt, @rt: whether such ones are among them. */
+static inline enum artis_affinity artis_affinity(u32 cpus, bool nrt, bool rt)
+{
+	if (cpus == 1)
+		return ARTIS_AFFINITY_ONE;
+	if (!nrt)
+		return ARTIS_AFFINITY_RT;
+	return rt ? ARTIS_AFFINITY_ANY : ARTIS_AFFINITY_NRT;
+}
+
+/* ---- 3. What is known of a task ---- */
+
+/*
+ * The state of a task: where it belongs, and why. Nobody is in user mode for
+ * certain but who is found there by a tick; from then on each entry into the
+ * kernel is seen, as long as the task is on RT CPUs.
+ *
+ *   state      meaning                            leaves it
+ *   NRT        may be in the kernel, so it        to PROMOTED: tick of an NRT CPU
+ *              belongs on NRT CPUs                to LEAVES_UNKNOWN: tick of an RT CPU
+ *   PROMOTED   in user mode on an NRT CPU, and    to RT: queued for the RT CPUs
+ *              wanted on an RT CPU                to NRT: ran on before that
+ *   RT         in user mode; queued for the RT    to LEAVES_*: an entry into the kernel
+ *              CPUs, or on one                    to NRT: queued for the NRT CPUs
+ *   LEAVES_*   on an RT CPU and in the kernel     to NRT: queued for the NRT CPUs
+ *              for the reason named: it must go   to RT: seen to return to user mode
+ *
+ * Everywhere: running on an NRT CPU makes it NRT. A task that is set free from an
+ * RT CPU becomes LEAVES_AFFINITY, since what it did there was its right; what it
+ * still does of that is no leak. While a task is bound, its state means nothing.
+ *
+ * Apart from the state, because each changes for its own reasons: the affinity;
+ * the side on which its virtual time counts; whether it is on a CPU for the
+ * account (it runs, or RT0 displaced it and it goes on afterwards).
+ */
+enum artis_state {
+	ARTIS_STATE_NRT,
+	ARTIS_STATE_PROMOTED,
+	ARTIS_STATE_RT,
+	ARTIS_STATE_LEAVES_SYSCALL,
+	ARTIS_STATE_LEAVES_FAULT,
+	ARTIS_STATE_LEAVES_SIGNAL,
+	ARTIS_STATE_LEAVES_TRACER,
+	ARTIS_STATE_LEAVES_AFFINITY,
+	ARTIS_STATE_LEAVES_UNKNOWN,
+};
+
+/* What a rule may ask of a task. */
+struct artis_task_view {
+	enum artis_class class;
+	enum artis_affinity affinity;
+	enum artis_state state;
+	bool fixed;		/* it may not change CPU now: the kernel disabled its migration */
+	bool wakes;		/* it becomes runnable because it wakes up */
+	bool handed_back;	/* ... because a long burst of RT0 displaces it */
+};
+
+/* Is it allowed on the CPUs it has, whatever it does there? Its affinity leaves no choice. */
+static inline bool artis_is_bound(enum artis_affinity affinity)
+{
+	return affinity == ARTIS_AFFINITY_ONE || affinity == ARTIS_AFFINITY_RT;
+}
+
+static inline bool artis_is_leaving(enum artis_state state)
+{
+	return state >= ARTIS_STATE_LEAVES_SYSCALL;
+}
+
+/* Did a task that leaves for this reason enter the kernel? */
+static inline bool artis_is_entry(enum artis_state state)
+{
+	return artis_is_leaving(state) && state <= ARTIS_STATE_LEAVES_TRACER;
+}
+
+/* Did the task begin a system call on an RT CPU? */
+static inline bool artis_is_in_syscall(enum artis_state state)
+{
+	return state == ARTIS_STATE_LEAVES_SYSCALL;
+}
+
+/* Is the task, on an RT CPU, in the kernel or about to be? Then it must not go on there. */
+static inline bool artis_must_leave(const struct artis_task_view *task)
+{
+	return !artis_is_bound(task->affinity) && !task->fixed && task->state != ARTIS_STATE_RT;
+}
+
+/* It begins to run, or goes on after RT0. */
+static inline enum artis_state artis_state_running(enum artis_state state, bool rt_cpu)
+{
+	return rt_cpu && state != ARTIS_STATE_PROMOTED ? state : ARTIS_STATE_NRT;
+}
+
+/* A tick of its RT CPU: it was here before us or came around us, so nobody knows where it is. */
+static inline enum artis_state artis_state_tick_rt(const struct artis_task_view *task)
+{
+	if (artis_must_leave(task) && !artis_is_leaving(task->state))
+		return ARTIS_STATE_LEAVES_UNKNOWN;
+	return task->state;
+}
+
+/* It returns to user mode on its RT CPU after a system call that it made there. */
+static inline enum artis_state artis_state_returned(enum artis_state state)
+{
+	return state == ARTIS_STATE_LEAVES_SYSCALL ? ARTIS_STATE_RT : state;
+}
+
+/*
+ * Its affinity changes from @before to @after. On an RT CPU a task that was bound
+ * may be in the kernel; set free, it must not be taken for one in user mode.
+ */
+static inline enum artis_state artis_state_affinity(enum artis_state state, bool rt_cpu,
+						    enum artis_affinity before,
+						    enum artis_affinity after)
+{
+	if (artis_is_bound(after))
+		return artis_is_leaving(state) || (rt_cpu && artis_is_bound(before)) ?
+			       ARTIS_STATE_NRT :
+			       state;
+	return rt_cpu && artis_is_bound(before) ? ARTIS_STATE_LEAVES_AFFINITY : state;
+}
+
+/* Is it to leave at once because its affinity changed while it runs? */
+static inline bool artis_affinity_evicts(enum artis_state state)
+{
+	return state == ARTIS_STATE_LEAVES_AFFINITY;
+}
+
+/* ---- 4. Virtual time and levels ---- */
+
+static inline u64 artis_slice_ns(bool rt_side)
+{
+	return rt_side ? ARTIS_SLICE_RT_NS : ARTIS_SLICE_NRT_NS;
+}
+
+/* @static_prio: 100 (nice -20) to 139 (nice 19). Returns the RT1+ level, 1 to 40. */
+static inline u32 artis_rt1_level(u32 static_prio)
+{
+	if (static_prio < 100)
+		return 1;
+	if (static_prio > 139)
+		return ARTIS_RT1_LEVEL_MAX;
+	return static_prio - 100 + 1;
+}
+
+/*
+ * Place in the RT1+ queue: when it became runnable, plus so much for each level
+ * below the first. A higher level comes first unless the lower one has waited
+ * that much longer. Without this a busy high level would keep a low one from
+ * running for ever, and the kernel's watchdog would end the scheduler for it.
+ */
+static inline u64 artis_rt1_key(u32 level, u64 now_ns)
+{
+	return now_ns + (u64)(level - 1) * ARTIS_RT1_LEVEL_NS;
+}
+
+/* Virtual time may wrap around: compare two values by their distance. */
+static inline bool artis_vtime_before(u64 a, u64 b)
+{
+	return (s64)(a - b) < 0;
+}
+
+/* Virtual time for @ran_ns at @weight (sched_ext's: 100 is nice 0). */
+static inline u64 artis_vtime_charge(u64 ran_ns, u32 weight)
+{
+	return ran_ns * ARTIS_WEIGHT_NICE_0 / (weight ? weight : 1);
+}
+
+/*
+ * Where a task that becomes runnable stands in its side's virtual time. One that
+ * slept is at most a slice behind. One that got too much is at most
+ * ARTIS_DEBT_SLICES ahead. One that comes from the other side (@crossed) starts
+ * level: it got its time there from others, so neither credit nor debt counts here.
+ */
+static inline u64 artis_vtime_place(u64 vtime, u64 side_now, bool rt_side, u32 weight,
+				    bool crossed)
+{
+	u64 slice_ns = artis_slice_ns(rt_side);
+	u64 earliest = side_now - slice_ns;
+	u64 latest = side_now + artis_vtime_charge(ARTIS_DEBT_SLICES * slice_ns, weight);
+
+	if (crossed)
+		return side_now;
+	if (artis_vtime_before(vtime, earliest))
+		return earliest;
+	if (artis_vtime_before(latest, vtime))
+		return latest;
+	return vtime;
+}
+
+/* The virtual time of a side follows the tasks that begin to run there. */
+static inline bool artis_vtime_follows(u64 side_now, u64 vtime)
+{
+	return artis_vtime_before(side_now, vtime);
+}
+
+/* ---- 5. Who goes to an RT CPU ---- */
+
+/* Whether a task at the user boundary goes from an NRT CPU to an RT CPU. */
 enum artis_verdict {
 	ARTIS_STAY,		/* the balance does not ask for a move */
 	ARTIS_REFUSE_ESTIMATE,	/* it would, but the task would soon be back */
@@ -171,12 +445,6 @@ struct artis_trial {
 	u64 pause_ns;		/* how long it was not, the last time; 0: the last stay paid */
 };
 
-/* Whose turn it is on a CPU, between RT1+ tasks and everybody else. */
-struct artis_turn {
-	u64 rt1_since_ns;	/* RT1+ tasks have come first since then */
-	u64 others_until_ns;	/* the others come first until then */
-};
-
 /* How busy one side (RT or NRT) is. */
 struct artis_side {
 	u32 cpus;		/* online CPUs of the side */
@@ -184,69 +452,6 @@ struct artis_side {
 	u32 rt1_tasks;		/* RT1+ tasks among them; for the RT side */
 	u32 rt_util;		/* mean share RT0 tasks take of these CPUs, of ARTIS_CAPACITY */
 };
-
-/* The kernel's other normal policies are Linux tasks. */
-static inline enum artis_class artis_classify(u32 policy, bool kthread)
-{
-	if (kthread)
-		return ARTIS_CLASS_KTHREAD;
-	return policy == ARTIS_POLICY_RT1 ? ARTIS_CLASS_RT1 : ARTIS_CLASS_LINUX;
-}
-
-/* @static_prio: 100 (nice -20) to 139 (nice 19). Returns the RT1+ level, 1 to 40. */
-static inline u32 artis_rt1_level(u32 static_prio)
-{
-	if (static_prio < 100)
-		return 1;
-	if (static_prio > 139)
-		return ARTIS_RT1_LEVEL_MAX;
-	return static_prio - 100 + 1;
-}
-
-/*
- * Place in the RT1+ queue: when it became runnable, plus so much for each level
- * below the first. A higher level comes first unless the lower one has waited
- * that much longer. Without this a busy high level would keep a low one from
- * running for ever, and the kernel's watchdog would end the scheduler for it.
- */
-static inline u64 artis_rt1_key(u32 level, u64 now_ns)
-{
-	return now_ns + (u64)(level - 1) * ARTIS_RT1_LEVEL_NS;
-}
-
-/* Virtual time is a number that may wrap: compare it by its distance. */
-static inline bool artis_vtime_before(u64 a, u64 b)
-{
-	return (s64)(a - b) < 0;
-}
-
-/* Virtual time for @ran_ns at @weight (sched_ext's: 100 is nice 0). */
-static inline u64 artis_vtime_charge(u64 ran_ns, u32 weight)
-{
-	return ran_ns * ARTIS_WEIGHT_NICE_0 / (weight ? weight : 1);
-}
-
-/*
- * Where a task that becomes runnable stands in its side's virtual time. One
- * that slept is at most a slice behind, one that got too much at most
- * ARTIS_DEBT_SLICES ahead. One that comes from the other side starts level:
- * what it got there was not this side's to give, and neither a credit nor a
- * debt from there means anything here.
- */
-static inline u64 artis_vtime_place(u64 vtime, u64 side_now, u64 slice_ns, u32 weight,
-				    bool crossed)
-{
-	u64 earliest = side_now - slice_ns;
-	u64 latest = side_now + artis_vtime_charge(ARTIS_DEBT_SLICES * slice_ns, weight);
-
-	if (crossed)
-		return side_now;
-	if (artis_vtime_before(vtime, earliest))
-		return earliest;
-	if (artis_vtime_before(latest, vtime))
-		return latest;
-	return vtime;
-}
 
 /*
  * The task ran for @ran_ns and called the kernel @entries times meanwhile. When
@@ -344,6 +549,16 @@ static inline bool artis_rt_full(const struct artis_side *rt)
 }
 
 /*
+ * May the tick of an NRT CPU consider this task at all? (It must also have
+ * interrupted user mode.)
+ */
+static inline bool artis_may_be_promoted(const struct artis_task_view *task)
+{
+	return task->class != ARTIS_CLASS_KTHREAD && task->affinity != ARTIS_AFFINITY_ONE &&
+	       task->affinity != ARTIS_AFFINITY_NRT && !task->fixed;
+}
+
+/*
  * How often to look at a task on an NRT CPU. RT1+ tasks at every tick: the RT
  * CPUs have the latency they ask for. A Linux task when its slice is over, or
  * when an RT CPU has nothing to do or nothing in reserve.
@@ -402,7 +617,292 @@ static inline bool artis_stays_rt(enum artis_class class, const struct artis_sid
 	return artis_weighted_load(rt, 0) <= artis_weighted_load(nrt, 1);
 }
 
-/* No RT1+ task waits: the next one has its whole phase before it. */
+/* ---- 6. Where a runnable task goes ---- */
+
+/* Which CPU a task that wakes up is sent to. */
+enum artis_pick {
+	ARTIS_PICK_LAST,	/* the one where it was last */
+	ARTIS_PICK_NRT,		/* any NRT CPU, without a look at who is idle */
+	ARTIS_PICK_IDLE_NRT,	/* an idle NRT CPU, which gets it at once; else any */
+};
+
+/*
+ * A wakeup never touches the run queue of an RT CPU: the waker would hold its lock.
+ * @from_rt: the waker is an interrupt or softirq of an RT CPU, the shorter the
+ * better, because RT0's timer waits.
+ */
+static inline enum artis_pick artis_pick_cpu(const struct artis_task_view *task, bool from_rt)
+{
+	if (artis_is_bound(task->affinity) || task->fixed)
+		return ARTIS_PICK_LAST;
+	return from_rt ? ARTIS_PICK_NRT : ARTIS_PICK_IDLE_NRT;
+}
+
+/* Where a task that becomes runnable is queued. */
+enum artis_place {
+	ARTIS_PLACE_PINNED,	/* for its one CPU */
+	ARTIS_PLACE_NRT,	/* for the NRT CPUs */
+	ARTIS_PLACE_RT,		/* for the RT CPUs: it stays there */
+	ARTIS_PLACE_RT_ONLY,	/* ... it may run nowhere else */
+	ARTIS_PLACE_RT_PROMOTED, /* ... it comes from the NRT side */
+	ARTIS_PLACE_RT_OR_NRT,	/* measure the sides, then ask artis_place_by_sides() */
+};
+
+/*
+ * @on: the scheduler has all tasks. @rt_cpus: RT CPUs online. A task that was on an
+ * RT CPU and that nothing marked is in user mode still. But who wakes up is in the
+ * kernel, wherever it went to sleep, and who is handed back from behind RT0 goes
+ * where a CPU may be had at once.
+ */
+static inline enum artis_place artis_place(const struct artis_task_view *task, bool on, u32 rt_cpus)
+{
+	if (task->affinity == ARTIS_AFFINITY_ONE || task->fixed)
+		return ARTIS_PLACE_PINNED;
+	if (task->affinity == ARTIS_AFFINITY_RT)
+		return ARTIS_PLACE_RT_ONLY;
+	if (!on || task->class == ARTIS_CLASS_KTHREAD || task->affinity == ARTIS_AFFINITY_NRT)
+		return ARTIS_PLACE_NRT;
+	if (task->state == ARTIS_STATE_PROMOTED)
+		return ARTIS_PLACE_RT_PROMOTED;
+	if (task->state == ARTIS_STATE_RT && !task->wakes && !task->handed_back && rt_cpus)
+		return ARTIS_PLACE_RT_OR_NRT;
+	return ARTIS_PLACE_NRT;
+}
+
+/* @rt counts the task itself. */
+static inline enum artis_place artis_place_by_sides(enum artis_class class,
+						    const struct artis_side *rt,
+						    const struct artis_side *nrt)
+{
+	return artis_stays_rt(class, rt, nrt) ? ARTIS_PLACE_RT : ARTIS_PLACE_NRT;
+}
+
+/* The state of a task that is queued: only the RT side keeps what is known of it. */
+static inline enum artis_state artis_state_queued(enum artis_place place)
+{
+	return place >= ARTIS_PLACE_RT ? ARTIS_STATE_RT : ARTIS_STATE_NRT;
+}
+
+/* How the tasks of a queue are ordered. Each place has a queue for each order it uses. */
+enum artis_order {
+	ARTIS_ORDER_ARRIVAL,	/* kernel threads that just woke up */
+	ARTIS_ORDER_LEVEL,	/* RT1+ tasks: artis_rt1_key() */
+	ARTIS_ORDER_VTIME,	/* everybody else */
+};
+
+/*
+ * A kernel thread that wakes up is what others wait for: it comes first, until it
+ * has used up a slice.
+ */
+static inline enum artis_order artis_order(const struct artis_task_view *task,
+					   enum artis_place place)
+{
+	if (task->class == ARTIS_CLASS_KTHREAD && task->wakes && place < ARTIS_PLACE_RT)
+		return ARTIS_ORDER_ARRIVAL;
+	if (task->class == ARTIS_CLASS_RT1 && place != ARTIS_PLACE_PINNED)
+		return ARTIS_ORDER_LEVEL;
+	return ARTIS_ORDER_VTIME;
+}
+
+/*
+ * Does RT0 take the CPU from a task at the very moment at which its slice is over?
+ * Then the task stays at the head of the CPU's queue with a rest of its slice, and
+ * goes when RT0 has gone: to queue it elsewhere would be on RT0's way. First
+ * whether that may be, then, with the task and RT0 looked at, whether it is so.
+ * @immed: no task waits behind RT0 on this CPU. @ahead: it runs although RT0 would.
+ */
+static inline bool artis_may_wait_behind_rt0(const struct artis_task_view *task, bool rt_cpu,
+					     bool immed, bool ahead)
+{
+	return rt_cpu && !immed && !ahead && !task->wakes && !task->handed_back;
+}
+
+static inline bool artis_waits_behind_rt0(bool running, bool rt0_runnable)
+{
+	return running && rt0_runnable;
+}
+
+static inline u64 artis_slice_put_off_ns(void)
+{
+	return ARTIS_SLICE_PUT_OFF_NS;
+}
+
+/* Is this the slice of a task that was put off? */
+static inline bool artis_was_put_off(u64 slice_ns)
+{
+	return slice_ns == ARTIS_SLICE_PUT_OFF_NS;
+}
+
+/* ---- 7. Who makes room, and which CPU is woken ---- */
+
+/* What a CPU is asked for. */
+enum artis_kick {
+	ARTIS_KICK_NONE,
+	ARTIS_KICK_IDLE,		/* to look for a task if it is idle */
+	ARTIS_KICK_PREEMPT,		/* to end the slice of its task */
+	ARTIS_KICK_PREEMPT_UNLESS_DUE,	/* ... unless RT0's timer meets artis_kthread_turn_ns() */
+};
+
+/* Does a running task make room for one of @class? Only Linux tasks do. */
+static inline bool artis_displaces(enum artis_class class, enum artis_class running)
+{
+	return (class == ARTIS_CLASS_RT1 || class == ARTIS_CLASS_KTHREAD) &&
+	       running == ARTIS_CLASS_LINUX;
+}
+
+/* @rt0_here: it is this CPU, an RT CPU, and RT0 takes it next: all else can wait. */
+static inline bool artis_may_kick(bool rt0_here)
+{
+	return !rt0_here;
+}
+
+/*
+ * A task was queued for its one CPU, where a task of @running runs. On an RT CPU a
+ * kernel thread whose turn RT0's timer would meet waits until RT0 has gone, or for
+ * the next tick.
+ */
+static inline enum artis_kick artis_kick_pinned(enum artis_class class, enum artis_order order,
+						bool rt_cpu, enum artis_class running)
+{
+	if (order != ARTIS_ORDER_ARRIVAL || !artis_displaces(class, running))
+		return ARTIS_KICK_IDLE;
+	return rt_cpu ? ARTIS_KICK_PREEMPT_UNLESS_DUE : ARTIS_KICK_PREEMPT;
+}
+
+static inline u64 artis_kthread_turn_ns(void)
+{
+	return ARTIS_KTHREAD_TURN_NS;
+}
+
+/* Of a task queued for the NRT side, none of which is idle: may it displace on its last CPU? */
+static inline bool artis_may_displace_nrt(enum artis_class class, bool last_was_rt)
+{
+	return class == ARTIS_CLASS_RT1 && !last_was_rt;
+}
+
+/* May an RT CPU be woken for a task of the RT queue? */
+static inline bool artis_may_wake_rt(bool offline, bool rt0_runnable)
+{
+	return !offline && !rt0_runnable;
+}
+
+/* What an RT CPU that may be woken can do for a task just queued; bits. */
+enum artis_wake {
+	ARTIS_WAKE_NONE,
+	ARTIS_WAKE_KICK = 1,		/* kick it: it is in a switch, and may have found nothing */
+	ARTIS_WAKE_UNLESS_DUE = 2,	/* it has no task: kick it, no other is needed */
+	ARTIS_WAKE_DISPLACE = 4,	/* its task makes room, if no CPU is without one */
+};
+
+/*
+ * @hosts: it has a task, running or displaced; @running: that one's class. A CPU
+ * without a task need not look idle: it may be about to be, having found the queue
+ * empty before the task was in it, and the kick makes sure that it looks again. It
+ * is left alone where RT0's timer meets artis_idle_switch_ns(); it looks by itself
+ * when RT0 has gone.
+ */
+static inline u32 artis_wake_rt(enum artis_class class, bool hosts, enum artis_class running,
+				bool switching)
+{
+	if (!hosts)
+		return ARTIS_WAKE_UNLESS_DUE;
+	return (switching ? ARTIS_WAKE_KICK : ARTIS_WAKE_NONE) |
+	       (class == ARTIS_CLASS_RT1 && artis_displaces(class, running) ? ARTIS_WAKE_DISPLACE :
+									     ARTIS_WAKE_NONE);
+}
+
+/* To leave the idle loop takes about as long as the switch. */
+static inline u64 artis_idle_switch_ns(u64 switch_ns)
+{
+	return 2 * switch_ns;
+}
+
+/* ---- 8. Who is next on a CPU ---- */
+
+/* How a CPU chooses its next task. */
+enum artis_service {
+	ARTIS_SERVICE_RT,
+	ARTIS_SERVICE_RT_OFFLINE,
+	ARTIS_SERVICE_NRT,
+};
+
+/* One attempt to find the next task. The first that finds one ends the search. */
+enum artis_step {
+	ARTIS_STEP_END,
+	ARTIS_STEP_KTHREAD_HERE,	/* a kernel thread that woke up, for this CPU alone */
+	ARTIS_STEP_KTHREAD_SHARED,	/* ... for any NRT CPU */
+	ARTIS_STEP_RT1,			/* RT1+ tasks, see artis_rt1_turn() */
+	ARTIS_STEP_OVERDUE,		/* who waits too long for an RT CPU */
+	ARTIS_STEP_FAIR,		/* Linux tasks, and tasks of this CPU alone, by virtual time */
+	ARTIS_STEP_PINNED,		/* tasks of this CPU alone */
+	ARTIS_STEP_RT1_LEFT,		/* RT1+ tasks whose turn it was not: nobody else was there */
+	ARTIS_STEP_GO_ON,		/* the task that ran before */
+	ARTIS_STEP_HELP_LINUX,		/* who waits for an RT CPU: Linux tasks */
+	ARTIS_STEP_HELP_RT1,		/* ... RT1+ tasks */
+};
+
+/* The longest order of service, its end included. */
+#define ARTIS_STEPS_MAX 10
+
+/*
+ * With no NRT CPU left, on the way to its end, the machine needs every CPU for
+ * everybody. An RT CPU that is back but unwatched serves who may run nowhere else.
+ */
+static inline enum artis_service artis_service(bool rt_cpu, bool offline, u32 nrt_cpus)
+{
+	if (!rt_cpu || !nrt_cpus)
+		return ARTIS_SERVICE_NRT;
+	return offline ? ARTIS_SERVICE_RT_OFFLINE : ARTIS_SERVICE_RT;
+}
+
+/*
+ * The order of service. Kernel threads first: others wait for them. Then RT1+, then
+ * everybody else. An RT CPU takes from the RT queues only. An NRT CPU takes from
+ * them what waits too long there, and anybody before it is idle, Linux tasks first,
+ * because RT1+ tasks want an RT CPU.
+ */
+static inline enum artis_step artis_step(enum artis_service service, u32 nth)
+{
+	switch (service) {
+	case ARTIS_SERVICE_RT:
+		switch (nth) {
+		case 0: return ARTIS_STEP_KTHREAD_HERE;
+		case 1: return ARTIS_STEP_RT1;
+		case 2: return ARTIS_STEP_FAIR;
+		case 3: return ARTIS_STEP_RT1_LEFT;
+		case 4: return ARTIS_STEP_GO_ON;
+		default: return ARTIS_STEP_END;
+		}
+	case ARTIS_SERVICE_RT_OFFLINE:
+		switch (nth) {
+		case 0: return ARTIS_STEP_KTHREAD_HERE;
+		case 1: return ARTIS_STEP_PINNED;
+		default: return ARTIS_STEP_END;
+		}
+	case ARTIS_SERVICE_NRT:
+		switch (nth) {
+		case 0: return ARTIS_STEP_KTHREAD_HERE;
+		case 1: return ARTIS_STEP_KTHREAD_SHARED;
+		case 2: return ARTIS_STEP_RT1;
+		case 3: return ARTIS_STEP_OVERDUE;
+		case 4: return ARTIS_STEP_FAIR;
+		case 5: return ARTIS_STEP_RT1_LEFT;
+		case 6: return ARTIS_STEP_GO_ON;
+		case 7: return ARTIS_STEP_HELP_LINUX;
+		case 8: return ARTIS_STEP_HELP_RT1;
+		default: return ARTIS_STEP_END;
+		}
+	}
+	return ARTIS_STEP_END;
+}
+
+/* Whose turn it is on a CPU, between RT1+ tasks and everybody else. */
+struct artis_turn {
+	u64 rt1_since_ns;	/* RT1+ tasks have come first since then */
+	u64 others_until_ns;	/* the others come first until then */
+};
+
+/* No RT1+ task is here: the next one has its whole phase before it. */
 static inline void artis_turn_reset(struct artis_turn *turn, u64 now_ns)
 {
 	turn->rt1_since_ns = now_ns;
@@ -421,52 +921,50 @@ static inline bool artis_others_turn(struct artis_turn *turn, u64 now_ns)
 	return true;
 }
 
-/* Has RT0 kept the CPU for so long that the task it displaced goes elsewhere? */
-static inline bool artis_hand_back(u64 now_ns, u64 displaced_ns)
+enum artis_rt1_turn {
+	ARTIS_TURN_NO_RT1,	/* no RT1+ task is here */
+	ARTIS_TURN_OTHERS,	/* one is, and the others come first */
+	ARTIS_TURN_RT1,
+};
+
+/* @rt1: an RT1+ task waits, or runs and may go on. @others: somebody else waits as well. */
+static inline enum artis_rt1_turn artis_rt1_turn(struct artis_turn *turn, bool rt1, bool others,
+						 u64 now_ns)
 {
-	return displaced_ns && (s64)(now_ns - displaced_ns) >= (s64)ARTIS_HAND_BACK_NS;
+	if (!rt1) {
+		artis_turn_reset(turn, now_ns);
+		return ARTIS_TURN_NO_RT1;
+	}
+	return others && artis_others_turn(turn, now_ns) ? ARTIS_TURN_OTHERS : ARTIS_TURN_RT1;
 }
 
 /*
- * Will a timer that is due at @due_ns find what begins now and takes @takes_ns? One
- * that is due already waits for interrupts to be on, and will, too: for no longer
- * than a switch may take, or it is over, or was another one.
+ * Does an NRT CPU serve the RT1+ queue of the RT side? One that an RT CPU cannot run
+ * now does not wait behind Linux tasks here. @nrt, @rt: RT1+ tasks queued.
  */
-static inline bool artis_finds(u64 due_ns, u64 now_ns, u64 takes_ns)
+static inline bool artis_takes_rt1_of_rt(u32 nrt, u32 rt)
 {
-	return due_ns + ARTIS_SWITCH_NS_MAX - now_ns < takes_ns + ARTIS_SWITCH_NS_MAX;
+	return !nrt && rt;
+}
+
+/* Who is first: the task of this CPU alone, or the shared queue's (@other: it has one)? */
+static inline bool artis_pinned_first(u64 pinned_vtime, bool other, u64 other_vtime)
+{
+	return !other || !artis_vtime_before(other_vtime, pinned_vtime);
 }
 
 /*
- * A switch took @took_ns to where the next task is chosen and told. @switch_ns:
- * what the next one may take, to its end, by the longest of late: a quarter more,
- * and forgotten by half in 2,800 switches. The longest wait for the run queue of
- * another CPU and are few: sooner forgotten, the next of them would meet RT0.
+ * May a task whose slice is over, and that is runnable, go on? On an RT CPU: who is in
+ * user mode or allowed nowhere else. Elsewhere: all but who waits to be queued for the
+ * RT CPUs. Who was to leave as RT0 came leaves now.
  */
-static inline void artis_switch_note(u64 *switch_ns, u64 took_ns)
+static inline bool artis_may_go_on(const struct artis_task_view *task, bool rt_cpu, u32 nrt_cpus)
 {
-	u64 whole_ns = took_ns + took_ns / 4;
-
-	/* rounded up, or the last 4 us would stay */
-	*switch_ns -= (*switch_ns + 4095) / 4096;
-	if (whole_ns > ARTIS_SWITCH_NS_MAX)
-		whole_ns = ARTIS_SWITCH_NS_MAX;
-	if (whole_ns > *switch_ns)
-		*switch_ns = whole_ns;
-}
-
-/*
- * How many tasks of a queue are passed over, at most, because the run queue of the
- * RT CPU where they were is better left alone, and for how long: RT0's wakeup is
- * over long before, and behind a long burst of it nobody is to wait.
- */
-#define ARTIS_PASSED_OVER_MAX 4
-#define ARTIS_PASSED_OVER_NS (1 * ARTIS_NSEC_PER_MSEC)
-
-/* May a task be passed over that is runnable since @runnable_at_ns? */
-static inline bool artis_may_pass_over(u64 now_ns, u64 runnable_at_ns)
-{
-	return (s64)(now_ns - runnable_at_ns) < (s64)ARTIS_PASSED_OVER_NS;
+	if (artis_is_leaving(task->state))
+		return false;
+	if (rt_cpu && nrt_cpus)
+		return artis_is_bound(task->affinity) || task->state == ARTIS_STATE_RT;
+	return task->state != ARTIS_STATE_PROMOTED;
 }
 
 /* Has a task waited for an RT CPU for so long that an NRT CPU takes it? */
@@ -482,6 +980,154 @@ static inline bool artis_look_for_waiting(u64 *looked_ns, u64 now_ns)
 		return false;
 	*looked_ns = now_ns;
 	return true;
+}
+
+/*
+ * May a task be passed over that is runnable since @runnable_at_ns? To take a task locks
+ * the run queue of the CPU where it was; if RT0 needs that lock now, another task does.
+ */
+static inline bool artis_may_pass_over(u64 now_ns, u64 runnable_at_ns)
+{
+	return (s64)(now_ns - runnable_at_ns) < (s64)ARTIS_PASSED_OVER_NS;
+}
+
+/* @passed tasks were passed over: is the next one looked at? */
+static inline bool artis_passes_on(u32 passed)
+{
+	return passed <= ARTIS_PASSED_OVER_MAX;
+}
+
+/* ---- 9. RT0's timer and switches of tasks ---- */
+
+/*
+ * A switch of tasks holds interrupts off, and RT0's timer out. Does a timer that is
+ * due at @due_ns find what begins now and takes @takes_ns? One that is due already
+ * waits for interrupts to be on, so it does, too, for no longer than a switch may
+ * take. After that it is over, or was no timer of ours.
+ */
+static inline bool artis_finds(u64 due_ns, u64 now_ns, u64 takes_ns)
+{
+	return due_ns + ARTIS_SWITCH_NS_MAX - now_ns < takes_ns + ARTIS_SWITCH_NS_MAX;
+}
+
+/* Does RT0 need the run queue of an RT CPU now, or soon? @due_ns: its next timer. */
+static inline bool artis_meets_rt0(bool rt0_runnable, u64 due_ns, u64 now_ns, u64 switch_ns)
+{
+	return rt0_runnable || artis_finds(due_ns, now_ns, switch_ns);
+}
+
+/*
+ * A switch took @took_ns to where the next task is chosen. @switch_ns: what the next
+ * one may take, to its end. It is the longest of late and a quarter more, forgotten
+ * by half in 2,800 switches. The longest switches wait for the run queue of another
+ * CPU and are few: forgotten sooner, the next of them would meet RT0.
+ */
+static inline void artis_switch_note(u64 *switch_ns, u64 took_ns)
+{
+	u64 whole_ns = took_ns + took_ns / 4;
+
+	/* rounded up, or the last 4 us would stay */
+	*switch_ns -= (*switch_ns + 4095) / 4096;
+	if (whole_ns > ARTIS_SWITCH_NS_MAX)
+		whole_ns = ARTIS_SWITCH_NS_MAX;
+	if (whole_ns > *switch_ns)
+		*switch_ns = whole_ns;
+}
+
+/*
+ * May a task go on although its slice is over, until RT0 has gone or to the next tick,
+ * because RT0's timer would meet the switch? Once (@already), and if artis_may_go_on()
+ * and artis_finds() say so, too.
+ */
+static inline bool artis_may_put_off(bool already, bool offline)
+{
+	return !already && !offline;
+}
+
+/*
+ * A task begins or goes on, on an RT CPU. Does it go at once? If RT0 came as it was to
+ * go, it goes now, before it does anything here.
+ */
+static inline bool artis_goes_at_once(bool was_put_off, bool kthread_waits, bool must_leave)
+{
+	return was_put_off || kthread_waits || must_leave;
+}
+
+/* A tick of an RT CPU. Does its task's slice end? RT0 did not come, or went elsewhere. */
+static inline bool artis_tick_ends_slice(enum artis_state state, bool kthread_waits)
+{
+	return artis_is_leaving(state) || kthread_waits;
+}
+
+/* ---- 10. Entering the kernel on an RT CPU ---- */
+
+/* May a task work in the kernel wherever it is? */
+static inline bool artis_is_exempt(u32 policy, bool kthread)
+{
+	return artis_is_rt0(policy) || kthread;
+}
+
+/*
+ * Does a task that enters the kernel make way for RT0 first? It enters from user mode,
+ * so nothing is lost by a short wait. @known: it has a record, so that it leaves
+ * when RT0 has gone. Who runs ahead of a runnable RT0 is not displaced by it.
+ */
+static inline bool artis_may_let_rt0_by(bool known, bool ahead)
+{
+	return known && !ahead;
+}
+
+/* How it does so. */
+enum artis_wait {
+	ARTIS_WAIT_DONE,	/* RT0 takes the CPU: no wait */
+	ARTIS_WAIT_FOR_RT0,	/* until RT0 has come; if it does not, leave */
+	ARTIS_WAIT_FOR_TIMER,	/* interrupts are off: until the timer is due, then leave */
+};
+
+static inline enum artis_wait artis_wait(bool rt0_comes, bool interrupts_on)
+{
+	if (rt0_comes)
+		return ARTIS_WAIT_DONE;
+	return interrupts_on ? ARTIS_WAIT_FOR_RT0 : ARTIS_WAIT_FOR_TIMER;
+}
+
+/* Turns of a waiting loop, 5 ns or more each: enough for ARTIS_SWITCH_NS_MAX, and an end. */
+static inline u32 artis_wait_turns_max(void)
+{
+	return ARTIS_SWITCH_NS_MAX / 5;
+}
+
+/*
+ * RT0 comes before the task has left. Does its slice end? Who has a rest of a slice
+ * simply goes on if another CPU takes RT0 away in time (@may_be_taken). Who has none
+ * makes the kernel ask for the next task, on RT0's way.
+ */
+static inline bool artis_gives_up_rest(bool may_be_taken)
+{
+	return may_be_taken;
+}
+
+/* Is it a leak that a task which is not exempt works in the kernel on an RT CPU? */
+static inline bool artis_is_leak(enum artis_affinity affinity, enum artis_state state)
+{
+	return !artis_is_bound(affinity) && state != ARTIS_STATE_LEAVES_AFFINITY;
+}
+
+/* ---- 11. Long bursts of RT0, and CPUs that go ---- */
+
+/*
+ * RT0 has kept the CPU since @displaced_ns: is the task it displaced handed back, to go
+ * elsewhere? 0: no task is displaced.
+ */
+static inline bool artis_hand_back(u64 now_ns, u64 displaced_ns)
+{
+	return displaced_ns && (s64)(now_ns - displaced_ns) >= (s64)ARTIS_HAND_BACK_NS;
+}
+
+/* Without NRT CPUs there is nowhere to send kernel work to: the scheduler ends. */
+static inline bool artis_must_end(u32 nrt_cpus)
+{
+	return !nrt_cpus;
 }
 
 #endif /* ARTIS_POLICY_H */

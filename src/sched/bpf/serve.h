@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who is next on a CPU: dispatch.
- *
- * Kernel threads that woke up, then RT1+ tasks, then everybody else by virtual
- * time. An RT CPU takes from the RT queues only; an NRT CPU from all of them.
+ * A CPU asks for its next task: dispatch. It takes the steps that artis_step() of the
+ * policy names, one after the other, until one finds a task.
  */
 #ifndef ARTIS_SERVE_H
 #define ARTIS_SERVE_H
@@ -15,10 +13,7 @@ static u64 vtime_of(struct task_struct *p)
 	return t ? t->vtime : 0;
 }
 
-/*
- * To take a task locks the run queue of the CPU where it was. Is that another CPU,
- * an RT CPU whose RT0 is about to wake up, or does? Then it can wait a moment.
- */
+/* Would taking @p lock the run queue of another CPU, an RT CPU, while RT0 needs it? */
 static bool meets_rt0(struct task_struct *p, u64 now)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
@@ -29,12 +24,13 @@ static bool meets_rt0(struct task_struct *p, u64 now)
 	t = task_ctx(p);
 	if (!t || !artis_may_pass_over(now, t->runnable_at_ns))
 		return false;
-	return rt0_runnable(cpu) || switch_meets_rt0(cpu);
+	return artis_meets_rt0(rt0_runnable(cpu), next_timer(cpu), bpf_ktime_get_ns(),
+			       cpu_record(cpu)->switch_ns);
 }
 
 /*
- * Takes the first task of @dsq_id, or one close behind it if that would meet RT0
- * elsewhere; if they all would, the first.
+ * Takes the first task of @dsq_id, or one close behind it if that one would meet RT0
+ * elsewhere. If they all would, it takes the first.
  */
 static bool take(u64 dsq_id, u64 enq_flags, u64 now)
 {
@@ -51,7 +47,7 @@ static bool take(u64 dsq_id, u64 enq_flags, u64 now)
 	bpf_for_each(scx_dsq, p, dsq_id, 0) {
 		if (!meets_rt0(p, now) && scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, enq_flags))
 			return true;
-		if (++passed > ARTIS_PASSED_OVER_MAX)
+		if (!artis_passes_on(++passed))
 			break;
 	}
 	return scx_bpf_dsq_move_to_local(dsq_id, enq_flags);
@@ -81,121 +77,100 @@ static struct task_struct *first_pinned(s32 cpu, struct artis_cpu *record)
 	return p;
 }
 
-/* Takes from this CPU's own queue or from @shared, whoever is first in virtual time. */
-static bool take_pinned_or(u64 shared, s32 cpu, struct artis_cpu *record, u64 enq_flags, u64 now)
+/* Takes from this CPU's own queue or from @shared: who is first in virtual time. */
+static bool take_fair(u64 shared, s32 cpu, struct artis_cpu *record, u64 enq_flags, u64 now)
 {
 	struct task_struct *pinned = first_pinned(cpu, record), *other;
 
 	if (!pinned)
 		return take(shared, enq_flags, now);
 	other = scx_bpf_dsq_peek(shared);
-	if ((!other || !artis_vtime_before(vtime_of(other), vtime_of(pinned))) &&
+	if (artis_pinned_first(vtime_of(pinned), other, other ? vtime_of(other) : 0) &&
 	    scx_bpf_dsq_move_to_local(DSQ_PINNED + cpu, 0))
 		return true;
 	/* the first of the shared queue may not be allowed here */
 	return take(shared, enq_flags, now) || scx_bpf_dsq_move_to_local(DSQ_PINNED + cpu, 0);
 }
 
-/* Is @prev, whose slice is over, still runnable and neither marked nor unknown to us? */
+/* May @prev go on, whose slice is over? */
 static bool may_go_on(const struct artis_cpu *record, struct task_struct *prev)
 {
+	struct artis_task_view view;
 	struct task_ctx *t;
 
 	if (!prev || !(prev->scx.flags & SCX_TASK_QUEUED) || record->marked_pid == (u32)prev->pid)
 		return false;
 	t = task_ctx(prev);
-	/* with a cause: RT0 came as it was to leave, and has gone again */
-	if (!t || t->cause != ARTIS_CAUSE_NONE)
+	if (!t)
 		return false;
-	/* on an RT CPU: in user mode, or allowed nowhere else; with no NRT CPU left, anybody */
-	if (record->rt && nr_nrt_online)
-		return is_bound_to_rt(t) || t->rt_ok;
-	/* promoted a moment ago: ops.enqueue() is to have it */
-	return !t->promote;
+	view = view_of(prev, t);
+	return artis_may_go_on(&view, record->rt, nr_nrt_online);
 }
 
-/* @prev is the next one, too: there is no switch. */
+/* @prev is the next task, too: there is no switch. */
 static void go_on(struct artis_cpu *record, struct task_struct *prev, u64 slice_ns)
 {
 	drop_switch(record);
 	scx_bpf_task_set_slice(prev, slice_ns);
 }
 
-/*
- * RT1+ tasks come first, except that the others, if any wait for this side
- * (@others_dsq) or this CPU, get a slice now and then. Takes an RT1+ task from
- * @rt1_dsq or lets @prev go on, which is in no queue yet; false: it is the others'
- * turn, or no RT1+ task is here.
- */
-static __always_inline bool take_rt1(s32 cpu, struct artis_cpu *record, struct task_struct *prev,
-				     u64 rt1_dsq, u64 others_dsq, u64 slice_ns, u64 enq_flags,
-				     u64 now)
-{
-	bool waits = rt1_seen && scx_bpf_dsq_nr_queued(rt1_dsq);
-	bool runs = rt1_seen && may_go_on(record, prev) && class_of(prev) == ARTIS_CLASS_RT1;
+/* A search for the next task of a CPU. */
+struct search {
+	struct artis_cpu *record;
+	struct task_struct *prev;
+	u64 enq_flags;
+	u64 now;
+	s32 cpu;
+	bool rt;		/* the CPU serves the RT side */
+};
 
-	if (!waits && !runs) {
-		artis_turn_reset(&record->turn, now);
-		return false;
+/*
+ * Takes an RT1+ task, or lets @prev go on, which is in no queue yet. False: it is the
+ * others' turn, or no RT1+ task is here.
+ */
+static __always_inline bool take_rt1(const struct search *s)
+{
+	u64 dsq = s->rt ? DSQ_RT_RT1 : DSQ_NRT_RT1;
+	bool runs = false, others = false, drains = false;
+	u32 waits = 0;
+
+	if (rt1_seen) {
+		waits = scx_bpf_dsq_nr_queued(dsq);
+		runs = may_go_on(s->record, s->prev) && artis_is_rt1(class_of(s->prev));
+		if (!s->rt) {
+			u32 waits_rt = scx_bpf_dsq_nr_queued(DSQ_RT_RT1);
+
+			drains = artis_takes_rt1_of_rt(waits, waits_rt);
+			if (drains) {
+				dsq = DSQ_RT_RT1;
+				waits = waits_rt;
+			}
+		}
+		if (waits || runs)
+			others = scx_bpf_dsq_nr_queued(s->rt ? DSQ_RT_LINUX : DSQ_NRT_LINUX) ||
+				 first_pinned(s->cpu, s->record);
 	}
-	if ((scx_bpf_dsq_nr_queued(others_dsq) || first_pinned(cpu, record)) &&
-	    artis_others_turn(&record->turn, now)) {
+	switch (artis_rt1_turn(&s->record->turn, waits || runs, others, s->now)) {
+	case ARTIS_TURN_NO_RT1:
+		return false;
+	case ARTIS_TURN_OTHERS:
 		count(ARTIS_others_turns);
 		return false;
+	case ARTIS_TURN_RT1:
+		break;
 	}
-	if (waits && take(rt1_dsq, enq_flags, now))
+	if (waits && take(dsq, s->enq_flags, s->now)) {
+		if (drains)
+			count(ARTIS_drained);
 		return true;
+	}
 	if (runs)
-		go_on(record, prev, slice_ns);
+		go_on(s->record, s->prev, artis_slice_ns(s->rt));
 	return runs;
 }
 
-/*
- * Does @prev go on although its slice is over, because RT0's timer would meet the
- * switch? Until RT0 has gone, see ops.running(), or to the next tick, and once.
- */
-static bool put_off(struct artis_cpu *record, struct task_struct *prev, u64 due)
-{
-	if (record->put_off || record->offline || !may_go_on(record, prev) ||
-	    !artis_finds(due, bpf_ktime_get_ns(), record->switch_ns))
-		return false;
-	record->put_off = true;
-	go_on(record, prev, ARTIS_SLICE_PUT_OFF_NS);
-	return true;
-}
-
-static void dispatch_rt(s32 cpu, struct artis_cpu *record, struct task_struct *prev)
-{
-	/*
-	 * Without a tick nobody hands a displaced task back: then the kernel has to,
-	 * at once, which costs RT0 the time of ops.enqueue() at each wakeup.
-	 */
-	u64 enq_flags = record->rt_immed ? SCX_ENQ_IMMED : 0;
-	u64 now = scx_bpf_now();
-
-	if (put_off(record, prev, next_timer(cpu)))
-		return;
-	if (!prev || record->marked_pid != (u32)prev->pid)
-		begin_switch(record);
-	if (take_kthread(cpu, record))
-		return;
-	if (record->offline) {
-		/* back, but unwatched: only who may run nowhere else */
-		scx_bpf_dsq_move_to_local(DSQ_PINNED + cpu, 0);
-		return;
-	}
-	if (take_rt1(cpu, record, prev, DSQ_RT_RT1, DSQ_RT_LINUX, ARTIS_SLICE_RT_NS, enq_flags,
-		     now))
-		return;
-	if (take_pinned_or(DSQ_RT_LINUX, cpu, record, enq_flags, now) ||
-	    (rt1_seen && scx_bpf_dsq_move_to_local(DSQ_RT_RT1, enq_flags)))
-		return;
-	if (may_go_on(record, prev))
-		go_on(record, prev, ARTIS_SLICE_RT_NS);
-}
-
 /* Takes a Linux task that has waited too long for an RT CPU. */
-static bool drain(struct artis_cpu *record, u64 now)
+static bool take_overdue(struct artis_cpu *record, u64 now)
 {
 	const struct task_ctx *t;
 	struct task_struct *p;
@@ -215,43 +190,109 @@ static bool drain(struct artis_cpu *record, u64 now)
 	return true;
 }
 
-static void dispatch_nrt(s32 cpu, struct artis_cpu *record, struct task_struct *prev)
+/* An NRT CPU takes from @dsq of the RT side. */
+static bool help(u64 dsq, u64 now)
 {
-	u64 now = scx_bpf_now(), rt1_dsq = DSQ_NRT_RT1;
+	if (!take(dsq, 0, now))
+		return false;
+	count(ARTIS_drained);
+	return true;
+}
 
-	if (take_kthread(cpu, record) ||
-	    (scx_bpf_dsq_peek(DSQ_NRT_KTHREAD) && scx_bpf_dsq_move_to_local(DSQ_NRT_KTHREAD, 0)))
-		return;
-	/* an RT1+ task that an RT CPU cannot run now does not wait behind Linux tasks here */
-	if (rt1_seen && !scx_bpf_dsq_nr_queued(DSQ_NRT_RT1) && scx_bpf_dsq_nr_queued(DSQ_RT_RT1))
-		rt1_dsq = DSQ_RT_RT1;
-	if (take_rt1(cpu, record, prev, rt1_dsq, DSQ_NRT_LINUX, ARTIS_SLICE_NRT_NS, 0, now)) {
-		if (rt1_dsq == DSQ_RT_RT1)
-			count(ARTIS_drained);
-		return;
+static __always_inline bool try_step(const struct search *s, enum artis_step step)
+{
+	switch (step) {
+	case ARTIS_STEP_END:
+		return true;
+	case ARTIS_STEP_KTHREAD_HERE:
+		return take_kthread(s->cpu, s->record);
+	case ARTIS_STEP_KTHREAD_SHARED:
+		return scx_bpf_dsq_peek(DSQ_NRT_KTHREAD) &&
+		       scx_bpf_dsq_move_to_local(DSQ_NRT_KTHREAD, 0);
+	case ARTIS_STEP_RT1:
+		return take_rt1(s);
+	case ARTIS_STEP_OVERDUE:
+		return take_overdue(s->record, s->now);
+	case ARTIS_STEP_FAIR:
+		return take_fair(s->rt ? DSQ_RT_LINUX : DSQ_NRT_LINUX, s->cpu, s->record,
+				 s->enq_flags, s->now);
+	case ARTIS_STEP_PINNED:
+		return scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0);
+	case ARTIS_STEP_RT1_LEFT:
+		if (!rt1_seen)
+			return false;
+		return s->rt ? scx_bpf_dsq_move_to_local(DSQ_RT_RT1, s->enq_flags) :
+			       take(DSQ_NRT_RT1, 0, s->now);
+	case ARTIS_STEP_GO_ON:
+		if (!may_go_on(s->record, s->prev))
+			return false;
+		go_on(s->record, s->prev, artis_slice_ns(s->rt));
+		return true;
+	case ARTIS_STEP_HELP_LINUX:
+		return help(DSQ_RT_LINUX, s->now);
+	case ARTIS_STEP_HELP_RT1:
+		return rt1_seen && help(DSQ_RT_RT1, s->now);
 	}
-	if (drain(record, now) || take_pinned_or(DSQ_NRT_LINUX, cpu, record, 0, now) ||
-	    (rt1_seen && take(DSQ_NRT_RT1, 0, now)))
-		return;
-	if (may_go_on(record, prev)) {
-		go_on(record, prev, ARTIS_SLICE_NRT_NS);
-		return;
-	}
-	/* nothing else to do: whoever waits for an RT CPU may come, Linux tasks first */
-	if (take(DSQ_RT_LINUX, 0, now) || (rt1_seen && take(DSQ_RT_RT1, 0, now)))
-		count(ARTIS_drained);
+	return true;
+}
+
+/*
+ * One step after the other. Written out, because then the steps are known when this is
+ * compiled, and no choice of them is left to make.
+ */
+static __always_inline bool serve(const struct search *s, enum artis_service service)
+{
+#define STEP(nth) try_step(s, artis_step(service, nth))
+	return STEP(0) || STEP(1) || STEP(2) || STEP(3) || STEP(4) || STEP(5) || STEP(6) ||
+	       STEP(7) || STEP(8) || STEP(9);
+#undef STEP
+}
+
+/*
+ * Lets @prev go on although its slice is over, because RT0's timer would meet the
+ * switch: until RT0 has gone, see ops.running(), or to the next tick.
+ */
+static bool put_off(struct artis_cpu *record, struct task_struct *prev, u64 due)
+{
+	if (!artis_may_put_off(record->put_off, record->offline) || !may_go_on(record, prev) ||
+	    !artis_finds(due, bpf_ktime_get_ns(), record->switch_ns))
+		return false;
+	record->put_off = true;
+	go_on(record, prev, artis_slice_put_off_ns());
+	return true;
 }
 
 SEC("struct_ops/artis_dispatch")
 void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 {
 	struct artis_cpu *record = cpu_record(cpu);
+	enum artis_service service = artis_service(record->rt, record->offline, nr_nrt_online);
+	struct search search = {
+		.record = record,
+		.prev = prev,
+		.now = scx_bpf_now(),
+		.cpu = cpu,
+	};
 
-	/* with no NRT CPU left, on the way to its end, the machine needs every CPU */
-	if (record->rt && nr_nrt_online)
-		dispatch_rt(cpu, record, prev);
-	else
-		dispatch_nrt(cpu, record, prev);
+	if (service == ARTIS_SERVICE_NRT) {
+		serve(&search, ARTIS_SERVICE_NRT);
+		return;
+	}
+	if (put_off(record, prev, next_timer(cpu)))
+		return;
+	if (!prev || record->marked_pid != (u32)prev->pid)
+		begin_switch(record);
+	if (service == ARTIS_SERVICE_RT_OFFLINE) {
+		serve(&search, ARTIS_SERVICE_RT_OFFLINE);
+		return;
+	}
+	search.rt = true;
+	/*
+	 * Without a tick nobody hands a displaced task back: then the kernel has to,
+	 * at once, which costs RT0 the time of ops.enqueue() at each wakeup.
+	 */
+	search.enq_flags = record->rt_immed ? SCX_ENQ_IMMED : 0;
+	serve(&search, ARTIS_SERVICE_RT);
 }
 
 #endif /* ARTIS_SERVE_H */

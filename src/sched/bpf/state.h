@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the scheduler knows: its configuration, a record per CPU, a record per
- * task, and the small questions everything else asks of them.
+ * What the scheduler knows: its configuration, a record per CPU, a record per task,
+ * and what can be measured of a CPU or a task.
  */
 #ifndef ARTIS_STATE_H
 #define ARTIS_STATE_H
@@ -48,14 +48,6 @@ enum {
 	DSQ_KTHREAD = 0x20000,	/* plus the CPU: kernel threads that just woke up there */
 };
 
-/* Where a task's affinity lets it run. */
-enum bound {
-	BOUND_NOT,
-	BOUND_ONE,	/* to one CPU */
-	BOUND_RT,	/* to several, all RT */
-	BOUND_NRT,	/* to several, none RT */
-};
-
 struct task_ctx {
 	u64 vtime;
 	u64 charged_ns;		/* of the time that the kernel says it ran */
@@ -63,14 +55,10 @@ struct task_ctx {
 	u64 stayed_ns;		/* on RT CPUs since it was promoted */
 	struct artis_calls calls;
 	struct artis_trial trial;
-	u8 bound;
-	u8 side;		/* where its vtime counts */
-	u8 at_user;		/* the tick found it in user mode and ended its slice */
-	u8 promote;		/* ... and the policy wants it on an RT CPU */
-	u8 rt_ok;		/* on an RT CPU, and known to be in user mode */
-	u8 cause;		/* it must leave the RT CPU: enum artis_cause */
-	u8 is_on;		/* it runs, or RT0 displaced it and it is to go on */
-	u8 entered_bound;	/* it was bound to RT CPUs when it entered the kernel there */
+	u8 state;		/* enum artis_state: what is known of it */
+	u8 affinity;		/* enum artis_affinity */
+	u8 side;		/* where its virtual time counts */
+	u8 is_on;		/* it runs, or RT0 displaced it and it goes on afterwards */
 };
 
 struct {
@@ -144,26 +132,26 @@ static bool rt0_runnable(s32 cpu)
 	return rq && rq->rt.rt_nr_running;
 }
 
-/* A task of the classes above ours: RT0 on an RT CPU, free to do what it likes. */
-static bool is_rt0(const struct task_struct *p)
-{
-	return p->policy == SCHED_FIFO || p->policy == SCHED_RR || p->policy == SCHED_DEADLINE;
-}
-
 static enum artis_class class_of(const struct task_struct *p)
 {
 	return artis_classify(p->policy, p->flags & PF_KTHREAD);
 }
 
-/* The class of our task that runs on @cpu; ARTIS_CLASSES where none does. */
+/* May @p work in the kernel wherever it is? */
+static bool is_exempt(const struct task_struct *p)
+{
+	return artis_is_exempt(p->policy, p->flags & PF_KTHREAD);
+}
+
+/* The class of our task that runs on @cpu. */
 static enum artis_class class_on(s32 cpu)
 {
 	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
 	const struct task_struct *p = rq ? rq->curr : NULL;
 
 	/* the idle task has the number 0 */
-	if (!p || !p->pid || is_rt0(p))
-		return ARTIS_CLASSES;
+	if (!p || !p->pid || artis_is_rt0(p->policy))
+		return ARTIS_CLASS_NONE;
 	return class_of(p);
 }
 
@@ -221,13 +209,13 @@ static u64 first_timer(s32 cpu)
 	return bpf_core_cast(node, struct timerqueue_linked_node)->expires;
 }
 
-/* Would RT0's timer on @cpu find there what begins now and takes @takes_ns? */
+/* Would RT0's timer on @cpu meet what begins there now and takes @takes_ns? */
 static bool rt0_due(s32 cpu, u64 takes_ns)
 {
 	return artis_finds(next_timer(cpu), bpf_ktime_get_ns(), takes_ns);
 }
 
-/* Would it find a switch of tasks? */
+/* Would it meet a switch of tasks? */
 static bool switch_meets_rt0(s32 cpu)
 {
 	return rt0_due(cpu, cpu_record(cpu)->switch_ns);
@@ -255,10 +243,10 @@ static void end_switch(struct artis_cpu *record)
 	record->switch_began_ns = 0;
 }
 
-/* Does a kernel thread that woke up wait for @cpu, this one, where a task of @class runs? */
+/* Does a kernel thread that woke up wait for @cpu, where its task of @class makes room for it? */
 static bool kthread_waits(s32 cpu, enum artis_class class)
 {
-	return cpu_record(cpu)->kthread_queued && class == ARTIS_CLASS_LINUX &&
+	return cpu_record(cpu)->kthread_queued && artis_displaces(ARTIS_CLASS_KTHREAD, class) &&
 	       scx_bpf_dsq_nr_queued(DSQ_KTHREAD + cpu) > 0;
 }
 
@@ -278,11 +266,10 @@ static u32 rt_util(s32 cpu)
 	return rq ? rq->avg_rt.util_avg + rq->avg_dl.util_avg : 0;
 }
 
-/* Does @cpu have a task of ours, running or displaced? */
-static bool hosts(s32 cpu)
+/* Does @cpu have a task of ours, @running (see class_on()) or displaced? */
+static bool hosts(s32 cpu, enum artis_class running)
 {
-	return class_on(cpu) != ARTIS_CLASSES ||
-	       scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu) > 0;
+	return artis_is_ours(running) || scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu) > 0;
 }
 
 static void measure_rt_side(struct artis_side *rt)
@@ -295,10 +282,10 @@ static void measure_rt_side(struct artis_side *rt)
 		s32 cpu = rt_cpu(i);
 
 		util += rt_util(cpu);
-		if (!hosts(cpu))
+		if (!hosts(cpu, class_on(cpu)))
 			continue;
 		rt->tasks++;
-		rt->rt1_tasks += cpu_record(cpu)->hosted_class == ARTIS_CLASS_RT1;
+		rt->rt1_tasks += artis_is_rt1(cpu_record(cpu)->hosted_class);
 	}
 	rt->cpus = nr_rt_online;
 	rt->rt_util = nr_rt ? util / nr_rt : 0;
@@ -317,10 +304,10 @@ static void measure_nrt_side(struct artis_side *nrt, s32 cpu)
 	nrt->rt_util = 0;
 }
 
-/* A task of @class waits or runs: from now on RT1+ tasks are looked for. */
+/* A task of @class waits or runs: RT1+ tasks are looked for once there was one. */
 static void note_rt1(enum artis_class class)
 {
-	if (class == ARTIS_CLASS_RT1 && !rt1_seen)
+	if (artis_is_rt1(class) && !rt1_seen)
 		rt1_seen = true;
 }
 
@@ -335,41 +322,52 @@ static bool is_migration_disabled(struct task_struct *p)
 	return p->migration_disabled;
 }
 
-static enum bound bound_of(struct task_struct *p)
+static enum artis_affinity affinity_of(struct task_struct *p)
 {
-	enum bound bound = BOUND_NRT;
-	struct bpf_cpumask *nrt;
+	bool nrt = true, rt = false;
+	struct bpf_cpumask *mask;
 	u32 i;
 
-	if (p->nr_cpus_allowed == 1)
-		return BOUND_ONE;
 	bpf_rcu_read_lock();
-	nrt = nrt_mask;
-	if (nrt && !bpf_cpumask_intersects(as_mask(nrt), p->cpus_ptr)) {
-		bound = BOUND_RT;
-	} else {
-		bpf_for(i, 0, nr_rt) {
-			if (bpf_cpumask_test_cpu(rt_cpu(i), p->cpus_ptr)) {
-				bound = BOUND_NOT;
-				break;
-			}
-		}
+	mask = nrt_mask;
+	if (mask)
+		nrt = bpf_cpumask_intersects(as_mask(mask), p->cpus_ptr);
+	bpf_for(i, 0, nr_rt) {
+		rt = bpf_cpumask_test_cpu(rt_cpu(i), p->cpus_ptr);
+		if (rt)
+			break;
 	}
 	bpf_rcu_read_unlock();
-	return bound;
+	return artis_affinity(p->nr_cpus_allowed, nrt, rt);
 }
 
-/* Must the task be allowed on RT CPUs, whatever it does there? */
-static bool is_bound_to_rt(const struct task_ctx *t)
+/* Does the affinity of @p leave no choice but the CPUs it has? */
+static bool is_bound(const struct task_ctx *t)
 {
-	return t && (t->bound == BOUND_ONE || t->bound == BOUND_RT);
+	return t && artis_is_bound(t->affinity);
 }
 
-/* Is the task, on an RT CPU, in the kernel or about to be? It is not to go on there. */
-static bool must_leave(struct task_struct *p, const struct task_ctx *t)
+/*
+ * What the policy may ask of @p. Whether it may change CPU takes a call, so it is
+ * filled in by view_fixed() where it is asked.
+ */
+static __always_inline struct artis_task_view view_of(const struct task_struct *p,
+						      const struct task_ctx *t)
 {
-	return !is_bound_to_rt(t) && !is_migration_disabled(p) &&
-	       (!t->rt_ok || t->cause != ARTIS_CAUSE_NONE);
+	return (struct artis_task_view){
+		.class = class_of(p),
+		.affinity = t->affinity,
+		.state = t->state,
+	};
+}
+
+static __always_inline struct artis_task_view view_fixed(struct task_struct *p,
+							 const struct task_ctx *t)
+{
+	struct artis_task_view view = view_of(p, t);
+
+	view.fixed = is_migration_disabled(p);
+	return view;
 }
 
 #endif /* ARTIS_STATE_H */

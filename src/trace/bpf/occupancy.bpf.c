@@ -8,9 +8,9 @@
  *
  * (a) Each way into the kernel is seen twice: where it begins (*_begun), and
  *     where the kernel's work for it starts (*_worked). Between the two a
- *     scheduler may have moved the task; that is what is being observed. A
- *     system call is seen a third time when it returns, for one that slept and
- *     was woken elsewhere.
+ *     scheduler may have moved the task; that is what is observed. A system call
+ *     is seen a third time when it returns, because it may have slept and been
+ *     woken on another CPU.
  * (b) Each switch adds the time since the last one to the class of the task
  *     that had the CPU.
  *
@@ -18,8 +18,8 @@
  * scheduler may want the task off this CPU at once, so no program there runs
  * with migration disabled and preemption on. Hence the hook types: the classic
  * tracepoint and the kprobes run with preemption off, the page fault's
- * tracepoint with interrupts off. Where a fault's or a signal's work starts the
- * place is decided, and the cheaper fentry serves.
+ * tracepoint with interrupts off. Where the work for a fault or a signal starts,
+ * the CPU is fixed, and the cheaper fentry is enough.
  *
  * What it does not see: what the kernel does before a system call's tracepoint
  * (tracer's stop, seccomp), exceptions other than page faults until their
@@ -64,8 +64,8 @@ static enum occupancy_class class_of(const struct task_struct *p)
 	} while (0)
 
 /*
- * 1: the event goes on to perf, whose events on this tracepoint others may need;
- * artis does, to see the very same calls. 0 would end it here.
+ * Returns 1, so that the event goes on to perf: others may have perf events on this
+ * tracepoint, and artis has. 0 would end it here.
  */
 SEC("tp/raw_syscalls/sys_enter")
 int syscall_begun(void *ctx)
@@ -128,8 +128,8 @@ int BPF_PROG(signal_worked)
 }
 
 /*
- * The class of @prev is asked now and not remembered: a task that changed its
- * policy while it ran counts wholly as what it became.
+ * The class of @prev is read now and not remembered: all the time of a task that
+ * changed its policy while it ran counts for its new class.
  */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struct *next)

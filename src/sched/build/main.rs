@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Compiles the scheduler, its policy for native callers, and the table of its counters.
 
-use artis_bpf_build::{compile, out_folder, stop};
+mod policy;
+
+use artis_bpf_build::{compile, find_clang, out_folder, stop};
 use std::path::Path;
 
 fn main() {
-    // The policy once more, for whoever must decide as the scheduler does: its tests, for now.
-    cc::Build::new()
-        .file("bpf/policy_native.c")
-        .warnings_into_errors(true)
-        .compile("artis_policy");
-    generate_counters("bpf/intf.h", &out_folder().join("counters.rs"));
+    let (clang, out) = (find_clang(), out_folder());
+    policy::generate("bpf/policy.h", &clang, &out);
+    // Which compiler and which policy a test compiles the BPF side with.
+    println!("cargo:rustc-env=ARTIS_CLANG={}", clang.display());
+    generate_counters("bpf/intf.h", &out.join("counters.rs"));
     compile("artis", "bpf/artis.bpf.c");
 }
 

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The policy for native callers: C wrappers of its inline functions, and Rust for them.
+
+use artis_bpf_build::stop;
+use bindgen::callbacks::{EnumVariantValue, IntKind, ItemInfo, ItemKind, ParseCallbacks};
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Compiles `header` for native callers and writes `policy.rs` into `out`.
+pub fn generate(header: &str, clang: &Path, out: &Path) {
+    println!("cargo:rerun-if-changed={header}");
+    find_libclang(clang);
+    let wrappers = out.join("policy_wrappers.c");
+    let bindings = bindgen::Builder::default()
+        .header(header)
+        .allowlist_file(header)
+        .blocklist_item("POLICY_H")
+        .wrap_static_fns(true)
+        .wrap_static_fns_path(&wrappers)
+        .default_enum_style(bindgen::EnumVariation::Rust {
+            non_exhaustive: false,
+        })
+        .derive_default(true)
+        .derive_eq(true)
+        .layout_tests(false)
+        .merge_extern_blocks(true)
+        .rust_edition(bindgen::RustEdition::Edition2024)
+        .parse_callbacks(Box::new(Names))
+        .generate();
+    let rust = match bindings {
+        Ok(bindings) => bindings.to_string(),
+        Err(error) => stop(&format!("bindgen could not read {header}: {error}")),
+    };
+    let file = out.join("policy.rs");
+    if let Err(error) = std::fs::write(&file, in_rust(&rust)) {
+        stop(&format!("could not write {}: {error}", file.display()));
+    }
+    cc::Build::new()
+        .file(&wrappers)
+        .include(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default())
+        .warnings_into_errors(true)
+        .compile("artis_policy");
+}
+
+/// What bindgen wrote, with references, safe functions and names as Rust has them. (Were the
+/// names changed by bindgen itself, its wrappers in C would use the new ones, too.)
+fn in_rust(bindings: &str) -> String {
+    // Pure C over what the references point to: whoever has these has all that it needs.
+    let text = bindings
+        .replace("*const ", "&")
+        .replace("*mut ", "&mut ")
+        .replace("    pub fn artis_", "    pub safe fn ");
+    text.split_inclusive(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_')
+        .map(|piece| {
+            let word = piece
+                .trim_end_matches(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+            let rest = &piece[word.len()..];
+            match word.strip_prefix("artis_") {
+                Some(name) if !name.ends_with("__extern") => camel(name) + rest,
+                _ => piece.to_owned(),
+            }
+        })
+        .collect()
+}
+
+/// Tells bindgen where the library is that belongs to `clang`; it loads it at run time.
+fn find_libclang(clang: &Path) {
+    println!("cargo:rerun-if-env-changed=LIBCLANG_PATH");
+    if env::var_os("LIBCLANG_PATH").is_some() {
+        return;
+    }
+    let print = |what: &str| {
+        let output = Command::new(clang).arg(what).output().ok()?;
+        let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+        Some(path)
+    };
+    // <prefix>/lib/clang/NN, or where the distribution keeps its libraries
+    let beside =
+        print("-print-resource-dir").and_then(|folder| Some(folder.parent()?.parent()?.to_owned()));
+    let folder = beside.filter(|folder| holds_libclang(folder));
+    let Some(folder) = folder else {
+        stop(&format!(
+            "there is no libclang beside {}, which the policy's bindings need; install it \
+             (`make setup`, or Debian's libclang1-NN for clang-NN), or name its folder with \
+             LIBCLANG_PATH=/path/to/lib",
+            clang.display()
+        ));
+    };
+    // SAFETY: this program has one thread.
+    unsafe { env::set_var("LIBCLANG_PATH", folder) };
+}
+
+fn holds_libclang(folder: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return false;
+    };
+    entries.flatten().any(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        (name.starts_with("libclang.so") || name.starts_with("libclang-")) && name.contains(".so")
+    })
+}
+
+/// Rust's names for C's: no prefix, since the module says it, and Rust's case.
+#[derive(Debug)]
+struct Names;
+
+impl ParseCallbacks for Names {
+    fn int_macro(&self, _name: &str, _value: i64) -> Option<IntKind> {
+        Some(IntKind::U64)
+    }
+
+    fn item_name(&self, item: ItemInfo) -> Option<String> {
+        let is_constant = matches!(item.kind, ItemKind::Var);
+        strip(item.name).filter(|_| is_constant).map(str::to_owned)
+    }
+
+    fn enum_variant_name(
+        &self,
+        of: Option<&str>,
+        variant: &str,
+        _value: EnumVariantValue,
+    ) -> Option<String> {
+        let of = of.unwrap_or_default().trim_start_matches("enum ");
+        let prefix = format!("{}_", of.to_uppercase());
+        let short = variant.strip_prefix(&prefix).or_else(|| strip(variant))?;
+        Some(camel(short))
+    }
+}
+
+fn strip(name: &str) -> Option<&str> {
+    name.strip_prefix("artis_")
+        .or_else(|| name.strip_prefix("ARTIS_"))
+}
+
+fn camel(name: &str) -> String {
+    name.split('_')
+        .map(|word| {
+            let mut letters = word.chars();
+            let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+            first
+                .into_iter()
+                .chain(letters.map(|letter| letter.to_ascii_lowercase()))
+                .collect::<String>()
+        })
+        .collect()
+}

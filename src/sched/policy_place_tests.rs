@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Tests of `bpf/policy.h`: states, places, who makes room, the order of service, leaving.
+
+use super::policy::*;
+use proptest::prelude::*;
+
+const MS: u64 = 1_000_000;
+
+const CLASSES: [Class; 3] = [Class::Linux, Class::Rt1, Class::Kthread];
+const AFFINITIES: [Affinity; 4] = [Affinity::Any, Affinity::One, Affinity::Rt, Affinity::Nrt];
+const LEAVING: [State; 6] = [
+    State::LeavesSyscall,
+    State::LeavesFault,
+    State::LeavesSignal,
+    State::LeavesTracer,
+    State::LeavesAffinity,
+    State::LeavesUnknown,
+];
+
+fn states() -> impl Iterator<Item = State> {
+    [State::Nrt, State::Promoted, State::Rt]
+        .into_iter()
+        .chain(LEAVING)
+}
+
+/// A task that may run everywhere.
+fn task(class: Class, state: State) -> TaskView {
+    TaskView {
+        class,
+        affinity: Affinity::Any,
+        state,
+        fixed: false,
+        wakes: false,
+        handed_back: false,
+    }
+}
+
+/// Every task there can be.
+fn any_task() -> impl Strategy<Value = TaskView> {
+    let states: Vec<State> = states().collect();
+    (
+        prop::sample::select(CLASSES.to_vec()),
+        prop::sample::select(AFFINITIES.to_vec()),
+        prop::sample::select(states),
+        any::<[bool; 3]>(),
+    )
+        .prop_map(
+            |(class, affinity, state, [fixed, wakes, handed_back])| TaskView {
+                class,
+                affinity,
+                state,
+                fixed,
+                wakes,
+                handed_back,
+            },
+        )
+}
+
+#[test]
+fn the_classes_above_are_rt0_and_exempt() {
+    let above = [1, 2, 6];
+    for policy in 0..8 {
+        assert_eq!(is_rt0(policy), above.contains(&policy), "{policy}");
+        assert_eq!(
+            is_exempt(policy, false),
+            above.contains(&policy),
+            "{policy}"
+        );
+        assert!(is_exempt(policy, true), "a kernel thread, {policy}");
+    }
+    assert!(!is_ours(Class::None) && CLASSES.iter().all(|class| is_ours(*class)));
+}
+
+#[test]
+fn affinity_is_what_the_allowed_cpus_leave() {
+    for (cpus, nrt, rt, expected) in [
+        (4, true, true, Affinity::Any),
+        (2, true, false, Affinity::Nrt),
+        (2, false, true, Affinity::Rt),
+        (1, true, false, Affinity::One),
+        (1, false, true, Affinity::One),
+    ] {
+        assert_eq!(
+            super::policy::affinity(cpus, nrt, rt),
+            expected,
+            "{cpus} {nrt} {rt}"
+        );
+    }
+}
+
+#[test]
+fn only_user_mode_may_go_on_on_an_rt_cpu() {
+    for state in states() {
+        for class in CLASSES {
+            let task = task(class, state);
+            assert_eq!(must_leave(&task), state != State::Rt, "{state:?}");
+            assert_eq!(may_go_on(&task, true, 1), state == State::Rt, "{state:?}");
+            for affinity in [Affinity::One, Affinity::Rt] {
+                assert!(!must_leave(&TaskView { affinity, ..task }), "bound");
+            }
+            assert!(
+                !must_leave(&TaskView {
+                    fixed: true,
+                    ..task
+                }),
+                "cannot move"
+            );
+        }
+    }
+}
+
+#[test]
+fn with_no_nrt_cpu_left_an_rt_cpu_lets_everybody_go_on() {
+    for state in [State::Nrt, State::Rt] {
+        assert!(may_go_on(&task(Class::Linux, state), true, 0));
+    }
+    assert!(
+        !may_go_on(&task(Class::Linux, State::Promoted), false, 1),
+        "it is to be queued"
+    );
+    assert!(!may_go_on(
+        &task(Class::Linux, State::LeavesFault),
+        false,
+        1
+    ));
+}
+
+#[test]
+fn states_end_where_the_table_says() {
+    for state in states() {
+        assert_eq!(state_running(state, false), State::Nrt, "on an NRT CPU");
+        let kept = if state == State::Promoted {
+            State::Nrt
+        } else {
+            state
+        };
+        assert_eq!(state_running(state, true), kept, "on an RT CPU");
+        let ticked = match state {
+            State::Nrt | State::Promoted => State::LeavesUnknown,
+            other => other,
+        };
+        assert_eq!(state_tick_rt(&task(Class::Linux, state)), ticked);
+        let returned = if state == State::LeavesSyscall {
+            State::Rt
+        } else {
+            state
+        };
+        assert_eq!(state_returned(state), returned);
+        assert_eq!(is_leaving(state), LEAVING.contains(&state));
+        assert_eq!(is_entry(state), LEAVING[..4].contains(&state));
+        assert_eq!(tick_ends_slice(state, false), LEAVING.contains(&state));
+        assert!(tick_ends_slice(state, true), "a kernel thread waits");
+    }
+    let fixed = TaskView {
+        fixed: true,
+        ..task(Class::Linux, State::Nrt)
+    };
+    assert_eq!(state_tick_rt(&fixed), State::Nrt, "it cannot leave");
+}
+
+#[test]
+fn who_is_set_free_on_an_rt_cpu_leaves_and_leaks_nothing() {
+    for state in states() {
+        for before in [Affinity::One, Affinity::Rt] {
+            let free = state_affinity(state, true, before, Affinity::Any);
+            assert_eq!(free, State::LeavesAffinity);
+            assert!(affinity_evicts(free) && !is_leak(Affinity::Any, free));
+            assert_eq!(
+                state_affinity(state, false, before, Affinity::Any),
+                state,
+                "elsewhere"
+            );
+            let bound = state_affinity(state, true, before, Affinity::One);
+            assert!(!is_leaving(bound) && !is_leak(Affinity::One, bound));
+        }
+        assert_eq!(
+            state_affinity(state, true, Affinity::Any, Affinity::Nrt),
+            state
+        );
+    }
+    assert!(is_leak(Affinity::Any, State::Rt) && is_leak(Affinity::Any, State::LeavesSyscall));
+}
+
+#[test]
+fn a_runnable_task_goes_where_the_table_says() {
+    let rt = task(Class::Linux, State::Rt);
+    let promoted = task(Class::Linux, State::Promoted);
+    for (name, task, on, expected) in [
+        ("user mode", rt, true, Place::RtOrNrt),
+        ("wakes up", TaskView { wakes: true, ..rt }, true, Place::Nrt),
+        (
+            "handed back",
+            TaskView {
+                handed_back: true,
+                ..rt
+            },
+            true,
+            Place::Nrt,
+        ),
+        ("promoted", promoted, true, Place::RtPromoted),
+        ("not on yet", promoted, false, Place::Nrt),
+        (
+            "in the kernel",
+            task(Class::Linux, State::LeavesSyscall),
+            true,
+            Place::Nrt,
+        ),
+        (
+            "kernel thread",
+            task(Class::Kthread, State::Rt),
+            true,
+            Place::Nrt,
+        ),
+        (
+            "RT only",
+            TaskView {
+                affinity: Affinity::Rt,
+                ..rt
+            },
+            true,
+            Place::RtOnly,
+        ),
+        (
+            "NRT only",
+            TaskView {
+                affinity: Affinity::Nrt,
+                ..promoted
+            },
+            true,
+            Place::Nrt,
+        ),
+        (
+            "one CPU",
+            TaskView {
+                affinity: Affinity::One,
+                ..promoted
+            },
+            true,
+            Place::Pinned,
+        ),
+        (
+            "cannot move",
+            TaskView { fixed: true, ..rt },
+            true,
+            Place::Pinned,
+        ),
+    ] {
+        assert_eq!(place(&task, on, 1), expected, "{name}");
+    }
+    assert_eq!(place(&rt, true, 0), Place::Nrt, "no RT CPU is online");
+    let (crowded, empty) = (
+        Side {
+            cpus: 1,
+            tasks: 4,
+            rt1_tasks: 0,
+            rt_util: 0,
+        },
+        Side {
+            cpus: 1,
+            tasks: 1,
+            rt1_tasks: 0,
+            rt_util: 0,
+        },
+    );
+    assert_eq!(place_by_sides(Class::Linux, &crowded, &empty), Place::Nrt);
+    assert_eq!(place_by_sides(Class::Rt1, &crowded, &empty), Place::Rt);
+}
+
+#[test]
+fn kernel_threads_that_wake_up_come_first_until_their_slice_is_over() {
+    let woken = TaskView {
+        wakes: true,
+        ..task(Class::Kthread, State::Nrt)
+    };
+    let over = task(Class::Kthread, State::Nrt);
+    for place in [Place::Nrt, Place::Pinned] {
+        assert_eq!(order(&woken, place), Order::Arrival);
+        assert_eq!(order(&over, place), Order::Vtime);
+    }
+    let rt1 = task(Class::Rt1, State::Rt);
+    assert_eq!(order(&rt1, Place::Rt), Order::Level);
+    assert_eq!(order(&rt1, Place::Nrt), Order::Level);
+    assert_eq!(
+        order(&rt1, Place::Pinned),
+        Order::Vtime,
+        "no level on a CPU of its own"
+    );
+    assert_eq!(
+        order(&task(Class::Linux, State::Rt), Place::Rt),
+        Order::Vtime
+    );
+}
+
+#[test]
+fn only_linux_tasks_make_room() {
+    for class in CLASSES {
+        for running in [Class::Linux, Class::Rt1, Class::Kthread, Class::None] {
+            let expected = class != Class::Linux && running == Class::Linux;
+            assert_eq!(displaces(class, running), expected, "{class:?} {running:?}");
+            let wake = wake_rt(class, true, running, false);
+            let rt1 = class == Class::Rt1 && running == Class::Linux;
+            assert_eq!(wake == Wake::Displace as u32, rt1, "{class:?} {running:?}");
+        }
+    }
+    assert!(may_displace_nrt(Class::Rt1, false) && !may_displace_nrt(Class::Rt1, true));
+    assert!(!may_displace_nrt(Class::Linux, false) && !may_displace_nrt(Class::Kthread, false));
+}
+
+#[test]
+fn a_kernel_thread_of_one_cpu_displaces_unless_rt0_is_due() {
+    let (first, later) = (Order::Arrival, Order::Vtime);
+    let kthread = Class::Kthread;
+    assert_eq!(
+        kick_pinned(kthread, first, false, Class::Linux),
+        Kick::Preempt
+    );
+    assert_eq!(
+        kick_pinned(kthread, first, true, Class::Linux),
+        Kick::PreemptUnlessDue
+    );
+    assert_eq!(kick_pinned(kthread, first, true, Class::Rt1), Kick::Idle);
+    assert_eq!(kick_pinned(kthread, later, true, Class::Linux), Kick::Idle);
+    assert_eq!(
+        kick_pinned(Class::Linux, later, false, Class::Linux),
+        Kick::Idle
+    );
+}
+
+#[test]
+fn rt0_is_never_disturbed_by_a_kick() {
+    assert!(may_kick(false) && !may_kick(true));
+    assert!(may_wake_rt(false, false));
+    assert!(!may_wake_rt(true, false), "offline");
+    assert!(!may_wake_rt(false, true), "RT0 is there");
+}
+
+#[test]
+fn an_rt_cpu_without_a_task_is_woken_and_one_in_a_switch_looks_again() {
+    let none = Class::None;
+    assert_eq!(
+        wake_rt(Class::Linux, false, none, true),
+        Wake::UnlessDue as u32
+    );
+    assert_eq!(
+        wake_rt(Class::Linux, true, Class::Linux, true),
+        Wake::Kick as u32
+    );
+    assert_eq!(
+        wake_rt(Class::Linux, true, Class::Linux, false),
+        Wake::None as u32
+    );
+    let both = Wake::Kick as u32 | Wake::Displace as u32;
+    assert_eq!(wake_rt(Class::Rt1, true, Class::Linux, true), both);
+    assert_eq!(idle_switch_ns(100), 200);
+}
+
+#[test]
+fn wakeups_leave_rt_cpus_alone() {
+    let free = task(Class::Linux, State::Rt);
+    assert_eq!(pick_cpu(&free, false), Pick::IdleNrt);
+    assert_eq!(
+        pick_cpu(&free, true),
+        Pick::Nrt,
+        "from an RT CPU: no search"
+    );
+    for affinity in [Affinity::One, Affinity::Rt] {
+        assert_eq!(pick_cpu(&TaskView { affinity, ..free }, false), Pick::Last);
+    }
+    assert_eq!(
+        pick_cpu(
+            &TaskView {
+                fixed: true,
+                ..free
+            },
+            true
+        ),
+        Pick::Last
+    );
+}
+
+/// The steps of a service, up to its end.
+fn steps(service: Service) -> Vec<Step> {
+    let steps: Vec<Step> = (0..STEPS_MAX as u32)
+        .map(|nth| step(service, nth))
+        .take_while(|step| *step != Step::End)
+        .collect();
+    assert!(
+        steps.len() < STEPS_MAX as usize,
+        "the end is among the steps"
+    );
+    steps
+}
+
+#[test]
+fn the_order_of_service() {
+    use Step::*;
+    assert_eq!(steps(Service::Rt), [KthreadHere, Rt1, Fair, Rt1Left, GoOn]);
+    assert_eq!(steps(Service::RtOffline), [KthreadHere, Pinned]);
+    let nrt = [
+        KthreadHere,
+        KthreadShared,
+        Rt1,
+        Overdue,
+        Fair,
+        Rt1Left,
+        GoOn,
+        HelpLinux,
+        HelpRt1,
+    ];
+    assert_eq!(steps(Service::Nrt), nrt);
+}
+
+#[test]
+fn a_cpu_serves_its_side() {
+    assert_eq!(service(true, false, 1), Service::Rt);
+    assert_eq!(service(true, true, 1), Service::RtOffline);
+    assert_eq!(service(false, false, 1), Service::Nrt);
+    assert_eq!(service(true, false, 0), Service::Nrt, "every CPU is needed");
+    assert!(must_end(0) && !must_end(1));
+}
+
+#[test]
+fn rt1_comes_before_others_but_for_their_turn() {
+    let mut turn = Turn::default();
+    let now = 1000 * MS;
+    assert_eq!(rt1_turn(&mut turn, false, true, now), Rt1Turn::TurnNoRt1);
+    assert_eq!(turn.rt1_since_ns, now, "its whole phase is before it");
+    assert_eq!(rt1_turn(&mut turn, true, true, now), Rt1Turn::TurnRt1);
+    let later = now + RT1_PHASE_NS;
+    assert_eq!(
+        rt1_turn(&mut turn, true, false, later),
+        Rt1Turn::TurnRt1,
+        "nobody else waits"
+    );
+    assert_eq!(rt1_turn(&mut turn, true, true, later), Rt1Turn::TurnOthers);
+}
+
+#[test]
+fn an_nrt_cpu_takes_the_rt1_queue_of_the_rt_side_when_its_own_is_empty() {
+    assert!(takes_rt1_of_rt(0, 1));
+    assert!(!takes_rt1_of_rt(1, 1) && !takes_rt1_of_rt(0, 0));
+}
+
+#[test]
+fn tasks_of_one_cpu_share_with_the_queue_by_virtual_time() {
+    assert!(pinned_first(5, false, 0), "nobody else waits");
+    assert!(pinned_first(5, true, 5) && pinned_first(5, true, 6));
+    assert!(!pinned_first(5, true, 4));
+    assert!(pinned_first(u64::MAX, true, 1), "across a wrap");
+}
+
+#[test]
+fn a_task_whose_slice_rt0_ended_goes_behind_rt0_and_then_leaves() {
+    let rt = task(Class::Linux, State::Rt);
+    assert!(may_wait_behind_rt0(&rt, true, false, false));
+    assert!(!may_wait_behind_rt0(&rt, false, false, false), "an NRT CPU");
+    assert!(
+        !may_wait_behind_rt0(&rt, true, true, false),
+        "nobody may wait there"
+    );
+    assert!(
+        !may_wait_behind_rt0(&rt, true, false, true),
+        "it ran ahead of RT0"
+    );
+    assert!(!may_wait_behind_rt0(
+        &TaskView { wakes: true, ..rt },
+        true,
+        false,
+        false
+    ));
+    assert!(!may_wait_behind_rt0(
+        &TaskView {
+            handed_back: true,
+            ..rt
+        },
+        true,
+        false,
+        false
+    ));
+    assert!(waits_behind_rt0(true, true) && !waits_behind_rt0(false, true));
+    assert!(!waits_behind_rt0(true, false));
+    assert!(was_put_off(slice_put_off_ns()) && !was_put_off(0));
+    assert!(!was_put_off(slice_ns(true)) && !was_put_off(slice_ns(false)));
+    for due in 0..8 {
+        let [put_off, kthread, leaves] = [due & 1 != 0, due & 2 != 0, due & 4 != 0];
+        assert_eq!(goes_at_once(put_off, kthread, leaves), due != 0);
+    }
+}
+
+#[test]
+fn a_switch_is_put_off_once() {
+    assert!(may_put_off(false, false));
+    assert!(!may_put_off(true, false) && !may_put_off(false, true));
+}
+
+#[test]
+fn who_enters_the_kernel_lets_rt0_by() {
+    assert!(may_let_rt0_by(true, false));
+    assert!(!may_let_rt0_by(false, false) && !may_let_rt0_by(true, true));
+    assert_eq!(wait(true, true), Wait::Done);
+    assert_eq!(wait(true, false), Wait::Done);
+    assert_eq!(wait(false, true), Wait::ForRt0);
+    assert_eq!(wait(false, false), Wait::ForTimer);
+    assert!(gives_up_rest(true) && !gives_up_rest(false));
+    assert_eq!(u64::from(wait_turns_max()) * 5, SWITCH_NS_MAX);
+}
+
+#[test]
+fn a_run_queue_that_rt0_needs_is_left_alone() {
+    assert!(
+        meets_rt0(true, u64::MAX / 2, MS, 1000),
+        "RT0 wakes up there"
+    );
+    assert!(meets_rt0(false, MS + 999, MS, 1000), "its timer is due");
+    assert!(!meets_rt0(false, MS + 1000, MS, 1000));
+    assert!(passes_on(0) && passes_on(PASSED_OVER_MAX as u32));
+    assert!(!passes_on(PASSED_OVER_MAX as u32 + 1));
+}
+
+#[test]
+fn a_side_follows_the_tasks_that_run_there() {
+    assert!(vtime_follows(5, 6) && !vtime_follows(6, 5) && !vtime_follows(5, 5));
+    assert!(vtime_follows(u64::MAX, 3), "across a wrap");
+}
+
+proptest! {
+    /// The one rule: nobody is queued for the RT CPUs who might be in the kernel, unless its
+    /// affinity leaves no other place.
+    #[test]
+    fn nobody_who_may_be_in_the_kernel_goes_to_the_rt_side(task in any_task(), on: bool, rt_cpus in 0u32..4) {
+        let place = place(&task, on, rt_cpus);
+        let to_rt = [Place::Rt, Place::RtOnly, Place::RtPromoted, Place::RtOrNrt].contains(&place);
+        if to_rt && task.affinity != Affinity::Rt {
+            prop_assert!([State::Rt, State::Promoted].contains(&task.state), "{task:?}");
+            prop_assert!(task.class != Class::Kthread && on);
+        }
+        let queued = state_queued(place);
+        prop_assert_eq!(queued == State::Rt, to_rt);
+        prop_assert!(queued == State::Rt || queued == State::Nrt);
+    }
+
+    /// A task is either fit to stay on its RT CPU or asked to leave, never neither.
+    #[test]
+    fn a_task_goes_on_or_leaves(task in any_task()) {
+        if !task.fixed && !is_leaving(task.state) {
+            prop_assert_eq!(may_go_on(&task, true, 1), !must_leave(&task), "{:?}", task);
+        }
+    }
+
+    /// Kernel threads and tasks that may not use RT CPUs are never promoted.
+    #[test]
+    fn who_is_considered_may_go_there(task in any_task()) {
+        if may_be_promoted(&task) {
+            prop_assert!(task.class != Class::Kthread && !task.fixed);
+            prop_assert!(task.affinity == Affinity::Any || task.affinity == Affinity::Rt);
+        }
+    }
+}
