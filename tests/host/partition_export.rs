@@ -2,9 +2,7 @@
 //! `artis partition plan --export`: the tools themselves, or what they read their files with, take
 //! what is meant for them. This machine's own plan is exported; nothing on it is changed.
 
-mod common;
-
-use common::skipped;
+use crate::common::skipped;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
