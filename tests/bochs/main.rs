@@ -19,7 +19,7 @@ use std::process::{Command, Output, Stdio};
 const SMOKE: &str = "lab/smoke.toml";
 
 fn artis(words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_artis"));
+    let mut command = Command::new(common::artis());
     command.args(words).current_dir(env!("CARGO_MANIFEST_DIR"));
     command
 }

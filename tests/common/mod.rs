@@ -22,6 +22,16 @@ pub fn skipped(test: &str, reason: &str) {
     report(&format!("SKIPPED: {test}: {reason}"));
 }
 
+/// The artis that virtual machines are run with: of the folder `ARTIS_PROGRAMS`, in which `make test`
+/// has what is shipped, or else the one that cargo built with the tests.
+pub fn artis() -> PathBuf {
+    let built = PathBuf::from(env!("CARGO_BIN_EXE_artis"));
+    match std::env::var_os("ARTIS_PROGRAMS") {
+        Some(folder) => Path::new(&folder).join(built.file_name().unwrap()),
+        None => built,
+    }
+}
+
 /// The program that tests run where no stock tool does what they need: `tests/guest/probe.rs`.
 pub fn probe() -> PathBuf {
     let folder = Path::new(env!("CARGO_BIN_EXE_artis")).parent().unwrap();

@@ -8,7 +8,6 @@ mod common;
 
 mod check;
 mod compare;
-mod guest_program;
 mod load;
 mod measure;
 mod occupancy;

@@ -12,7 +12,7 @@ const FAULT: &str = "by a fault of the emulator";
 const RESTARTS: usize = 2;
 
 pub fn artis(words: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_artis"));
+    let mut command = Command::new(crate::common::artis());
     command.args(words);
     command
 }

@@ -17,6 +17,7 @@ macro_rules! on_kernel {
 
 mod gpio;
 mod guest;
+mod guest_program;
 mod machine;
 mod partition;
 mod rtc;
