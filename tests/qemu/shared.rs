@@ -259,6 +259,10 @@ impl Progress {
     fn line(&mut self, line: &str) {
         if let Some(script) = line.strip_prefix("@begin ") {
             self.took("booting");
+            // `make soak` takes hours: it shows where it is.
+            if std::env::var_os("ARTIS_SOAK").is_some() {
+                report(&format!("at {}: {script}", self.guest));
+            }
             self.at = Some(script.to_owned());
         } else if let Some(script) = line.strip_prefix("@end ") {
             self.took(script);
