@@ -243,6 +243,7 @@ fn result(folder: &Path) -> Option<Result<Ran, String>> {
 /// Follows the runner: which script it is at, and how long each took, for the list of the slowest.
 struct Progress {
     guest: String,
+    booting: bool,
     at: Option<String>,
     began: Instant,
 }
@@ -251,6 +252,7 @@ impl Progress {
     fn new(guest: String) -> Self {
         Self {
             guest,
+            booting: true,
             at: None,
             began: Instant::now(),
         }
@@ -258,7 +260,10 @@ impl Progress {
 
     fn line(&mut self, line: &str) {
         if let Some(script) = line.strip_prefix("@begin ") {
-            self.took("booting");
+            if self.booting {
+                self.took("booting");
+                self.booting = false;
+            }
             // `make soak` takes hours: it shows where it is.
             if std::env::var_os("ARTIS_SOAK").is_some() {
                 report(&format!("at {}: {script}", self.guest));
