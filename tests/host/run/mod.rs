@@ -197,7 +197,8 @@ fn a_linux_task_loses_the_binding_of_rt0_and_no_other() {
     succeeded(&artis(&["rt0", "--cpu", &cpu(), "--pid", &guest.pid()]));
     assert_eq!(Task::of(&guest), rt0(99));
     succeeded(&artis(&["linux", "--pid", &guest.pid()]));
-    assert_eq!(Task::of(&guest), before);
+    // A Linux task has nice value 0, whatever it had.
+    assert_eq!(Task::of(&guest), Task { nice: 0, ..before });
 
     let bound = Guest::asleep(|command| {
         *command = Command::new("taskset");
@@ -212,7 +213,13 @@ fn a_linux_task_loses_the_binding_of_rt0_and_no_other() {
         std::thread::sleep(Duration::from_millis(5));
     }
     succeeded(&artis(&["linux", "--pid", &bound.pid()]));
-    assert_eq!(Task::of(&bound), expected);
+    assert_eq!(
+        Task::of(&bound),
+        Task {
+            nice: 0,
+            ..expected
+        }
+    );
 }
 
 #[test]
@@ -263,7 +270,9 @@ fn limited(command: &mut Command, rtprio: libc::rlim_t) -> &mut Command {
         // In this order: nobody may not raise a limit. `CommandExt::uid` would come first.
         // SAFETY: plain system calls; `limit` is the closure's own.
         let status = unsafe {
-            libc::setrlimit(libc::RLIMIT_RTPRIO, &limit)
+            // Nobody may not come back to it when the tests run with a higher nice value.
+            libc::setpriority(libc::PRIO_PROCESS, 0, 0)
+                | libc::setrlimit(libc::RLIMIT_RTPRIO, &limit)
                 | libc::setgroups(0, std::ptr::null())
                 | libc::setgid(NOBODY)
                 | libc::setuid(NOBODY)
