@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# `make demo` and `make test` are for everybody, `make bench` for who doubts a claim. Everything
-# else is cargo's business.
+# `make demo`, `make check` and `make test` are for everybody, `make bench` for who doubts a claim.
+# Everything else is cargo's business.
 
 # newest, newest-rt, or a name from `artis lab kernels`
 KERNEL ?= newest
@@ -10,7 +10,9 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 help:
 	@echo 'make demo   install what is needed, build, and see artis beside the stock scheduler'
 	@echo '            on a stock kernel in a virtual machine (KERNEL=newest-rt: another kernel)'
-	@echo 'make test   install what is needed, then every check and every test'
+	@echo 'make check  formatting, lints, unit and host tests, no virtual machine: 90 s once it is built'
+	@echo 'make test   what a change needs: the same and real kernels in virtual machines, 25 minutes'
+	@echo 'make soak   the tests with long counts, hours (ARTIS_SOAK=2: twice as long)'
 	@echo 'make table1 measure docs/results/table1.json again (40 minutes; goes on when interrupted)'
 	@echo 'make bench  what artis claims of its own speed, measured beside other tools (quiet machine, root)'
 	@echo 'make setup  only install what is needed (apt, through sudo when not root)'
@@ -23,8 +25,14 @@ demo: setup
 	@mkdir -p target
 	cargo run --release --quiet -- lab demo --kernel $(KERNEL) --json target/demo.json
 
+check: setup
+	@scripts/test check
+
 test: setup
 	@scripts/test
+
+soak: setup
+	@scripts/test soak
 
 table1: setup
 	cargo build --release
@@ -33,4 +41,4 @@ table1: setup
 bench: setup
 	cargo bench --bench cyclictest
 
-.PHONY: help setup demo test table1 bench
+.PHONY: help setup demo check test soak table1 bench

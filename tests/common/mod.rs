@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What several integration tests need.
+//! What several test programs need.
 
-#![allow(dead_code, reason = "each test uses its part")]
+#![allow(dead_code, unused_macros, reason = "each program uses its part")]
 
-pub mod guest;
+#[macro_use]
+pub mod again;
+pub mod split;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A line of the log that `make test` reads.
-fn tell(line: &str) {
+/// Writes a line into the log that `make test` reads.
+pub fn report(line: &str) {
     // Not println!: the test harness hides what a passing test prints that way.
     let mut out = std::io::stdout().lock();
     writeln!(out, "\n{line}").expect("standard output takes a line");
@@ -17,11 +19,30 @@ fn tell(line: &str) {
 
 /// Says that a test could not run. `make test` counts these lines as skipped, not as passed.
 pub fn skipped(test: &str, reason: &str) {
-    tell(&format!("SKIPPED: {test}: {reason}"));
+    report(&format!("SKIPPED: {test}: {reason}"));
+}
+
+/// The artis that virtual machines are run with: of the folder `ARTIS_PROGRAMS`, in which `make test`
+/// has what is shipped, or else the one that cargo built with the tests.
+pub fn artis() -> PathBuf {
+    let built = PathBuf::from(env!("CARGO_BIN_EXE_artis"));
+    match std::env::var_os("ARTIS_PROGRAMS") {
+        Some(folder) => Path::new(&folder).join(built.file_name().unwrap()),
+        None => built,
+    }
 }
 
 /// The program that tests run where no stock tool does what they need: `tests/guest/probe.rs`.
 pub fn probe() -> PathBuf {
     let folder = Path::new(env!("CARGO_BIN_EXE_artis")).parent().unwrap();
     folder.join("examples/probe")
+}
+
+/// How often something is done: a short count for `make test`, a long one for `make soak`, which
+/// sets `ARTIS_SOAK` to a factor for the long ones.
+pub fn count(short: u64, long: u64) -> u64 {
+    match std::env::var("ARTIS_SOAK") {
+        Ok(factor) => long * factor.parse::<u64>().expect("ARTIS_SOAK is a whole number"),
+        Err(_) => short,
+    }
 }

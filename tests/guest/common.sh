@@ -58,3 +58,24 @@ read_uptime_ms() {
     hundredths=${seconds#*.}
     uptime_ms=$((${seconds%.*} * 1000 + ${hundredths#0} * 10))
 }
+
+# The value of one of the scheduler's counters.
+counter() {
+    artis sched status --json | sed -n "s/^ *\"$1\": \([0-9]*\),*$/\1/p"
+}
+
+# Waits until a command succeeds. The limit is for a machine that hangs, no bound on speed.
+until_ok() {
+    tries=0
+    until "$@"; do
+        tries=$((tries + 1))
+        [ $tries -lt 1200 ] || die "never true: $*"
+        usleep 100000
+    done
+}
+
+# Ticks of user and system time that a process has had.
+ticks() {
+    fields=$(sed 's/.*) //' "/proc/$1/stat" | cut -d' ' -f12,13)
+    echo $((${fields% *} + ${fields#* }))
+}

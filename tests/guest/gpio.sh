@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The latency box of the gpio test: makes edges on line 0 of a simulated chip and wants each
 # answered on line 1. Run by busybox sh in the guest, with the module gpio-sim loaded.
-. /common.sh
 
-EDGES=20
+cut -d " " -f1 /proc/modules >"$ARTIS_OUTPUT/modules"
 
 box=/sys/kernel/config/gpio-sim/box
 mkdir $box $box/bank || die 'no gpio-sim in configfs'
@@ -17,16 +16,6 @@ measure() {
         --json "$ARTIS_OUTPUT/gpio.json"
 }
 
-# Waits until a command succeeds.
-until_ok() {
-    tries=0
-    until "$@"; do
-        tries=$((tries + 1))
-        kill -0 $measuring || die 'the measurement ended early'
-        [ $tries -lt 600 ] || die "never true: $*"
-        usleep 100000
-    done
-}
 taken() { [ "$(grep -c artis /sys/kernel/debug/gpio)" = 2 ]; }
 answer_is() { [ "$(cat "$lines/sim_gpio1/value")" = "$1" ]; }
 

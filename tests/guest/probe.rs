@@ -90,7 +90,7 @@ fn become_rt(cpu: usize, priority: i32) {
 }
 
 /// Eight normal tasks compute beside a hog on the RT CPU. Prints, for each task, the longest
-/// time without progress.
+/// time without progress, and how far it came.
 ///
 /// The emulator sometimes does not run a virtual CPU for a while, and guest time goes on. A
 /// watcher of higher priority than the hog notices that on each CPU. Such time is not the
@@ -139,6 +139,9 @@ fn hog(seconds: u64) {
     println!("stalled_ms {}", stalled_ns / NS_PER_MS);
     for gap_ns in gap_ns_max {
         println!("gap_ms {}", gap_ns / NS_PER_MS);
+    }
+    for progress in &PROGRESS {
+        println!("progress {}", progress.load(Relaxed));
     }
 }
 
@@ -256,7 +259,8 @@ fn notify(command: &[String]) {
 }
 
 /// A real-time thread sleeps until a timer wakes it, again and again, and then looks into its
-/// slot. Prints for each kind of timer how many of its wakeups the kernel reported correctly.
+/// slot. Prints for each kind of timer how many wakeups there were, and how many of them the
+/// kernel reported correctly.
 fn split(times: u64) {
     let split = Split::attach(2).unwrap_or_else(|error| {
         let reason = std::error::Error::source(&error).map(ToString::to_string);
@@ -283,12 +287,12 @@ fn split(times: u64) {
     sleeper.join().expect("the thread ends");
 }
 
-/// How many of the wakeups by `wait` were reported, with due <= handler <= now.
+/// How many of so many wakeups by `wait` were reported, with due <= handler <= now.
 fn reported(times: u64, slot: &mut SlotReader, wait: impl Fn(u64)) -> u64 {
     let mut reported = 0;
     for _ in 0..times {
         // Far enough ahead that the timer is started before it is due, on a busy host too.
-        let due_ns = now_ns() + 5 * NS_PER_MS;
+        let due_ns = now_ns() + 20 * NS_PER_MS;
         wait(due_ns);
         let now = now_ns() as i64;
         reported += u64::from(slot.take().is_some_and(|expiry| {

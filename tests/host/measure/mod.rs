@@ -2,15 +2,14 @@
 //! `artis measure` on the machine that runs the tests. No latency is judged here: only that what
 //! was asked for is measured, kept, and refused in words.
 
-#[path = "../common/mod.rs"]
-mod common;
-mod lab;
+mod exec;
 mod latency;
 mod lost;
 mod recorder;
 mod throughput;
 mod words;
 
+use crate::common;
 use serde_json::Value;
 use std::process::{Command, Output};
 

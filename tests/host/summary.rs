@@ -2,15 +2,17 @@
 //! `scripts/summary` counts what `make test` logged: nothing that failed, died or was skipped
 //! may end up as passed.
 
+use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 const PASSED: &str =
     "     Running tests/a.rs\ntest result: ok. 3 passed; 0 failed; 0 ignored; 0 measured\n";
 const ENDED: &str = "cargo test: exit status 0\n";
 
-/// The last line that the script prints for this log, and whether it succeeded.
-fn summary(log: &str) -> (String, bool) {
+/// What the script prints for this log, and whether it succeeded.
+fn printed(log: &str) -> (String, bool) {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/summary");
     let mut child = Command::new(script)
         .stdin(Stdio::piped())
@@ -22,13 +24,13 @@ fn summary(log: &str) -> (String, bool) {
     drop(stdin);
     let output = child.wait_with_output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    let last = text.lines().last().unwrap().to_owned();
-    (last, output.status.success())
+    (text, output.status.success())
 }
 
 #[track_caller]
 fn is(log: &str, line: &str, success: bool) {
-    assert_eq!(summary(log), (line.to_owned(), success));
+    let (text, succeeded) = printed(log);
+    assert_eq!((text.lines().last(), succeeded), (Some(line), success));
 }
 
 #[test]
@@ -67,6 +69,50 @@ fn a_program_that_died_and_a_build_that_failed_fail() {
     is(&log, "3 passed, 1 failed, 0 skipped", false);
     is(end, "0 passed, 1 failed, 0 skipped", false);
     is(PASSED, "3 passed, 1 failed, 0 skipped", false);
+}
+
+#[test]
+fn a_part_of_the_run_that_did_not_end_fails() {
+    let log = [
+        "cargo test: begins: a\n",
+        PASSED,
+        ENDED,
+        "cargo test: begins: b\n",
+    ]
+    .concat();
+    is(&log, "3 passed, 1 failed, 0 skipped", false);
+}
+
+#[test]
+fn the_slowest_ten_come_before_the_counts() {
+    let times: String = (1..=12)
+        .map(|n| format!("TIME: {n}.5 test {n}\n"))
+        .collect();
+    let text = printed(&[PASSED, &times, ENDED].concat()).0;
+    let place = |what: &str| {
+        text.find(what)
+            .unwrap_or_else(|| panic!("no {what}: {text}"))
+    };
+    assert!(place("12.5 test 12\n") < place("11.5 test 11\n"));
+    assert!(place("3.5 test 3\n") < place("3 passed"));
+    assert!(!text.contains("test 2\n"), "{text}");
+}
+
+/// Tests that no tier runs would seem to pass.
+#[test]
+fn every_test_program_is_run() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let script = fs::read_to_string(root.join("scripts/test")).unwrap();
+    for entry in fs::read_dir(root.join("tests")).unwrap() {
+        let path = entry.unwrap().path();
+        let is_program = path.join("main.rs").exists() || path.extension().is_some();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        assert!(
+            !is_program || script.contains(&format!("--test {name}")),
+            "scripts/test does not run {}; make it a module of tests/host or tests/qemu",
+            path.display()
+        );
+    }
 }
 
 #[test]

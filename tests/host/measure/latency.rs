@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis measure latency`.
 
-use super::common::skipped;
 use super::{document, measure, said, series};
+use crate::common::skipped;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::process::Stdio;
@@ -10,6 +10,7 @@ use std::time::Duration;
 
 #[test]
 fn cyclictests_letters_mean_what_they_mean_there() {
+    as_root_if_possible!("cyclictests_letters_mean_what_they_mean_there");
     let words = "latency -p 80 -i 500 -d 100 -a 0 -t 2 -m -q -D 0.3 --latency 5";
     let words: Vec<&str> = words.split(' ').collect();
     let Some(document) = document("cyclictests_letters", &words, 0) else {
@@ -41,6 +42,7 @@ fn cyclictests_letters_mean_what_they_mean_there() {
 
 #[test]
 fn the_kernels_part_and_the_tasks_part_make_the_whole() {
+    as_root_if_possible!("the_kernels_part_and_the_tasks_part_make_the_whole");
     let words = ["latency", "--split", "-a", "0", "-l", "300"];
     let output = measure(&words).args(["--json", "-"]).output().unwrap();
     if output.status.code() == Some(1) {
@@ -64,6 +66,7 @@ fn the_kernels_part_and_the_tasks_part_make_the_whole() {
 
 #[test]
 fn a_passed_threshold_ends_with_its_own_status_and_is_told() {
+    as_root_if_possible!("a_passed_threshold_ends_with_its_own_status_and_is_told");
     let words = ["latency", "-D", "60", "--on-threshold", "0"];
     let Some(document) = document("a_passed_threshold", &words, 2) else {
         return;

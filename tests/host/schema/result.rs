@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `docs/result.schema.json`.
 
-use crate::Published;
+use super::Published;
 use artis::result::{
     Distribution, Document, Kind, LoadDone, Machine, SchemaName, Series, Setup, Unit, Warning,
 };
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 fn published() -> Published {
-    Published::new(include_str!("../../docs/result.schema.json"))
+    Published::new(include_str!("../../../docs/result.schema.json"))
 }
 
 fn values(values: &[i64]) -> Distribution {

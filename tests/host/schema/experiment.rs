@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `docs/experiment.schema.json`.
 
-use crate::{Published, keys};
+use super::{Published, keys};
 use artis::result::Distribution;
 use artis::result::experiment::{Experiment, Figures, Row, Scheduler, SchemaName, Seed};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 fn published() -> Published {
-    Published::new(include_str!("../../docs/experiment.schema.json"))
+    Published::new(include_str!("../../../docs/experiment.schema.json"))
 }
 
 /// Figures of which none is absent.

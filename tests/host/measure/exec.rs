@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis measure exec` and `artis measure jitter` on this machine, as their users see them.
 
-mod common;
-
 use artis::result::{Document, Moments, file};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -13,15 +11,6 @@ use std::time::Duration;
 const ARTIS: &str = env!("CARGO_BIN_EXE_artis");
 /// Short runs: whether it works, not how fast this machine is.
 const SHORT: [&str; 4] = ["-D", "300ms", "--unloaded", "100ms"];
-
-/// Ends the test, loudly, without root: real-time policies need it.
-macro_rules! need_root {
-    ($test:literal) => {
-        if !nix::unistd::geteuid().is_root() {
-            return common::skipped($test, "needs root");
-        }
-    };
-}
 
 fn artis(words: &[&str]) -> Output {
     let mut command = Command::new(ARTIS);
@@ -51,7 +40,7 @@ fn moments(document: &Document, name: &str) -> Moments {
 
 #[test]
 fn every_routine_gives_times_and_their_excess_over_the_unloaded_run() {
-    need_root!("every_routine_gives_times");
+    as_root!("every_routine_gives_times_and_their_excess_over_the_unloaded_run");
     for routine in ["integer", "memory", "float", "syscall"] {
         let (document, table) = measured(&["exec", "--routine", routine, "--count", "20000"]);
         let t_min_ns = moments(&document, "execution_time_unloaded").min;
@@ -83,10 +72,8 @@ fn every_routine_gives_times_and_their_excess_over_the_unloaded_run() {
 
 #[test]
 fn jitter_counts_every_round_of_every_thread() {
+    as_root!("jitter_counts_every_round_of_every_thread");
     for priority in ["0", "10"] {
-        if priority != "0" {
-            need_root!("jitter_counts_every_round: at a real-time priority");
-        }
         let (document, table) = measured(&["jitter", "--count", "20000", "-p", priority]);
         let rounds = moments(&document, "round").count;
         let threads = || {
@@ -205,7 +192,7 @@ fn as_nobody(folder: &Path, words: &[&str]) -> Output {
 
 #[test]
 fn without_privilege_the_priority_is_refused_with_the_way_out() {
-    need_root!("without_privilege_the_priority_is_refused");
+    as_root!("without_privilege_the_priority_is_refused_with_the_way_out");
     let folder = tempfile::tempdir().unwrap();
     for words in [&["exec"][..], &["jitter", "-p", "5"]] {
         let output = as_nobody(folder.path(), words);
@@ -219,7 +206,7 @@ fn without_privilege_the_priority_is_refused_with_the_way_out() {
 
 #[test]
 fn a_measurement_without_privilege_says_what_it_is_not_worth() {
-    need_root!("a_measurement_without_privilege");
+    as_root!("a_measurement_without_privilege_says_what_it_is_not_worth");
     let folder = tempfile::tempdir().unwrap();
     let output = as_nobody(
         folder.path(),

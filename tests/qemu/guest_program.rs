@@ -6,10 +6,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Beside artis, where artis looks for it. (A shell, as scripts/rustc is, passes no variable on
-/// that has a hyphen in its name, as CARGO_BIN_EXE_artis-guest has.)
+/// Beside artis, where artis looks for it.
 fn guest() -> PathBuf {
-    Path::new(env!("CARGO_BIN_EXE_artis")).with_file_name("artis-guest")
+    crate::common::artis().with_file_name("artis-guest")
 }
 
 /// Where cargo keeps the sources of other packages.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis measure throughput`, and `--load` beside a measurement.
 
-use super::{common, measure, said, series};
+use super::{measure, said, series};
+use crate::common;
 use serde_json::Value;
 use std::process::Stdio;
 
@@ -66,6 +67,7 @@ fn the_built_in_workloads_run() {
 
 #[test]
 fn ten_permutations_give_fifty_series() {
+    as_root_if_possible!("ten_permutations_give_fifty_series");
     let output = measure(&["throughput", "--permutations", "--runs", "1", "--json", "-"])
         .args(["--", "true"])
         .output()
@@ -81,6 +83,7 @@ fn ten_permutations_give_fifty_series() {
 
 #[test]
 fn without_the_right_fifo_is_refused_with_the_reason() {
+    as_root_if_possible!("without_the_right_fifo_is_refused_with_the_reason");
     let refused = measure(&["throughput", "--permutations", "--", "true"]);
     let mut command = std::process::Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
@@ -157,7 +160,8 @@ fn a_load_beside_a_measurement_is_in_its_result() {
         "--load-cpus",
         "0",
         "--",
-        "true",
+        "sleep",
+        "1",
     ];
     let document = document(&words);
     let load = document["load"].as_array().unwrap();

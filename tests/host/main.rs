@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! artis on the machine that runs the tests: what its commands print, write and refuse. No virtual
+//! machine is started, no latency and no speed is judged.
+
+#[macro_use]
+#[path = "../common/mod.rs"]
+mod common;
+
+mod check;
+mod compare;
+mod load;
+mod measure;
+mod occupancy;
+mod output;
+mod partition_export;
+mod result;
+mod run;
+mod schema;
+mod split;
+mod summary;
