@@ -9,7 +9,7 @@ use crate::decide::compare::{Cell, Compared, Comparison, Metric, Ratio};
 use std::fmt::Write;
 
 /// Columns of a terminal that tables may use.
-pub(super) const WIDTH: usize = 100;
+pub(super) const WIDTH: usize = 80;
 const NAME_WIDTH_MAX: usize = 28;
 const GAP: usize = 2;
 /// A longer name is broken, where it can be.
@@ -247,8 +247,8 @@ fn decimals(figures: impl Iterator<Item = f64>) -> usize {
     }
 }
 
-fn ratio(value: Option<f64>, told: Ratio) -> String {
-    match (value, told.unequal) {
+fn ratio(value: Option<f64>, of: Ratio) -> String {
+    match (value, of.unequal) {
         (Some(value), Some(_)) => short(value) + "*",
         (Some(value), None) => short(value),
         (None, Some(_)) => "withheld".to_owned(),
@@ -291,15 +291,15 @@ mod tests {
             ]
         );
         let words = |line: usize| lines[line].split_whitespace().collect::<Vec<_>>();
-        assert_eq!(words(3), ["user.max", "throughput."]);
+        assert_eq!(words(3), ["latency.max", "throughput."]);
         assert_eq!(
             words(4)[..6],
             [
                 "samples",
-                "user.min",
-                "user.mean",
-                "user.p99_9",
-                "user.max",
+                "latency.min",
+                "latency.mean",
+                "latency.p99_9",
+                "latency.max",
                 "per"
             ]
         );
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_fits_100_columns() {
+    fn every_line_fits_80_columns() {
         let long = "a-configuration-with-quite-a-long-name";
         for rows in [
             [("stock", [1e9, 2e9]), (long, [1.0, 2e9])],
@@ -356,7 +356,7 @@ mod tests {
 
     #[test]
     fn long_names_are_broken_where_they_can_be() {
-        assert_eq!(heads("user.max"), ["user.max"]);
+        assert_eq!(heads("latency.max"), ["latency.max"]);
         assert_eq!(heads("load_cpu_time"), ["load_cpu_time"]);
         assert_eq!(
             heads("work_per_cpu_second.hackbench"),

@@ -2,15 +2,16 @@
 //! The experiment file, `artis.experiment/1`: several configurations of one machine, measured
 //! alike, a row each.
 //!
-//! Owns what stands in the file; runs no experiment and compares nothing. Times are in the
+//! Owns what is in the file; runs no experiment and compares nothing. Times are in the
 //! file's own unit, because an emulator's are not those of a real machine
 //! ([`Experiment::time_unit`]); only histograms are in that unit's thousandth, 1 ns for 1 us.
-//! A reader passes over fields it does not know. The published schema is
+//! A reader passes over fields it does not know. The latency of the task was called
+//! `user_latency` once, and documents that say so are still read. The published schema is
 //! `docs/experiment.schema.json`.
 
 use super::distribution::{Distribution, Inconsistent};
-use super::document::exactly;
 use super::histogram::{decode, encode};
+use super::schema::schema_name;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -61,9 +62,9 @@ pub struct Row {
     /// Of all seeds together.
     #[serde(flatten)]
     pub figures: Figures,
-    /// All user latencies, in nanoseconds of [`Experiment::unit`].
-    #[serde(with = "histogram_text", default)]
-    pub user_latency_histogram: Option<Histogram<u64>>,
+    /// All latencies, in nanoseconds of [`Experiment::unit`].
+    #[serde(with = "histogram_text", default, alias = "user_latency_histogram")]
+    pub latency_histogram: Option<Histogram<u64>>,
     pub per_seed: Vec<Seed>,
     /// A hash of all that each guest consisted of: the same hash, the same figures.
     #[serde(default)]
@@ -101,10 +102,14 @@ pub struct Figures {
     /// From the timer to its handler.
     pub kernel_latency_us_max: Option<f64>,
     /// From the timer to the task.
-    pub user_latency_us_min: f64,
-    pub user_latency_us_mean: f64,
-    pub user_latency_us_p99_9: f64,
-    pub user_latency_us_max: f64,
+    #[serde(alias = "user_latency_us_min")]
+    pub latency_us_min: f64,
+    #[serde(alias = "user_latency_us_mean")]
+    pub latency_us_mean: f64,
+    #[serde(alias = "user_latency_us_p99_9")]
+    pub latency_us_p99_9: f64,
+    #[serde(alias = "user_latency_us_max")]
+    pub latency_us_max: f64,
     pub execution_time_us_min: Option<f64>,
     pub execution_time_us_max: Option<f64>,
     /// (max - min) / min.
@@ -124,21 +129,7 @@ pub struct Figures {
     pub throughput_s: BTreeMap<String, f64>,
 }
 
-/// A string that can only be [`SCHEMA`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SchemaName;
-
-impl Serialize for SchemaName {
-    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        out.serialize_str(SCHEMA)
-    }
-}
-
-impl<'de> Deserialize<'de> for SchemaName {
-    fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        exactly(SCHEMA, input).map(|()| Self)
-    }
-}
+schema_name!(SCHEMA);
 
 impl Experiment {
     /// The unit of its times as every table and picture has to name it.
@@ -148,12 +139,12 @@ impl Experiment {
 }
 
 impl Row {
-    /// The user latencies; none without a histogram.
+    /// The latencies; none without a histogram.
     ///
     /// # Errors
     /// [`Inconsistent`] when the histogram is not that of the row's samples.
     pub fn latencies(&self) -> Result<Option<Distribution>, Inconsistent> {
-        let Some(histogram) = &self.user_latency_histogram else {
+        let Some(histogram) = &self.latency_histogram else {
             return Ok(None);
         };
         if histogram.len() != self.figures.samples {
@@ -197,10 +188,10 @@ pub(crate) mod tests {
         Figures {
             samples,
             kernel_latency_us_max: None,
-            user_latency_us_min: 20.0,
-            user_latency_us_mean: user_max / 4.0,
-            user_latency_us_p99_9: user_max / 2.0,
-            user_latency_us_max: user_max,
+            latency_us_min: 20.0,
+            latency_us_mean: user_max / 4.0,
+            latency_us_p99_9: user_max / 2.0,
+            latency_us_max: user_max,
             execution_time_us_min: None,
             execution_time_us_max: None,
             execution_time_variation: None,
@@ -234,7 +225,7 @@ pub(crate) mod tests {
             loads: vec!["hackbench".to_owned()],
             seeds: per_seed.iter().map(|seed| seed.seed).collect(),
             figures: figures(1000 * maxima.len() as u64, worst),
-            user_latency_histogram: None,
+            latency_histogram: None,
             per_seed,
             guests: Vec::new(),
         }
@@ -259,7 +250,7 @@ pub(crate) mod tests {
         let mut values = Histogram::<u64>::new(3).unwrap();
         values.record_n(20_000, 1999).unwrap();
         values.record(120_000).unwrap();
-        with_histogram.user_latency_histogram = Some(values);
+        with_histogram.latency_histogram = Some(values);
         let written = experiment(vec![with_histogram, row("artis", &[90.0])]);
         let text = serde_json::to_string(&written).unwrap();
         let read: Experiment = serde_json::from_str(&text).unwrap();
@@ -279,6 +270,19 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn documents_with_the_old_name_of_the_latency_are_read() {
+        let mut with_histogram = row("stock", &[100.0]);
+        let mut values = Histogram::<u64>::new(3).unwrap();
+        values.record_n(20_000, 1000).unwrap();
+        with_histogram.latency_histogram = Some(values);
+        let written = experiment(vec![with_histogram]);
+        let text = serde_json::to_string(&written).unwrap();
+        let old = text.replace("\"latency_", "\"user_latency_");
+        assert_ne!(old, text);
+        assert_eq!(serde_json::from_str::<Experiment>(&old).unwrap(), written);
+    }
+
+    #[test]
     fn another_schema_and_a_foreign_histogram_are_refused() {
         let whole = serde_json::to_value(experiment(vec![row("stock", &[1.0])])).unwrap();
         let mut other = whole.clone();
@@ -286,7 +290,7 @@ pub(crate) mod tests {
         let complaint = serde_json::from_value::<Experiment>(other).unwrap_err();
         assert!(complaint.to_string().contains(SCHEMA), "{complaint}");
         let mut row = row("stock", &[1.0]);
-        row.user_latency_histogram = Some(Histogram::new(3).unwrap());
+        row.latency_histogram = Some(Histogram::new(3).unwrap());
         assert!(matches!(row.latencies(), Err(Inconsistent::Count { .. })));
     }
 
@@ -298,7 +302,7 @@ pub(crate) mod tests {
             instead in prop::sample::select(vec!["", "null", "-1", "1e308", "18446744073709551616", "\"", "{"]),
         ) {
             let mut damaged = row("stock", &[1.0]);
-            damaged.user_latency_histogram = Some(Histogram::new(3).unwrap());
+            damaged.latency_histogram = Some(Histogram::new(3).unwrap());
             let mut text = serde_json::to_string(&experiment(vec![damaged])).unwrap();
             let at = at.index(text.len());
             text.replace_range(at..(at + until).min(text.len()), instead);

@@ -192,7 +192,11 @@ fn runs_table(runs: &[Run]) -> String {
     };
     if !runs.is_empty() {
         row(&mut text, "mean", &statistic(|all| all.mean));
-        row(&mut text, "std. dev.", &statistic(|all| all.stddev));
+        row(
+            &mut text,
+            "std. dev.",
+            &statistic(|all| all.stddev.unwrap_or(0.0)),
+        );
     }
     text
 }
@@ -237,7 +241,7 @@ fn permutations_table(settings: &[Setting], measured: &[Vec<Run>]) -> String {
                     text,
                     "{:>9} ± {:<5}",
                     cell(*kind, mean),
-                    cell(*kind, stddev)
+                    cell(*kind, stddev.unwrap_or(0.0))
                 ),
             };
         }

@@ -55,7 +55,7 @@ pub fn of_means(ours: &[f64], base: &[f64]) -> Option<f64> {
     Some(ours.value / base.value).filter(|ratio| ratio.is_finite())
 }
 
-/// Where that ratio is likely to lie. None also when the base's mean cannot be told from 0: the
+/// Where that ratio is likely to lie. None also when the base's mean cannot be distinguished from 0: the
 /// ratio may then be anything.
 pub fn fieller(ours: &[f64], base: &[f64]) -> Option<Interval> {
     let never_negative = ours.iter().chain(base).all(|value| *value >= 0.0);
