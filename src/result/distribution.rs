@@ -36,7 +36,7 @@ pub enum Inconsistent {
     /// The histogram and the count disagree.
     #[error("count is {count}, but the histogram holds {held} values")]
     Count { count: u64, held: u64 },
-    /// Nobody measured that many.
+    /// No run can have so many.
     #[error("more than {COUNT_MAX} values")]
     TooMany,
     /// The statistics contradict each other or the histogram.

@@ -18,7 +18,7 @@ pub const SCHEMA: &str = "artis.result/1";
 /// Id of the [`Warning`] that a result's times are an emulator's and never to be shown.
 pub const EMULATED_TIME: &str = "emulated_time";
 
-/// In [`Document::audit`]: the times are those of an emulator that counts instructions.
+/// Id of the [`Warning`] that the times are those of an emulator that counts instructions.
 pub const VIRTUAL_TIME: &str = "virtual_time";
 
 /// One result file.

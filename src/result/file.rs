@@ -280,7 +280,7 @@ mod tests {
         assert!(line.contains("\"series\""), "{line}");
         assert!(reason.contains("neither a series nor a load"), "{reason}");
         let (line, reason) = refused(one, &format!("{}, {one}", one.trim_end()));
-        assert!(line.contains('}'), "{line}");
+        assert!(line.contains(['}', ']']), "{line}");
         assert!(reason.contains("second series \"count\""), "{reason}");
     }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Whether two results are the same run, by what they hold and not by their names.
 //!
-//! A run that is counted twice halves every interval and proves nothing. Two runs never have the
-//! same number of values in each bucket of each series, so that is the mark; what a conversion
-//! may lose (start, CPU, the last digits of the mean) need not be there in both.
+//! A run that counts twice narrows every interval and proves nothing. Two runs do not have the same
+//! number of values in each bucket of each series, so these are compared. What a conversion may
+//! lose (start, CPU, the last digits of the mean) need not be in both.
 
 use super::document::Document;
 use super::series::{Kind, Series, Unit};

@@ -139,7 +139,7 @@ fn damaged_documents_fit_neither() {
         ("/audit/0/why", json!(7)),
         ("/series/0/kind", json!("speed")),
         ("/series/0/unit", json!("us")),
-        ("/series/0", json!("latency")),
+        ("/series", json!(["latency"])),
         ("/series/0/cpu", json!(-1)),
         ("/series/0/min", json!(null)),
         ("/series/0/histogram", json!("@@")),

@@ -5,8 +5,8 @@
 //! `[CONFIGURATION:]FIGURE OPERATOR BOUND`, spaces allowed; the bound is a number, a
 //! configuration's name, or `FACTOR*CONFIGURATION`, which mean that configuration's same
 //! figure. Without a configuration in front it holds for every one but that. Figures are those of
-//! all runs together, so a gate is held or missed, whatever the interval. What was not measured
-//! holds no gate and misses none: that is an error.
+//! all runs together, so a gate is held or missed, whatever the interval. A gate on what was
+//! not measured is an error.
 
 use super::metric::{Metric, NoMetric, Quantity};
 use super::{Compared, Comparison, alike};

@@ -7,10 +7,10 @@
 //! that is asked for: the larger sample has the wider extremes, whatever was measured.
 //!
 //! A figure is that of all runs together: the worst of all, the percentile of all values. Its
-//! interval is that of the ratio of the runs' means. Extremes have none, because resampling finds no interval
-//! for what several samples say about the worst of all (P. J. Bickel
-//! and D. A. Freedman, "Some asymptotic theory for the bootstrap", 1981, section 6); next to the
-//! worst of all is the mean of each run's worst, which has one.
+//! interval is that of the ratio of the runs' means. Extremes have none, because resampling finds
+//! no interval for what several samples say about the worst of all (P. J. Bickel and D. A.
+//! Freedman, "Some asymptotic theory for the bootstrap", 1981, section 6); next to the worst of
+//! all is the mean of each run's worst, which has one.
 
 pub mod figures;
 pub mod gate;
@@ -42,7 +42,8 @@ pub enum Error {
         others: Vec<String>,
     },
     #[error(
-        "times of {one} are in {one_unit}, those of {other} in {other_unit}: these cannot be compared"
+        "times of {one} are in {one_unit}, those of {other} in {other_unit}: these cannot be \
+         compared"
     )]
     Units {
         one: String,
@@ -105,8 +106,8 @@ impl Cell {
     }
 }
 
-/// A surplus of so much is taken for none: 1 % more samples hold the worst of all with a
-/// probability of 1 %.
+/// Numbers of samples that differ by less count as equal: 1 % more samples hold the worst of all
+/// with a probability of 1 %.
 const SURPLUS: f64 = 0.01;
 
 /// Are extremes of so many samples comparable?

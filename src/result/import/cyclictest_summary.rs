@@ -2,7 +2,7 @@
 //! cyclictest's plain output, a line for each thread:
 //! `T: 0 ( 4711) P:80 I:1000 C:  10000 Min:      3 Act:    5 Avg:    6 Max:      21`.
 //!
-//! Only count, minimum, mean and maximum are known, and nothing more is made of them. Without
+//! Only count, minimum, mean and maximum are known, and no other figure is made of them. Without
 //! `-q` the lines come again and again; the last of each thread counts. The mean was cut down to
 //! a whole unit. With `-N` the numbers are nanoseconds, which nothing in the file says, so
 //! microseconds are assumed without `--unit`.
@@ -122,7 +122,7 @@ impl Line {
     }
 
     fn distribution(&self, unit_ns: u64) -> Result<Distribution, String> {
-        // Without a cycle, the minimum is a large number that nobody measured.
+        // Without a cycle, the minimum is a large number that was not measured.
         if self.cycles == 0 {
             return Ok(Distribution::new());
         }

@@ -138,7 +138,7 @@ Thread 0 Interval: 1500
             (3, 56_000, 58_000)
         );
         assert!((moments.mean - 170_000.0 / 3.0).abs() < 1e-6);
-        assert_eq!(values.percentile(50.0), Some(56_000));
+        assert_eq!(values.percentile(50.0).map(|ns| ns / 1000), Some(56));
     }
 
     #[test]

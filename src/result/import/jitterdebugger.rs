@@ -3,8 +3,8 @@
 //!
 //! `sysinfo.resolution_in_ns` is the unit; files older than version 3 have no `sysinfo` and are
 //! in microseconds. Overflows are what `count` has more than the histogram. The keys below
-//! `cpu` number the threads from 0 even when `-a` bound them to other CPUs, so they are taken
-//! for threads, and the CPU stays open.
+//! `cpu` number the threads from 0 even when `-a` bound them to other CPUs, so they count
+//! as threads, and the CPU is not known.
 
 use super::json::{self, Entries};
 use super::tally::{Budget, Tally, rounded};

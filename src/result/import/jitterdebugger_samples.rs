@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! jitterdebugger's `samples.raw`: every sample, in the machine's byte order and unaligned:
 //! thread (4 bytes), time of the sample (seconds and nanoseconds, 8 bytes each), latency (8
-//! bytes). Nothing in the file says the format or the unit, so the format must be named with `--from`;
-//! without `--unit` the unit is microseconds, which jitterdebugger takes without `-N`.
+//! bytes). Nothing in the file says the format or the unit, so the format must be named with
+//! `--from`; without `--unit` the unit is microseconds, which jitterdebugger takes without `-N`.
 //!
 //! Little endian and 64-bit times are assumed, as on every machine that jitterdebugger is
 //! packaged for. All samples are there, so only what is finer than a unit is lost.

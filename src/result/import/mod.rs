@@ -188,7 +188,7 @@ pub fn parse(
     }
     let Some(importer) = importer else {
         let path = path.to_owned();
-        // Any other JSON is taken for a damaged one of ours, which says what it lacks.
+        // Any other JSON is read as a damaged file of artis: the refusal names what is missing.
         if from == Some(OWN) || head.trim_start().starts_with('{') {
             return match unit {
                 Some(_) => Err(Error::UnitKnown { path, format: OWN }),

@@ -5,7 +5,7 @@
 //! the interrupt handler ran (`IRQ-000`), until the thread ran (`Thr-000`), and until it was
 //! back in user space (`Usr-000`). osnoise has one (`CPU-000`), the noise of one interruption.
 //! After the histogram come `over:` (values beyond it), `count:`, `min:`, `avg:` and `max:`;
-//! what follows, the sums of all CPUs and an analysis, is passed over.
+//! what follows, the sums of all CPUs and an analysis, is skipped.
 //!
 //! Rows without a value are left out, so the bucket size (`-b`) is not known; no row can be
 //! off a multiple of it, so the largest common divisor of the rows bounds it.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From the counted buckets of a foreign histogram to a distribution.
 //!
-//! What was decided here, once for all formats:
+//! Decided here, for all formats:
 //! - A bucket counts as its value (other programs cut their values down to whole units, and so
 //!   do their statistics); in buckets wider than one unit as their lower edge, but for one
 //!   value at the known maximum.
@@ -19,7 +19,7 @@ use crate::result::distribution::{COUNT_MAX, Moments};
 use crate::result::histogram::VALUE_MAX;
 use crate::result::{Distribution, Warning};
 
-/// The usual width of buckets, of which nothing needs to be said.
+/// The usual width of buckets, which needs no warning.
 const NS_PER_US: u64 = 1000;
 
 /// How much memory the histograms of one file may take.
@@ -86,7 +86,7 @@ impl Tally {
         }
     }
 
-    /// Values in the buckets; none when there are more than anybody measured.
+    /// Values in the buckets; none when there are more than a run can have.
     pub fn counted(&self) -> Option<u64> {
         let mut counts = self.buckets.iter().map(|(_, count)| *count);
         let total = counts.try_fold(0, u64::checked_add);
@@ -102,7 +102,7 @@ impl Tally {
             .counted()
             .and_then(|counted| counted.checked_add(self.overflows))
             .filter(|total| *total <= COUNT_MAX)
-            .ok_or("it counts more values than anybody measured")?;
+            .ok_or("it counts more values than a run can have")?;
         if total == 0 {
             return Ok(Distribution::new());
         }

@@ -23,7 +23,7 @@ use crate::result::{Distribution, Document, Kind, Moments, Series, Unit, Warning
 pub struct Xenomai;
 
 const CELL_NS: u64 = 1000;
-/// More cells than anybody asks for with `-H`.
+/// More cells than `-H` is ever given.
 const CELLS_MAX: u64 = 10_000_000;
 
 impl Importer for Xenomai {

@@ -43,7 +43,7 @@ pub struct Configuration {
     pub runs: Vec<Figures>,
     /// The latencies of all runs, in nanoseconds; none without a histogram of them.
     pub latencies: Option<Distribution>,
-    /// What speaks against its figures, a sentence each.
+    /// Reasons to distrust its figures, a sentence each.
     pub notes: Vec<String>,
 }
 
@@ -51,8 +51,8 @@ pub struct Configuration {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
     #[error(
-        "{0}: its times are an emulator's (QEMU) and mean nothing, so they are not compared; measure \
-         on a real machine, or with artis lab's engine bochs"
+        "{0}: its times are an emulator's (QEMU) and mean nothing, so they are not compared; \
+         measure on a real machine, or with artis lab's engine bochs"
     )]
     Emulated(String),
     #[error("{name}: {reason}")]

@@ -93,7 +93,7 @@ fn listed(words: impl Iterator<Item = String>) -> Vec<String> {
     all.into_iter().collect()
 }
 
-/// What the documents say against themselves.
+/// The warnings of the documents, as notes.
 fn against(name: &str, documents: &[Document]) -> Vec<String> {
     let ended = documents.iter().filter_map(|one| one.ended_early.as_ref());
     let mut notes: Vec<String> = ended
@@ -103,7 +103,7 @@ fn against(name: &str, documents: &[Document]) -> Vec<String> {
     let ids = listed(found.map(|found| found.id.clone()));
     if !ids.is_empty() {
         notes.push(format!(
-            "{name} was measured with {}; artis result show says what that does",
+            "{name} has warnings ({}); artis result show explains them",
             ids.join(", ")
         ));
     }
@@ -139,8 +139,8 @@ fn distributions(document: &Document) -> Result<Distributions, String> {
     Ok(all)
 }
 
-/// What a series is called: by the names that artis and rtla give, or by its kind where it is the only
-/// one of that kind.
+/// What a series is called: by the names that artis and rtla give, or by its kind where it is
+/// the only one of that kind.
 fn quantity(series: &Series, all: &[Series]) -> Quantity {
     let only = || {
         let mut of_kind = all.iter().filter(|one| one.kind == series.kind);
