@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What every fuzz target does with its bytes.
 
+use artis::decide::compare::figures::of_experiment;
+use artis::result::experiment::Experiment;
+use artis::result::file::parse_as;
 use artis::result::import::parse;
 use std::path::Path;
 
-/// Reads `content` in the named format. What was taken must be written and read again: an
+/// Reads `content` in the named format. What was accepted must be written and read again: an
 /// importer that lets nonsense through is as wrong as one that panics.
 pub fn import(format: &str, content: &[u8]) {
     let path = Path::new("fuzzed");
@@ -14,4 +17,11 @@ pub fn import(format: &str, content: &[u8]) {
     let text = serde_json::to_vec(&document).expect("a result can be written");
     let read = parse(path, &text, Some("artis"), None).expect("what was written can be read");
     assert_eq!(read.series.len(), document.series.len());
+}
+
+/// Reads `content` as an experiment, and its rows as configurations.
+pub fn experiment(content: &[u8]) {
+    if let Ok(experiment) = parse_as::<Experiment>(Path::new("fuzzed"), content) {
+        let _ = of_experiment(&experiment);
+    }
 }

@@ -15,10 +15,10 @@ type Column = ([&'static str; 2], fn(&Figures) -> String);
 
 const LATENCY: [Column; 8] = [
     (["kernel", "max"], |of| us(of.kernel_latency_us_max)),
-    (["user", "min"], |of| us(Some(of.user_latency_us_min))),
-    (["user", "mean"], |of| us(Some(of.user_latency_us_mean))),
-    (["user", "99.9 %"], |of| us(Some(of.user_latency_us_p99_9))),
-    (["user", "max"], |of| us(Some(of.user_latency_us_max))),
+    (["latency", "min"], |of| us(Some(of.latency_us_min))),
+    (["latency", "mean"], |of| us(Some(of.latency_us_mean))),
+    (["latency", "99.9 %"], |of| us(Some(of.latency_us_p99_9))),
+    (["latency", "max"], |of| us(Some(of.latency_us_max))),
     (["exec.time", "variation"], |of| {
         percent(of.execution_time_variation)
     }),

@@ -35,16 +35,18 @@ struct Shown<'a> {
 /// The picture; none when no configuration has a histogram. Also the names of those that have not.
 pub fn picture(all: &Comparison) -> (Option<String>, Vec<String>) {
     let mut absent = Vec::new();
+    // The legend is narrow; axis and subtitle have the unit's whole name.
+    let unit = plain(all.unit.split([' ', ',']).next().unwrap_or(""));
     let mut shown: Vec<Shown> = Vec::new();
     for (index, one) in all.configurations.iter().enumerate() {
-        let max = one.cells.get(&Metric::Of(Quantity::User, Stat::Max));
+        let max = one.cells.get(&Metric::Of(Quantity::Latency, Stat::Max));
         match (&one.configuration.latencies, max) {
             (Some(values), Some(max)) => shown.push(Shown {
                 index,
                 values,
                 max_us: max.figure.value,
                 words: format!(
-                    "{}: {} samples, worst {:.1}",
+                    "{}: {} samples, worst {:.1} {unit}",
                     plain(&one.configuration.name),
                     values.count(),
                     max.figure.value
@@ -65,7 +67,7 @@ pub fn picture(all: &Comparison) -> (Option<String>, Vec<String>) {
     let legend = Legend::new(&shown);
     let unit = plain(&all.unit);
     let words = Words {
-        title: "User latencies",
+        title: "Latency latencies",
         subtitle: &format!("times in {unit}; ▾ marks the worst of each configuration"),
         x: &format!("latency, {unit}"),
         y: "samples per bin",

@@ -56,7 +56,7 @@ pub fn picture(all: &Comparison) -> (Option<String>, Vec<String>) {
                 several => format!("{} loads", several.len()),
             }
         ),
-        y: &format!("worst user latency, {}", plain(&all.unit)),
+        y: &format!("worst latency, {}", plain(&all.unit)),
     };
     let mut svg = frame(&words, &x, &y, HEIGHT);
     let places: Vec<(f64, f64)> = points
@@ -95,7 +95,7 @@ fn points(all: &Comparison) -> (Vec<Point>, Vec<String>) {
     let mut points = Vec::new();
     let equal = equal_samples(all);
     for (index, one) in all.configurations.iter().enumerate() {
-        let max = one.cells.get(&Metric::Of(Quantity::User, Stat::Max));
+        let max = one.cells.get(&Metric::Of(Quantity::Latency, Stat::Max));
         let name = plain(&one.configuration.name);
         let both = max
             .map(|cell| cell.figure.value)

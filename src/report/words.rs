@@ -16,10 +16,10 @@ pub fn plain(text: &str) -> String {
 pub(super) fn legend(all: &Comparison) -> String {
     let mut text = String::from("\n");
     if all.has_runs() {
-        text += "95 %: ";
-        text += METHOD;
-        text += ", - where the runs are too\nfew or too different for one; the worst of all runs has none. per run: the mean of each \
-                 run's worst.\n";
+        text += &wrapped(&format!(
+            "95 %: {METHOD}, - where the runs are too few or too different for one; the worst of \
+             all runs has none. per run: the mean of each run's worst."
+        ));
     }
     text += &unequal(all);
     for note in notes(all) {
@@ -45,16 +45,16 @@ fn unequal(all: &Comparison) -> String {
         return String::new();
     }
     let counts = format!(
-        "{} has {} samples, {}: the larger sample has\nthe wider extremes, whatever was measured.",
+        "{} has {} samples, {}: the larger sample has the wider extremes, whatever was measured.",
         plain(&base.name),
         base.samples(),
         plain(&others.join(", ")),
     );
     match all.unequal_allowed {
-        true => format!("*: {counts}\n"),
-        false => {
-            format!("withheld: {counts} --allow-unequal-samples compares them\nall the same.\n")
-        }
+        true => wrapped(&format!("*: {counts}")),
+        false => wrapped(&format!(
+            "withheld: {counts} --allow-unequal-samples compares them all the same."
+        )),
     }
 }
 
@@ -163,11 +163,11 @@ mod tests {
             ("shield", &[100.0]),
             ("artis", &[110.5]),
         ];
-        let gate: crate::decide::compare::Gate = "user.max<=1.2*shield".parse().unwrap();
+        let gate: crate::decide::compare::Gate = "latency.max<=1.2*shield".parse().unwrap();
         let verdict = gate.check(&compared(&rows, false)).unwrap();
         assert_eq!(
             sentence(&verdict),
-            "gate user.max<=1.2*shield: MISSED by stock (900); held by artis (110.5); the bound is \
+            "gate latency.max<=1.2*shield: MISSED by stock (900); held by artis (110.5); the bound is \
              120, 1.2 times 100 of shield"
         );
     }
@@ -175,7 +175,7 @@ mod tests {
     #[test]
     fn paragraphs_fit_the_width() {
         let text = wrapped(&format!("note: {}", "word ".repeat(50)));
-        assert_eq!(text.lines().count(), 3);
+        assert_eq!(text.lines().count(), 4);
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH));
         assert!(
             text.lines()

@@ -36,7 +36,7 @@ pub enum Inconsistent {
     /// The histogram and the count disagree.
     #[error("count is {count}, but the histogram holds {held} values")]
     Count { count: u64, held: u64 },
-    /// Nobody measured that many.
+    /// No run can have so many.
     #[error("more than {COUNT_MAX} values")]
     TooMany,
     /// The statistics contradict each other or the histogram.
@@ -51,6 +51,8 @@ pub struct Distribution {
     positive: Histogram<u64>,
     /// Magnitudes of values < 0; none where they cannot occur.
     negative: Option<Histogram<u64>>,
+    /// Only count, extremes and mean are known: the histograms are empty.
+    is_summary: bool,
     count: u64,
     min: i64,
     max: i64,
@@ -66,8 +68,28 @@ pub struct Moments {
     pub min: i64,
     pub max: i64,
     pub mean: f64,
-    /// Of the sample: the divisor is count - 1.
-    pub stddev: f64,
+    /// Of the sample: the divisor is count - 1. None where only the other figures are known.
+    pub stddev: Option<f64>,
+}
+
+impl Moments {
+    /// Refuses figures that contradict each other.
+    fn check(&self) -> Result<(), Inconsistent> {
+        if self.min > self.max {
+            return Err(Inconsistent::Statistics("min is above max"));
+        }
+        // Half a unit: a mean may have been rounded.
+        if !(self.min as f64 - 0.5..=self.max as f64 + 0.5).contains(&self.mean) {
+            return Err(Inconsistent::Statistics("mean is not between min and max"));
+        }
+        let range = self.max as f64 - self.min as f64;
+        match self.stddev {
+            Some(stddev) if !(0.0..=range + 1.0).contains(&stddev) => Err(
+                Inconsistent::Statistics("stddev is negative or larger than max - min"),
+            ),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Default for Distribution {
@@ -83,6 +105,7 @@ impl Distribution {
         Self {
             positive: empty(),
             negative: None,
+            is_summary: false,
             count: 0,
             min: i64::MAX,
             max: i64::MIN,
@@ -97,6 +120,42 @@ impl Distribution {
             negative: Some(empty()),
             ..Self::new()
         }
+    }
+
+    /// What a program without a histogram prints: count, extremes and mean.
+    ///
+    /// # Errors
+    /// [`Inconsistent`] when they contradict each other.
+    pub fn summary(count: u64, min: i64, mean: f64, max: i64) -> Result<Self, Inconsistent> {
+        if count == 0 {
+            return Ok(Self::new());
+        }
+        if count > COUNT_MAX {
+            return Err(Inconsistent::TooMany);
+        }
+        let moments = Moments {
+            count,
+            min,
+            max,
+            mean,
+            stddev: None,
+        };
+        moments.check()?;
+        Ok(Self {
+            is_summary: true,
+            count,
+            min,
+            max,
+            mean,
+            // Not the usual ones, of 270 kB: nothing is counted here.
+            positive: within(1, 2, 1),
+            ..Self::new()
+        })
+    }
+
+    /// Whether only count, extremes and mean are known.
+    pub fn is_summary(&self) -> bool {
+        self.is_summary
     }
 
     /// As [`signed`](Self::signed) or [`new`](Self::new), with every page of its memory touched:
@@ -128,7 +187,7 @@ impl Distribution {
         }
     }
 
-    /// The distribution that histograms tell, each value in the middle of its bucket; `max` is
+    /// The distribution that histograms show, each value in the middle of its bucket; `max` is
     /// the exact maximum where it is known.
     ///
     /// # Errors
@@ -138,22 +197,22 @@ impl Distribution {
         negative: Option<Histogram<u64>>,
         max: Option<i64>,
     ) -> Result<Self, Inconsistent> {
-        let told = Self {
+        let all = Self {
             positive,
             negative,
             ..Self::new()
         };
         let mut count = 0_u64;
-        for (_, times) in told.buckets() {
+        for (_, times) in all.buckets() {
             count = count.saturating_add(times);
         }
-        let (Some((first, _)), Some((last, _))) = (told.buckets().next(), told.buckets().last())
+        let (Some((first, _)), Some((last, _))) = (all.buckets().next(), all.buckets().last())
         else {
-            return Ok(told);
+            return Ok(all);
         };
         let weighed = |weigh: &dyn Fn(f64) -> f64| -> f64 {
-            let middles = told.buckets().map(|(value, times)| {
-                let middle = (told.lowest(value) as f64 + value as f64) / 2.0;
+            let middles = all.buckets().map(|(value, times)| {
+                let middle = (all.lowest(value) as f64 + value as f64) / 2.0;
                 weigh(middle) * times as f64
             });
             middles.sum()
@@ -162,12 +221,12 @@ impl Distribution {
         let squares = weighed(&|value| (value - mean) * (value - mean));
         let moments = Moments {
             count,
-            min: told.lowest(first),
+            min: all.lowest(first),
             max: max.unwrap_or(last),
             mean: mean.min(max.unwrap_or(last) as f64),
-            stddev: (squares / count.saturating_sub(1).max(1) as f64).sqrt(),
+            stddev: Some((squares / count.saturating_sub(1).max(1) as f64).sqrt()),
         };
-        Self::from_parts(told.positive, told.negative, Some(moments))
+        Self::from_parts(all.positive, all.negative, Some(moments))
     }
 
     /// Memory of the histograms.
@@ -203,27 +262,21 @@ impl Distribution {
                 ..Self::new()
             });
         };
-        if moments.min > moments.max {
-            return Err(Inconsistent::Statistics("min is above max"));
-        }
-        // Half a unit: a mean may have been rounded.
-        if moments.mean < moments.min as f64 - 0.5 || moments.mean > moments.max as f64 + 0.5 {
-            return Err(Inconsistent::Statistics("mean is not between min and max"));
-        }
-        let range = moments.max as f64 - moments.min as f64;
-        if !(0.0..=range + 1.0).contains(&moments.stddev) {
+        moments.check()?;
+        let Some(stddev) = moments.stddev else {
             return Err(Inconsistent::Statistics(
-                "stddev is negative or larger than max - min",
+                "there is a histogram, but no stddev",
             ));
-        }
+        };
         let whole = Self {
             positive,
             negative,
+            is_summary: false,
             count,
             min: moments.min,
             max: moments.max,
             mean: moments.mean,
-            squares: moments.stddev * moments.stddev * (count - 1) as f64,
+            squares: stddev * stddev * (count - 1) as f64,
         };
         whole.check_extremes()?;
         Ok(whole)
@@ -303,6 +356,13 @@ impl Distribution {
             self.min = self.min.min(other.min);
             self.max = self.max.max(other.max);
         }
+        self.is_summary |= other.is_summary;
+        if self.is_summary {
+            // Half a histogram would be read as a whole one.
+            self.positive = within(1, 2, 1);
+            self.negative = None;
+            return;
+        }
         // Also when empty: the sum has the finer bounds, whatever the order.
         add(&mut self.positive, &other.positive);
         if let Some(theirs) = &other.negative {
@@ -335,7 +395,7 @@ impl Distribution {
             min: self.min,
             max: self.max,
             mean: self.mean,
-            stddev: self.stddev(),
+            stddev: (!self.is_summary).then(|| self.stddev()),
         })
     }
 
@@ -347,9 +407,9 @@ impl Distribution {
     }
 
     /// The value that `percent` per cent of all values do not exceed, to the histogram's
-    /// precision and never beyond the extremes; none without a value.
+    /// precision and never beyond the extremes; none without a value or a histogram.
     pub fn percentile(&self, percent: f64) -> Option<i64> {
-        if self.count == 0 {
+        if self.count == 0 || self.is_summary {
             return None;
         }
         // 99.999 % of 100,000 is 99,999, which floating point misses by a hair.
@@ -467,9 +527,26 @@ mod tests {
         let some = of(&[5, 1, 4, 2, 3]);
         let moments = some.moments().unwrap();
         assert_eq!((moments.min, moments.max, moments.mean), (1, 5, 3.0));
-        assert!((moments.stddev - 2.5_f64.sqrt()).abs() < 1e-12);
+        assert!((moments.stddev.unwrap() - 2.5_f64.sqrt()).abs() < 1e-12);
         assert_eq!(some.percentile(50.0), Some(3));
         assert_eq!(some.percentile(100.0), Some(5));
+    }
+
+    #[test]
+    fn a_summary_makes_no_percentile_up() {
+        let mut all = Distribution::summary(10, 1, 3.0, 9).unwrap();
+        assert_eq!((all.percentile(50.0), all.buckets().count()), (None, 0));
+        all.merge(&of(&[1, 2, 30]));
+        let moments = all.moments().unwrap();
+        assert_eq!((moments.count, moments.min, moments.max), (13, 1, 30));
+        assert!((moments.mean - 63.0 / 13.0).abs() < 1e-12);
+        assert_eq!((moments.stddev, all.percentile(50.0)), (None, None));
+        let mut other = of(&[1, 2, 30]);
+        other.merge(&Distribution::summary(10, 1, 3.0, 9).unwrap());
+        assert!(other.is_summary());
+        assert!(Distribution::summary(1, 5, 5.0, 4).is_err());
+        assert!(Distribution::summary(1, 5, 9.0, 6).is_err());
+        assert!(Distribution::summary(1, 5, f64::NAN, 6).is_err());
     }
 
     #[test]
@@ -510,7 +587,11 @@ mod tests {
             ..moments
         }));
         assert!(refused(Moments {
-            stddev: -1.0,
+            stddev: Some(-1.0),
+            ..moments
+        }));
+        assert!(refused(Moments {
+            stddev: None,
             ..moments
         }));
     }
@@ -543,7 +624,8 @@ mod tests {
                     prop_assert_eq!(merged.count, together.count);
                     prop_assert_eq!((merged.min, merged.max), (together.min, together.max));
                     prop_assert!((merged.mean - together.mean).abs() < 1e-6);
-                    prop_assert!((merged.stddev - together.stddev).abs() < 1e-6);
+                    let deviation = |moments: Moments| moments.stddev.unwrap();
+                    prop_assert!((deviation(merged) - deviation(together)).abs() < 1e-6);
                 }
                 (merged, together) => prop_assert_eq!(merged, together),
             }

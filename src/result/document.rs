@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The result file, `artis.result/1`: what was measured, on which machine, how, under which
-//! load, and how far it can be trusted.
+//! load, and how far to trust it.
 //!
 //! Everything that prints, compares or decides reads this and nothing else. The published
 //! schema is `docs/result.schema.json`.
 
+use super::amount;
 use super::distribution::Distribution;
-use super::series::Series;
+use super::schema::schema_name;
+use super::series::{self, Series};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The schema's name, the first thing in each file.
 pub const SCHEMA: &str = "artis.result/1";
@@ -16,27 +18,31 @@ pub const SCHEMA: &str = "artis.result/1";
 /// Id of the [`Warning`] that a result's times are an emulator's and never to be shown.
 pub const EMULATED_TIME: &str = "emulated_time";
 
-/// In [`Document::audit`]: the times are those of an emulator that counts instructions.
+/// Id of the [`Warning`] that the times are those of an emulator that counts instructions.
 pub const VIRTUAL_TIME: &str = "virtual_time";
 
 /// One result file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a result: an object in braces")]
 pub struct Document {
     /// [`SCHEMA`].
     pub schema: SchemaName,
     /// Who measured: `artis 0.1.0`, or the program whose output was imported.
     pub tool: String,
-    /// When it began, RFC 3339; none when an imported file does not tell.
+    /// When it began, RFC 3339; none when an imported file does not say.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub started: Option<String>,
-    /// How long it measured, seconds; none when an imported file does not tell.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    /// How long it measured, seconds; none when an imported file does not say.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        default,
+        deserialize_with = "amount::seconds_if_any"
+    )]
     pub seconds: Option<f64>,
     /// Why it ended before its time, if it did.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub ended_early: Option<String>,
-    /// Where it was measured; none when an imported file does not tell.
+    /// Where it was measured; none when an imported file does not say.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub machine: Option<Machine>,
     /// The command and the settings it resolved to.
@@ -44,43 +50,15 @@ pub struct Document {
     /// What kept the machine busy meanwhile.
     #[serde(default)]
     pub load: Vec<LoadDone>,
-    /// What speaks against the figures; empty is good.
+    /// Reasons to distrust the figures; empty is good.
     #[serde(default)]
     pub audit: Vec<Warning>,
-    /// The figures.
+    /// The figures; none when only loads ran.
+    #[serde(deserialize_with = "series::all_different")]
     pub series: Vec<Series>,
 }
 
-/// A string that can only be [`SCHEMA`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SchemaName;
-
-impl Serialize for SchemaName {
-    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        out.serialize_str(SCHEMA)
-    }
-}
-
-impl<'de> Deserialize<'de> for SchemaName {
-    fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        exactly(SCHEMA, input).map(|()| Self)
-    }
-}
-
-/// Reads a string that can only be `schema`.
-pub(super) fn exactly<'de, D: serde::Deserializer<'de>>(
-    schema: &str,
-    input: D,
-) -> Result<(), D::Error> {
-    let name = String::deserialize(input)?;
-    if name == schema {
-        Ok(())
-    } else {
-        Err(serde::de::Error::custom(format!(
-            "schema is {name:?}, and this artis reads {schema:?}"
-        )))
-    }
-}
+schema_name!(SCHEMA);
 
 /// The machine of a measurement, as far as it matters for latency.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,19 +67,19 @@ pub struct Machine {
     /// As `uname -r` prints it.
     pub kernel: String,
     /// Preemption model: none, voluntary, lazy, full, `PREEMPT_RT`, …; empty when an imported
-    /// file does not tell.
+    /// file does not say.
     pub preemption: String,
-    /// Boot arguments; empty when an imported file does not tell.
+    /// Boot arguments; empty when an imported file does not say.
     pub cmdline: String,
-    /// Online CPUs, as a kernel list: `0-3`; empty when an imported file does not tell.
+    /// Online CPUs, as a kernel list: `0-3`; empty when an imported file does not say.
     pub cpus: String,
-    /// The CPU's name, where the machine tells.
+    /// The CPU's name, where the machine gives it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cpu_model: Option<String>,
     /// The sched_ext scheduler that was on; none is the kernel's own.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub scheduler: Option<String>,
-    /// Hypervisor or emulator; none where nothing gives one away.
+    /// Hypervisor or emulator; none where none was found.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub virtualisation: Option<String>,
 }
@@ -112,7 +90,7 @@ pub struct Machine {
 pub struct Setup {
     /// The exact command line.
     pub command: Vec<String>,
-    /// Each setting after defaults were settled: `interval_us` → 1000.
+    /// Each setting, defaults included: `interval_us` → 1000.
     #[serde(default)]
     pub options: BTreeMap<String, serde_json::Value>,
 }
@@ -129,17 +107,23 @@ pub struct LoadDone {
     /// What did the work: `stress-ng --cpu 2 …`.
     pub command: String,
     /// Work done.
+    #[serde(deserialize_with = "amount::work")]
     pub work: f64,
     /// What one unit of it is: `bogo-ops`, `rounds`.
     pub unit: String,
     /// How long it worked, seconds.
+    #[serde(deserialize_with = "amount::seconds")]
     pub seconds: f64,
     /// CPU time it took, seconds.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        default,
+        deserialize_with = "amount::seconds_if_any"
+    )]
     pub cpu_seconds: Option<f64>,
 }
 
-/// Something that speaks against a measurement.
+/// A reason to distrust a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Warning {
@@ -152,6 +136,21 @@ pub struct Warning {
     /// What to type or change; none where nothing helps.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub mend: Option<String>,
+}
+
+impl Machine {
+    /// One of which only the kernel's release is known.
+    pub fn of_kernel(release: String) -> Self {
+        Self {
+            kernel: release,
+            preemption: String::new(),
+            cmdline: String::new(),
+            cpus: String::new(),
+            cpu_model: None,
+            scheduler: None,
+            virtualisation: None,
+        }
+    }
 }
 
 impl Document {
@@ -169,6 +168,26 @@ impl Document {
             audit: Vec::new(),
             series: Vec::new(),
         }
+    }
+
+    /// Refuses what no reader could use: nothing at all, two series that are called alike,
+    /// and durations that cannot be.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn check(&self) -> Result<(), String> {
+        if self.series.is_empty() && self.load.is_empty() {
+            let reason = "there is neither a series nor a load in it, so there is no result; \
+                          measure again";
+            return Err(reason.to_owned());
+        }
+        let mut known = BTreeSet::new();
+        for one in &self.series {
+            series::note(&mut known, one)?;
+        }
+        let maxima = self.series.iter().map(|one| one.max_at_s);
+        let all = maxima.chain([self.seconds]).flatten();
+        all.map(amount::check_seconds).collect()
     }
 
     /// The unit of its times where they are not a real machine's but those of an emulator that

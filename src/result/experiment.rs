@@ -2,15 +2,16 @@
 //! The experiment file, `artis.experiment/1`: several configurations of one machine, measured
 //! alike, a row each.
 //!
-//! Owns what stands in the file; runs no experiment and compares nothing. Times are in the
+//! Owns what is in the file; runs no experiment and compares nothing. Times are in the
 //! file's own unit, because an emulator's are not those of a real machine
 //! ([`Experiment::time_unit`]); only histograms are in that unit's thousandth, 1 ns for 1 us.
-//! A reader passes over fields it does not know. The published schema is
+//! A reader passes over fields it does not know. The latency of the task was called
+//! `user_latency` once, and documents that say so are still read. The published schema is
 //! `docs/experiment.schema.json`.
 
 use super::distribution::{Distribution, Inconsistent};
-use super::document::exactly;
 use super::histogram::{decode, encode};
+use super::schema::schema_name;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -61,9 +62,9 @@ pub struct Row {
     /// Of all seeds together.
     #[serde(flatten)]
     pub figures: Figures,
-    /// All user latencies, in nanoseconds of [`Experiment::unit`].
-    #[serde(with = "histogram_text", default)]
-    pub user_latency_histogram: Option<Histogram<u64>>,
+    /// All latencies, in nanoseconds of [`Experiment::unit`].
+    #[serde(with = "histogram_text", default, alias = "user_latency_histogram")]
+    pub latency_histogram: Option<Histogram<u64>>,
     pub per_seed: Vec<Seed>,
     /// A hash of all that each guest consisted of: the same hash, the same figures.
     #[serde(default)]
@@ -102,10 +103,14 @@ pub struct Figures {
     /// From the timer to its handler.
     pub kernel_latency_us_max: Option<f64>,
     /// From the timer to the task.
-    pub user_latency_us_min: f64,
-    pub user_latency_us_mean: f64,
-    pub user_latency_us_p99_9: f64,
-    pub user_latency_us_max: f64,
+    #[serde(alias = "user_latency_us_min")]
+    pub latency_us_min: f64,
+    #[serde(alias = "user_latency_us_mean")]
+    pub latency_us_mean: f64,
+    #[serde(alias = "user_latency_us_p99_9")]
+    pub latency_us_p99_9: f64,
+    #[serde(alias = "user_latency_us_max")]
+    pub latency_us_max: f64,
     pub execution_time_us_min: Option<f64>,
     pub execution_time_us_max: Option<f64>,
     /// (max - min) / min.
@@ -125,21 +130,7 @@ pub struct Figures {
     pub throughput_s: BTreeMap<String, f64>,
 }
 
-/// A string that can only be [`SCHEMA`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SchemaName;
-
-impl Serialize for SchemaName {
-    fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        out.serialize_str(SCHEMA)
-    }
-}
-
-impl<'de> Deserialize<'de> for SchemaName {
-    fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        exactly(SCHEMA, input).map(|()| Self)
-    }
-}
+schema_name!(SCHEMA);
 
 impl Experiment {
     /// The unit of its times as every table and picture has to name it.
@@ -149,12 +140,12 @@ impl Experiment {
 }
 
 impl Row {
-    /// The user latencies; none without a histogram.
+    /// The latencies; none without a histogram.
     ///
     /// # Errors
     /// [`Inconsistent`] when the histogram is not that of the row's samples.
     pub fn latencies(&self) -> Result<Option<Distribution>, Inconsistent> {
-        let Some(histogram) = &self.user_latency_histogram else {
+        let Some(histogram) = &self.latency_histogram else {
             return Ok(None);
         };
         if histogram.len() != self.figures.samples {

@@ -4,7 +4,7 @@
 
 pub use super::target::{Target, rescue, to_json};
 
-use super::Document;
+use super::{Document, damage};
 use serde::de::DeserializeOwned;
 use std::fs;
 use std::io::{self, Read};
@@ -24,6 +24,12 @@ pub enum Error {
         column: usize,
         reason: String,
     },
+    /// It is one of artis's files, and holds no single result.
+    #[error(
+        "{0}:1: this is an experiment (artis.experiment/1), not a single result; to see it, type: \
+         artis compare {0}", path.display()
+    )]
+    Experiment { path: PathBuf },
 }
 
 /// Reads the text of `path`; `-` is standard input.
@@ -52,38 +58,61 @@ pub fn read(path: &Path) -> Result<Document, Error> {
     parse(path, &read_text(path)?)
 }
 
-/// Understands the content of a result file that stands, or stood, at `path`.
+/// Understands the content of the result file at `path`.
 ///
 /// # Errors
 /// [`Error::Damaged`].
 pub fn parse(path: &Path, content: &[u8]) -> Result<Document, Error> {
-    parse_as(path, content)
+    if schema(content).as_deref() == Some(super::experiment::SCHEMA) {
+        return Err(Error::Experiment {
+            path: path.to_owned(),
+        });
+    }
+    let document: Document = parse_as(path, content)?;
+    // What has a line of its own was refused with it; this is about the document as a whole.
+    document.check().map_err(|reason| {
+        let text = String::from_utf8_lossy(content);
+        let line = text.lines().position(|line| line.contains("\"series\""));
+        Error::Damaged {
+            path: path.to_owned(),
+            line: line.map_or(1, |at| at + 1),
+            column: 1,
+            reason,
+        }
+    })?;
+    Ok(document)
 }
 
-/// Understands the content of one of artis' files that stands, or stood, at `path`.
+/// The name that a JSON file gives its format.
+pub fn schema(content: &[u8]) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Head {
+        schema: String,
+    }
+
+    serde_json::from_slice(content)
+        .ok()
+        .map(|head: Head| head.schema)
+}
+
+/// Understands the content of one of artis's files, at `path`.
 ///
 /// # Errors
 /// [`Error::Damaged`].
 pub fn parse_as<T: DeserializeOwned>(path: &Path, content: &[u8]) -> Result<T, Error> {
-    serde_json::from_slice(content).map_err(|error| {
-        let text = error.to_string();
-        // The place stands in front already.
-        let reason = text
-            .rsplit_once(" at line ")
-            .map_or(text.as_str(), |(reason, _)| reason);
-        Error::Damaged {
-            path: path.to_owned(),
-            line: error.line(),
-            column: error.column(),
-            reason: reason.to_owned(),
-        }
+    serde_json::from_slice(content).map_err(|error| Error::Damaged {
+        path: path.to_owned(),
+        // An empty file ends in line 0.
+        line: error.line().max(1),
+        column: error.column().max(1),
+        reason: damage::reason(&error),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Setup;
+    use crate::{Distribution, Kind, Series, Setup, Unit};
 
     #[test]
     fn a_file_appears_whole_or_not_at_all() {
@@ -93,7 +122,8 @@ mod tests {
         assert!(!path.exists());
         drop(target);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        let document = Document::new(Setup::default());
+        let mut document = Document::new(Setup::default());
+        document.series.push(series());
         let target = Target::open(&path).unwrap();
         target.write_document(&document).unwrap();
         assert_eq!(read(&path).unwrap(), document);
@@ -101,25 +131,89 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_and_leaves_nothing() {
+    fn a_full_disk_is_reported_and_leaves_nothing() {
         let target = Target::open(Path::new("/dev/full")).unwrap();
         let error = target.write(b"x").unwrap_err();
         assert!(error.to_string().contains("cannot write /dev/full"));
     }
 
     #[test]
-    fn a_missing_folder_is_told_before_the_run() {
+    fn a_missing_folder_is_reported_before_the_run() {
         let error = Target::open(Path::new("/no/such/folder/file")).unwrap_err();
         assert!(error.to_string().contains("/no/such/folder/file"));
     }
 
     #[test]
-    fn damage_is_told_with_its_place() {
+    fn damage_is_reported_with_its_place() {
         let place = Path::new("some.json");
         let message = |text: &str| parse(place, text.as_bytes()).unwrap_err().to_string();
         assert!(message("{\n \"schema\": 5}").starts_with("some.json:2:"));
         let other = message(r#"{"schema": "artis.check/1"}"#);
         assert!(other.contains("artis.result/1"), "{other}");
-        assert!(message("").contains("EOF"));
+        assert!(message("").starts_with("some.json:1:1: the file ends"));
+    }
+
+    fn series() -> Series {
+        Series::new("count", Kind::Count, Unit::Count, Distribution::new())
+    }
+
+    #[test]
+    fn nonsense_is_refused_with_its_line() {
+        let mut document = Document::new(Setup::default());
+        document.seconds = Some(10.0);
+        document.series.push(series());
+        let whole = serde_json::to_string_pretty(&document).unwrap();
+        let refused = |from: &str, to: &str| {
+            assert!(whole.contains(from), "{from} in {whole}");
+            let text = whole.replacen(from, to, 1);
+            let error = parse(Path::new("some.json"), text.as_bytes()).unwrap_err();
+            let Error::Damaged { line, reason, .. } = error else {
+                panic!("{error}");
+            };
+            (text.lines().nth(line - 1).unwrap().to_owned(), reason)
+        };
+        for seconds in ["-1", "1e308", "-1e-9"] {
+            let (line, reason) = refused("10.0", seconds);
+            assert!(line.contains("\"seconds\""), "{line}");
+            assert!(
+                reason.contains("36 years") && reason.len() < 120,
+                "{reason}"
+            );
+        }
+        let list = &whole[whole.find("\"series\": [").unwrap()..];
+        let one = &list["\"series\": [".len()..list.rfind(']').unwrap()];
+        let (line, reason) = refused(one, "");
+        assert!(line.contains("\"series\""), "{line}");
+        assert!(reason.contains("neither a series nor a load"), "{reason}");
+        let (line, reason) = refused(one, &format!("{}, {one}", one.trim_end()));
+        assert!(line.contains(['}', ']']), "{line}");
+        assert!(reason.contains("second series \"count\""), "{reason}");
+    }
+
+    #[test]
+    fn an_experiment_is_sent_to_the_command_that_reads_it() {
+        let content = br#"{"schema": "artis.experiment/1", "rows": []}"#;
+        let message = parse(Path::new("table1.json"), content)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            message.ends_with("type: artis compare table1.json"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_document_cut_at_any_place_is_refused() {
+        let mut document = Document::new(Setup::default());
+        document.series.push(series());
+        let whole = serde_json::to_string_pretty(&document).unwrap();
+        for end in 0..whole.len() {
+            let cut = &whole.as_bytes()[..end];
+            let message = parse(Path::new("some.json"), cut).unwrap_err().to_string();
+            assert!(
+                message.starts_with("some.json:") && message.contains("ends in the middle"),
+                "{message}"
+            );
+        }
     }
 }

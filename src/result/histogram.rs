@@ -17,7 +17,7 @@ use std::io::Read;
 
 /// The largest value that a histogram from outside may be made for: 36 years in nanoseconds.
 pub const VALUE_MAX: u64 = (1 << 60) - 1;
-/// Cookie, total length: what stands before the deflated part.
+/// Cookie, total length: what is before the deflated part.
 const WRAPPER_BYTES: usize = 8;
 const HEADER_BYTES: usize = 40;
 /// V2, deflated.
@@ -76,10 +76,10 @@ fn check(inflated: &[u8]) -> Result<(), &'static str> {
         return Err("it does not begin as a V2 histogram");
     }
     if half(4) != (inflated.len() - HEADER_BYTES) as u64 {
-        return Err("its length is not the one it tells");
+        return Err("its length is not the one in its header");
     }
     if half(12) > 5 {
-        return Err("it claims more than 5 digits");
+        return Err("it has more than 5 digits");
     }
     let (low, high) = (word(16), word(24));
     if low > VALUE_MAX >> 20 || high > VALUE_MAX {

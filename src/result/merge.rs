@@ -8,11 +8,15 @@
 //! together and are refused unless that is asked for; what differs is then left out (the
 //! machine, settings), or listed (loads, programs). One name with two kinds or units is always
 //! refused. Durations, loads' work and missed periods add up, and are left out when one result
-//! does not tell them. When a maximum was is left out: the runs had different beginnings.
+//! does not give them. When a maximum was is left out: the runs had different beginnings.
+//!
+//! A run that is there twice is refused whatever is asked for. Warnings about single runs stay,
+//! each once; the one about too few samples is computed again, for the sum.
 
-use super::document::{Document, LoadDone};
-use super::series::Series;
-use super::tag::{Tag, word};
+use super::document::{Document, LoadDone, Warning};
+use super::series::{Series, meaning};
+use super::tag::Tag;
+use super::{few_samples, is_same_run};
 use std::collections::BTreeMap;
 
 /// Why results were not joined.
@@ -21,9 +25,16 @@ pub enum Error {
     /// Nothing to join.
     #[error("there is no result to merge")]
     Nothing,
+    /// One run, given twice.
+    #[error("they hold the same run, and its values would count twice; leave one out")]
+    Same {
+        /// Positions, from 1.
+        one: usize,
+        other: usize,
+    },
     /// They do not belong together.
     #[error(
-        "result {number} has another {what} than the first: {one} and {other}; --force merges them all the same"
+        "result {number} has another {what} than the first: {one} and {other}; --force merges them nevertheless"
     )]
     Different {
         /// Position of the second, from 1.
@@ -46,12 +57,21 @@ pub enum Error {
 
 /// Joins results; with `force` also those that do not belong together.
 ///
-/// The result's command is the common one, or empty; the caller knows better.
+/// The result's command is the common one, or empty for the caller to fill in.
 ///
 /// # Errors
 /// [`Error`].
 pub fn merge(documents: &[Document], force: bool) -> Result<Document, Error> {
     let (first, rest) = documents.split_first().ok_or(Error::Nothing)?;
+    for (at, document) in documents.iter().enumerate() {
+        let same = |other: &Document| is_same_run(document, other);
+        if let Some(other) = documents[..at].iter().position(same) {
+            return Err(Error::Same {
+                one: other + 1,
+                other: at + 1,
+            });
+        }
+    }
     if !force {
         for (number, other) in (2..).zip(rest) {
             belong_together(first, other, number)?;
@@ -75,12 +95,8 @@ pub fn merge(documents: &[Document], force: bool) -> Result<Document, Error> {
         }
         let options = &mut merged.setup.options;
         options.retain(|name, value| one.setup.options.get(name) == Some(value));
-        for warning in &one.audit {
-            if !merged.audit.contains(warning) {
-                merged.audit.push(warning.clone());
-            }
-        }
     }
+    merged.audit = merged_warnings(documents, &merged.series);
     merged.load = merged_loads(documents);
     Ok(merged)
 }
@@ -115,6 +131,27 @@ fn belong_together(first: &Document, other: &Document, number: usize) -> Result<
         }
     }
     Ok(())
+}
+
+/// The warnings of all, each once; that of too few samples for the sum.
+fn merged_warnings(documents: &[Document], series: &[Series]) -> Vec<Warning> {
+    let mut all: Vec<Warning> = Vec::new();
+    let mut short: Vec<&Warning> = Vec::new();
+    for warning in documents.iter().flat_map(|one| &one.audit) {
+        if warning.id == few_samples::ID {
+            short.push(warning);
+        } else if !all.contains(warning) {
+            all.push(warning.clone());
+        }
+    }
+    // Not every series is judged: a measurement warns of those that it is about.
+    let judged = series.iter().filter(|series| {
+        let start = format!("{} has ", series.name);
+        short.iter().any(|warning| warning.seen.starts_with(&start))
+    });
+    let counts = judged.map(|series| (series.name.as_str(), series.distribution.count()));
+    all.extend(few_samples::warning(counts));
+    all
 }
 
 /// What makes two loads the same.
@@ -166,12 +203,10 @@ fn merged_series(documents: &[Document]) -> Result<Vec<Series>, Error> {
     for pair in series.windows(2) {
         let (one, other) = (&pair[0], &pair[1]);
         if one.name == other.name && (one.kind, one.unit) != (other.kind, other.unit) {
-            let told =
-                |series: &Series| format!("{} in {}", word(&series.kind), word(&series.unit));
             return Err(Error::Kinds {
                 name: one.name.clone(),
-                one: told(one),
-                other: told(other),
+                one: meaning(one),
+                other: meaning(other),
             });
         }
     }
@@ -243,8 +278,8 @@ mod tests {
 
     #[test]
     fn what_adds_up_is_added() {
-        let one = document(&[vec![1, 2]], false);
-        let merged = merge(&[one.clone(), one.clone(), one], false).unwrap();
+        let runs = [1, 2, 3].map(|value| document(&[vec![value, value]], false));
+        let merged = merge(&runs, false).unwrap();
         assert_eq!(merged.seconds, Some(30.0));
         assert_eq!(
             (merged.load[0].work, merged.load[0].cpu_seconds),
@@ -266,7 +301,7 @@ mod tests {
     fn what_does_not_belong_together_is_refused_unless_forced() {
         let one = document(&[vec![1]], false);
         let differing = |change: fn(&mut Document)| {
-            let mut other = one.clone();
+            let mut other = document(&[vec![2]], false);
             change(&mut other);
             let Err(Error::Different {
                 number: 2, what, ..
@@ -277,15 +312,7 @@ mod tests {
             (what, merge(&[one.clone(), other], true).unwrap())
         };
         let machine = |document: &mut Document| {
-            document.machine = Some(Machine {
-                kernel: "6.1".to_owned(),
-                preemption: String::new(),
-                cmdline: String::new(),
-                cpus: String::new(),
-                cpu_model: None,
-                scheduler: None,
-                virtualisation: None,
-            });
+            document.machine = Some(Machine::of_kernel("6.1".to_owned()));
         };
         let (what, merged) = differing(machine);
         assert_eq!((what, merged.machine), ("machine", None));
@@ -306,22 +333,56 @@ mod tests {
     #[test]
     fn one_name_is_one_thing() {
         let one = document(&[vec![1]], false);
-        let mut other = one.clone();
+        let mut other = document(&[vec![2]], false);
         other.series[0].kind = Kind::Noise;
         let refused = merge(&[one, other], true).unwrap_err().to_string();
         assert!(refused.contains("latency in ns"), "{refused}");
     }
 
     #[test]
-    fn warnings_are_said_once() {
-        let mut one = document(&[vec![1]], false);
-        one.audit.push(Warning {
-            id: "a".to_owned(),
-            seen: "b".to_owned(),
-            why: "c".to_owned(),
-            mend: None,
-        });
-        assert_eq!(merge(&[one.clone(), one], false).unwrap().audit.len(), 1);
+    fn a_run_is_not_counted_twice() {
+        let runs = [vec![1], vec![2], vec![1]].map(|column| document(&[column], false));
+        for force in [false, true] {
+            let refused = merge(&runs, force).unwrap_err();
+            assert_eq!(refused, Error::Same { one: 1, other: 3 });
+        }
+    }
+
+    #[test]
+    fn warnings_are_given_once() {
+        let mut runs = [1, 2].map(|value| document(&[vec![value]], false));
+        for run in &mut runs {
+            run.audit.push(Warning {
+                id: "a".to_owned(),
+                seen: "b".to_owned(),
+                why: "c".to_owned(),
+                mend: None,
+            });
+        }
+        assert_eq!(merge(&runs, false).unwrap().audit.len(), 1);
+    }
+
+    #[test]
+    fn too_few_samples_are_counted_again() {
+        let run = |value| {
+            let mut run = document(&[vec![value; 600_000]], false);
+            run.audit
+                .extend(few_samples::warning([("latency", 600_000)].into_iter()));
+            assert_eq!(run.audit.len(), 1);
+            run
+        };
+        assert_eq!(merge(&[run(1), run(2)], false).unwrap().audit, []);
+        let mut short = [run(1), run(2)];
+        for run in &mut short {
+            run.series[0].distribution = Distribution::new();
+            run.series[0]
+                .distribution
+                .record_n(run.audit.len() as i64, 300);
+        }
+        short[0].series[0].distribution.record(7);
+        let audit = merge(&short, false).unwrap().audit;
+        assert_eq!(audit.len(), 1);
+        assert!(audit[0].seen.starts_with("latency has 601 samples"));
     }
 
     /// All that the order must not change.
@@ -346,7 +407,11 @@ mod tests {
 
         #[test]
         fn the_order_does_not_matter(parts in [some(), some(), some()]) {
-            let [one, two, three] = parts.map(|(columns, fine)| document(&columns, fine));
+            let [mut one, mut two, three] = parts.map(|(columns, fine)| document(&columns, fine));
+            // Otherwise equal columns would be one run.
+            one.started = Some("2026-11-21T19:10:04Z".to_owned());
+            two.started = Some("2026-11-22T19:10:04Z".to_owned());
+            let three = Document { started: Some("2026-11-23T19:10:04Z".to_owned()), ..three };
             let pair = |one: &Document, two: &Document| merge(&[one.clone(), two.clone()], false).unwrap();
             let left = pair(&pair(&one, &two), &three);
             let right = pair(&one, &pair(&two, &three));

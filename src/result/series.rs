@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! One measured quantity: a distribution with its name, kind, unit and CPU, and how it stands
-//! in the file.
+//! One measured quantity: a distribution with its name, kind, unit and CPU, and how it is
+//! written in the file.
 //!
 //! The file holds the statistics for people and the histogram for programs; reading checks
-//! that they agree. How the histogram is written: [`super::histogram`].
+//! that they agree. A program that prints no histogram gives a series without one: then
+//! percentiles and standard deviation are not known. How the histogram is written:
+//! [`super::histogram`].
 
+use super::amount;
 use super::distribution::{Distribution, Moments, PERCENTILES};
 use super::histogram::{decode, encode};
+use super::tag::{Tag, word};
+use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -82,9 +88,9 @@ impl PartialEq for Series {
     }
 }
 
-/// How a series stands in the file.
+/// A series as it is in the file.
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a series: an object in braces")]
 struct Stored {
     name: String,
     kind: Kind,
@@ -98,13 +104,19 @@ struct Stored {
     mean: Option<f64>,
     max: Option<i64>,
     stddev: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        default,
+        deserialize_with = "amount::seconds_if_any"
+    )]
     max_at_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     missed: Option<u64>,
     #[serde(default)]
     percentiles: BTreeMap<String, i64>,
-    histogram: String,
+    /// Absent where only count, extremes and mean are known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    histogram: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     histogram_negative: Option<String>,
 }
@@ -117,6 +129,8 @@ impl Serialize for Series {
             Some(((*key).to_owned(), value))
         });
         let encoded = |histogram| encode(histogram).map_err(serde::ser::Error::custom);
+        let histogram = self.distribution.histogram();
+        let histogram = (!self.distribution.is_summary()).then_some(histogram);
         let stored = Stored {
             name: self.name.clone(),
             kind: self.kind,
@@ -127,11 +141,11 @@ impl Serialize for Series {
             min: moments.map(|moments| moments.min),
             mean: moments.map(|moments| moments.mean),
             max: moments.map(|moments| moments.max),
-            stddev: moments.map(|moments| moments.stddev),
+            stddev: moments.and_then(|moments| moments.stddev),
             max_at_s: self.max_at_s,
             missed: self.missed,
             percentiles: percentiles.collect(),
-            histogram: encoded(self.distribution.histogram())?,
+            histogram: histogram.map(encoded).transpose()?,
             histogram_negative: self.distribution.negative().map(encoded).transpose()?,
         };
         stored.serialize(out)
@@ -144,26 +158,7 @@ impl<'de> Deserialize<'de> for Series {
         let stored = Stored::deserialize(input)?;
         let named =
             |reason: String| D::Error::custom(format!("series {:?}: {reason}", stored.name));
-        let decoded = |text: &String| decode(text).map_err(named);
-        let moments = match (stored.min, stored.max, stored.mean, stored.stddev) {
-            (Some(min), Some(max), Some(mean), Some(stddev)) => Some(Moments {
-                count: stored.count,
-                min,
-                max,
-                mean,
-                stddev,
-            }),
-            (None, None, None, None) if stored.count == 0 => None,
-            _ => return Err(named("min, mean, max and stddev go together".to_owned())),
-        };
-        let positive = decoded(&stored.histogram)?;
-        let negative = stored
-            .histogram_negative
-            .as_ref()
-            .map(decoded)
-            .transpose()?;
-        let distribution = Distribution::from_parts(positive, negative, moments)
-            .map_err(|error| named(error.to_string()))?;
+        let distribution = distribution(&stored).map_err(named)?;
         Ok(Self {
             distribution,
             name: stored.name,
@@ -175,6 +170,85 @@ impl<'de> Deserialize<'de> for Series {
             missed: stored.missed,
         })
     }
+}
+
+/// Reads the series of a document, and refuses two that are called alike.
+pub(super) fn all_different<'de, D: serde::Deserializer<'de>>(
+    input: D,
+) -> Result<Vec<Series>, D::Error> {
+    struct AllDifferent;
+
+    impl<'de> Visitor<'de> for AllDifferent {
+        type Value = Vec<Series>;
+
+        fn expecting(&self, out: &mut fmt::Formatter) -> fmt::Result {
+            out.write_str("a list of series")
+        }
+
+        // One by one: an error has the line of the series that is too many.
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut all: Vec<Series> = Vec::new();
+            let mut tags = BTreeSet::new();
+            while let Some(series) = list.next_element::<Series>()? {
+                note(&mut tags, &series).map_err(serde::de::Error::custom)?;
+                all.push(series);
+            }
+            Ok(all)
+        }
+    }
+
+    input.deserialize_seq(AllDifferent)
+}
+
+/// Adds the series to those that are known, and refuses one that is among them.
+pub(super) fn note(known: &mut BTreeSet<Tag>, series: &Series) -> Result<(), String> {
+    if known.insert(Tag::of(series)) {
+        return Ok(());
+    }
+    Err(format!(
+        "a second series {:?} with the same kind, unit, CPU and thread; remove or rename one",
+        series.name
+    ))
+}
+
+/// What a series measures: `latency in ns`.
+pub(super) fn meaning(series: &Series) -> String {
+    format!("{} in {}", word(&series.kind), word(&series.unit))
+}
+
+/// The values, as far as the file has them.
+fn distribution(stored: &Stored) -> Result<Distribution, String> {
+    let moments = match (stored.min, stored.max, stored.mean) {
+        (Some(min), Some(max), Some(mean)) => Some(Moments {
+            count: stored.count,
+            min,
+            max,
+            mean,
+            stddev: stored.stddev,
+        }),
+        (None, None, None) if stored.count == 0 && stored.stddev.is_none() => None,
+        _ => return Err("min, mean, max and stddev go together".to_owned()),
+    };
+    let Some(histogram) = &stored.histogram else {
+        let more = [
+            ("stddev", stored.stddev.is_some()),
+            ("percentiles", !stored.percentiles.is_empty()),
+            ("histogram_negative", stored.histogram_negative.is_some()),
+        ];
+        if let Some((name, _)) = more.iter().find(|(_, is_there)| *is_there) {
+            return Err(format!("there is {name}, but no histogram"));
+        }
+        let moments = moments.ok_or("there is no histogram and no figure")?;
+        return Distribution::summary(moments.count, moments.min, moments.mean, moments.max)
+            .map_err(|error| error.to_string());
+    };
+    let negative = stored
+        .histogram_negative
+        .as_deref()
+        .map(decode)
+        .transpose()?;
+    Distribution::from_parts(decode(histogram)?, negative, moments)
+        .map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -210,6 +284,20 @@ mod tests {
         );
         let text = serde_json::to_string(&empty).unwrap();
         assert_eq!(serde_json::from_str::<Series>(&text).unwrap(), empty);
+    }
+
+    #[test]
+    fn a_series_without_a_histogram_keeps_what_is_known() {
+        let values = Distribution::summary(5, -3, 17.5, 90).unwrap();
+        let series = Series::new("latency", Kind::Latency, Unit::Nanoseconds, values);
+        let text = serde_json::to_string(&series).unwrap();
+        assert!(!text.contains("histogram"), "{text}");
+        let read: Series = serde_json::from_str(&text).unwrap();
+        assert_eq!(read, series);
+        assert!(read.distribution.is_summary());
+        let more = text.replace("\"stddev\":null", "\"stddev\":1.0");
+        let refused = serde_json::from_str::<Series>(&more).unwrap_err();
+        assert!(refused.to_string().contains("no histogram"), "{refused}");
     }
 
     #[test]

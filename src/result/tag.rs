@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What makes two series the same one, and how it stands in an interval log's tag:
+//! What makes two series the same one, and how an interval log's tag writes it:
 //! `latency;kind=latency;unit=ns;cpu=3;thread=0`, the name percent-encoded.
 
 use super::series::{Kind, Series, Unit};
@@ -60,7 +60,7 @@ impl Tag {
         text
     }
 
-    /// Understands a tag. One that artis did not write is the name of latencies in nanoseconds.
+    /// Understands a tag. One that another program wrote is the name of latencies in nanoseconds.
     pub fn read(text: &str) -> (Self, Part) {
         own(text).unwrap_or_else(|| {
             let foreign = Self {

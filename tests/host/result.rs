@@ -46,7 +46,7 @@ fn scratch() -> (tempfile::TempDir, impl Fn(&str) -> String) {
 }
 
 #[test]
-fn every_format_is_told_from_its_content() {
+fn every_format_is_recognised_by_its_content() {
     let tools = [
         ("cyclictest.json", "cyclictest 2.40"),
         ("cyclictest-keys.json", "cyclictest 2.40"),
@@ -54,6 +54,9 @@ fn every_format_is_told_from_its_content() {
         ("cyclictest.hist", "cyclictest"),
         ("cyclictest-histofall.txt", "cyclictest"),
         ("cyclictest-live.txt", "cyclictest"),
+        ("cyclictest-plain.txt", "cyclictest"),
+        ("cyclictest-plain.json", "cyclictest 2.40"),
+        ("cyclictest-verbose.txt", "cyclictest"),
         ("rtla-timerlat.txt", "rtla timerlat"),
         ("rtla-osnoise.txt", "rtla osnoise"),
         ("jitterdebugger.json", "jitterdebugger"),
@@ -136,7 +139,10 @@ fn show_as_json_lists_files_and_results() {
 fn merge_adds_counts_and_refuses_strangers() {
     let (_folder, path) = scratch();
     let (one, out) = (example("cyclictest.json"), path("out.json"));
-    assert_eq!(stdout(&["merge", &one, &one, "-o", &out]), "");
+    let (two, three) = (path("two.json"), path("three.json"));
+    later_run(&one, &two, 5);
+    later_run(&one, &three, 6);
+    assert_eq!(stdout(&["merge", &one, &two, "-o", &out]), "");
     let merged = file::read(Path::new(&out)).unwrap();
     let counts: Vec<u64> = merged
         .series
@@ -145,7 +151,7 @@ fn merge_adds_counts_and_refuses_strangers() {
         .collect();
     assert_eq!(counts, [2 * 991, 2 * 999]);
     // The output may be one of the inputs.
-    stdout(&["merge", &out, &one, "-o", &out]);
+    stdout(&["merge", &out, &three, "-o", &out]);
     assert_eq!(
         file::read(Path::new(&out)).unwrap().series[0]
             .distribution
@@ -171,6 +177,91 @@ fn merge_adds_counts_and_refuses_strangers() {
         "-o",
         &out,
     ]);
+}
+
+/// Writes a run like that of cyclictest in `from`, begun at another minute.
+fn later_run(from: &str, to: &str, minute: u32) {
+    let text = std::fs::read_to_string(from).unwrap();
+    let (before, time) = text.split_once("\"start_time\": \"").unwrap();
+    let (date, after) = time.split_once(':').unwrap();
+    let rest = &after[2..];
+    let later = format!("{before}\"start_time\": \"{date}:{minute:02}{rest}");
+    std::fs::write(to, later).unwrap();
+}
+
+#[test]
+fn merge_refuses_the_same_run_in_any_format_and_names_both_files() {
+    let (_folder, path) = scratch();
+    let (one, copy, out) = (
+        example("cyclictest.json"),
+        path("copy.json"),
+        path("out.json"),
+    );
+    std::fs::copy(&one, &copy).unwrap();
+    let own = path("own.json");
+    stdout(&["convert", &one, "--to", "artis", "-o", &own]);
+    let text = example("cyclictest.hist");
+    for other in [&one, &copy, &own, &text] {
+        let (status, complaint) = failure(&["merge", "--force", &one, other, "-o", &out]);
+        assert_eq!(status, 1);
+        assert!(
+            complaint.contains(&format!("{one} and {other}: ")) && complaint.contains("same run"),
+            "{complaint}"
+        );
+        assert!(!Path::new(&out).exists());
+    }
+}
+
+#[test]
+fn without_a_histogram_no_percentile_is_made_up() {
+    for (name, figures) in [
+        (
+            "cyclictest-plain.txt",
+            "-   0      300     29.0     49.0        -        -        -    285.0",
+        ),
+        (
+            "cyclictest-plain.json",
+            "0   0      300     21.0     43.0        -        -        -    222.0",
+        ),
+    ] {
+        let text = stdout(&["show", &example(name)]);
+        assert!(text.contains(figures), "{text}");
+        assert!(
+            text.contains("no_histogram") || text.contains("only count"),
+            "{text}"
+        );
+        let own: serde_json::Value =
+            serde_json::from_str(&stdout(&["convert", &example(name), "--to", "artis"])).unwrap();
+        assert_eq!(own["series"][0]["percentiles"], serde_json::json!({}));
+        assert_eq!(own["series"][0]["stddev"], serde_json::Value::Null);
+        assert!(own["series"][0].get("histogram").is_none());
+        for format in ["cyclictest-histogram", "csv", "hgrm", "hlog"] {
+            let (status, complaint) = failure(&["convert", &example(name), "--to", format]);
+            assert_eq!(status, 1);
+            assert!(
+                complaint.contains(format) && complaint.contains("-h 1000"),
+                "{complaint}"
+            );
+        }
+    }
+}
+
+#[test]
+fn cyclictests_verbose_output_is_a_whole_distribution() {
+    let text = stdout(&[
+        "convert",
+        &example("cyclictest-verbose.txt"),
+        "--to",
+        "artis",
+    ]);
+    let document: Document = serde_json::from_str(&text).unwrap();
+    let counts: Vec<u64> = document
+        .series
+        .iter()
+        .map(|one| one.distribution.count())
+        .collect();
+    assert_eq!(counts, [60, 40]);
+    assert!(document.series[0].distribution.percentile(50.0).is_some());
 }
 
 #[test]
@@ -215,7 +306,7 @@ fn formats_for_one_quantity_want_it_named() {
 }
 
 #[test]
-fn units_are_asked_for_only_where_they_are_open() {
+fn units_can_be_given_only_where_the_file_does_not_say() {
     let unit = |name: &str| artis(&["show", &example(name), "--unit", "ns"]);
     assert!(unit("cyclictest.hist").status.success());
     assert_eq!(unit("rtla-osnoise.txt").status.code(), Some(64));
@@ -231,18 +322,14 @@ fn samples_without_a_mark_need_their_format() {
 }
 
 #[test]
-fn damage_is_told_with_file_line_and_reason() {
+fn damage_is_reported_with_file_line_and_reason() {
     let (_folder, path) = scratch();
     let name = path("damaged");
     let damage = |example_name: &str, from: &str, to: &str| {
         let text = std::fs::read_to_string(example(example_name)).unwrap();
         assert!(text.contains(from), "{from}");
         std::fs::write(&name, text.replacen(from, to, 1)).unwrap();
-        let (status, complaint) = failure(&["show", &name]);
-        assert_eq!(status, 1);
-        let (place, reason) = complaint.split_once(&name).unwrap();
-        assert_eq!(place, "artis: ");
-        reason.to_owned()
+        refused(&name)
     };
     assert!(damage("cyclictest.json", "\"cycles\": 991", "\"cycles\": 9").starts_with(":19:"));
     assert!(damage("cyclictest.hist", "000016 000001", "000016 00000x").starts_with(":18:"));
@@ -255,8 +342,111 @@ fn damage_is_told_with_file_line_and_reason() {
     assert!(complaint.contains("holds 991 values"), "{complaint}");
 }
 
+/// How `show` refuses a file: place and reason, without its name.
+#[track_caller]
+fn refused(name: &str) -> String {
+    let (status, complaint) = failure(&["show", name]);
+    assert_eq!(status, 1);
+    let (before, reason) = complaint.split_once(name).unwrap();
+    assert_eq!(before, "artis: ");
+    reason.to_owned()
+}
+
 #[test]
-fn what_cannot_be_read_or_written_is_told() {
+fn ill_formed_results_are_refused_with_line_reason_and_remedy() {
+    let (_folder, path) = scratch();
+    let name = path("result.json");
+    let own = stdout(&["convert", &example("cyclictest.json"), "--to", "artis"]);
+    let with = |key: &str, value: serde_json::Value| {
+        let mut document: serde_json::Value = serde_json::from_str(&own).unwrap();
+        document[key] = value;
+        serde_json::to_string_pretty(&document).unwrap()
+    };
+    let document: serde_json::Value = serde_json::from_str(&own).unwrap();
+    let one = &document["series"][0];
+    let mut furlongs = one.clone();
+    furlongs["unit"] = "furlongs".into();
+    for (content, line, reason) in [
+        ("{".to_owned(), Some(1), "it is cut off or empty"),
+        (own[..own.len() / 3].to_owned(), None, "copy it again"),
+        (own[..own.len() - 3].to_owned(), None, "copy it again"),
+        (
+            r#"{"schema": "artis.result/1"}"#.to_owned(),
+            Some(1),
+            "field \"tool\" is missing; restore the file",
+        ),
+        (
+            r#"{"schema": "artis.check/1"}"#.to_owned(),
+            Some(1),
+            "\"artis.result/1\" is needed here; give the file to the command that reads it",
+        ),
+        (with("seconds", (-1).into()), None, "correct the number"),
+        (
+            with("seconds", 1e308.into()),
+            None,
+            "from 0 to 1152921505 s",
+        ),
+        (
+            with("series", serde_json::json!([])),
+            None,
+            "neither a series nor a load",
+        ),
+        (
+            with("series", serde_json::json!([one, one])),
+            None,
+            "a second series \"latency\"",
+        ),
+        (
+            with("series", serde_json::json!(["latency"])),
+            None,
+            "instead of a series: an object in braces; restore the file",
+        ),
+        (
+            with("series", serde_json::json!([furlongs])),
+            None,
+            "\"furlongs\" is not known here; write \"ns\" or \"count\"",
+        ),
+    ] {
+        std::fs::write(&name, &content).unwrap();
+        let message = refused(&name);
+        let (found, _) = message[1..].split_once(':').unwrap();
+        let found: usize = found.parse().unwrap();
+        assert!((1..=content.lines().count()).contains(&found), "{message}");
+        assert!(line.is_none_or(|line| line == found), "{message}");
+        assert!(message.contains(reason), "{message}");
+        for raw in [
+            "EOF while",
+            "missing field",
+            "invalid type",
+            "unknown variant",
+        ] {
+            assert!(!message.contains(raw), "{message}");
+        }
+        let (status, _) = failure(&["merge", &name, "-o", &path("out.json")]);
+        assert_eq!(status, 1);
+    }
+}
+
+#[test]
+fn foreign_files_and_experiments_are_sent_where_they_are_read() {
+    let name = example("cyclictest.hist");
+    let (status, complaint) = failure(&["show", "--from", "artis", &name]);
+    assert_eq!(status, 1);
+    assert!(
+        complaint.contains("looks like cyclictest-histogram: leave --from away"),
+        "{complaint}"
+    );
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/results");
+    let name = folder.join("table1.json").display().to_string();
+    let message = refused(&name);
+    assert!(
+        message.ends_with(&format!("type: artis compare {name}\n")),
+        "{message}"
+    );
+}
+
+#[test]
+fn what_cannot_be_read_or_written_is_reported() {
     let source = example("cyclictest.json");
     let (status, complaint) = failure(&["show", "/no/such/file"]);
     assert_eq!(status, 1);

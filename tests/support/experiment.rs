@@ -9,10 +9,10 @@ pub fn figures(samples: u64, user_max: f64) -> Figures {
     Figures {
         samples,
         kernel_latency_us_max: None,
-        user_latency_us_min: 20.0,
-        user_latency_us_mean: user_max / 4.0,
-        user_latency_us_p99_9: user_max / 2.0,
-        user_latency_us_max: user_max,
+        latency_us_min: 20.0,
+        latency_us_mean: user_max / 4.0,
+        latency_us_p99_9: user_max / 2.0,
+        latency_us_max: user_max,
         execution_time_us_min: None,
         execution_time_us_max: None,
         execution_time_variation: None,
@@ -46,7 +46,7 @@ pub fn row(name: &str, maxima: &[f64]) -> Row {
         loads: vec!["hackbench".to_owned()],
         seeds: per_seed.iter().map(|seed| seed.seed).collect(),
         figures: figures(1000 * maxima.len() as u64, worst),
-        user_latency_histogram: None,
+        latency_histogram: None,
         per_seed,
         guests: Vec::new(),
     }

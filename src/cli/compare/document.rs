@@ -27,7 +27,7 @@ pub struct Document {
 #[derive(Serialize)]
 struct Configuration {
     name: String,
-    /// Empty when the files do not tell.
+    /// Empty when the files do not say.
     kernel: String,
     loads: Vec<String>,
     runs: usize,
@@ -85,14 +85,14 @@ impl Document {
 }
 
 fn configuration(all: &Comparison, one: &Compared) -> Configuration {
-    let told = &one.configuration;
+    let its = &one.configuration;
     let figures = one.cells.iter();
     Configuration {
-        name: told.name.clone(),
-        kernel: told.kernel.clone(),
-        loads: told.loads.clone(),
-        runs: told.runs.len(),
-        samples: told.samples(),
+        name: its.name.clone(),
+        kernel: its.kernel.clone(),
+        loads: its.loads.clone(),
+        runs: its.runs.len(),
+        samples: its.samples(),
         throughput_kept: all.throughput_kept(one),
         figures: figures
             .map(|(metric, cell)| (metric.to_string(), figure(cell)))

@@ -5,9 +5,10 @@ use crate::cli::exit::UsageError;
 use crate::decide::compare::figures::{of_experiment, of_results};
 use crate::decide::compare::{self, Configuration};
 use crate::result::experiment::{self, Experiment};
-use crate::result::{Document, file, import};
-use serde::Deserialize;
-use std::path::{Path, PathBuf};
+use crate::result::{Document, file, import, is_same_run};
+use anyhow::bail;
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
 /// A word of the command line: `[NAME=]FILE`.
@@ -39,13 +40,57 @@ impl FromStr for Input {
     }
 }
 
-impl Input {
-    fn name(&self) -> String {
-        self.name.clone().unwrap_or_else(|| {
-            let stem = self.path.file_stem().unwrap_or(self.path.as_os_str());
-            stem.to_string_lossy().into_owned()
-        })
+/// What each file is called: by the name in front of it, or its stem. Files of one stem are
+/// called by more of their paths, so that only a name in front makes several files the runs of
+/// one configuration.
+fn names(inputs: &[Input]) -> Result<Vec<String>, UsageError> {
+    let name = |input: &Input| match &input.name {
+        Some(name) => Ok(name.clone()),
+        None => {
+            let others = inputs.iter().filter(|other| other.name.is_none());
+            let paths: Vec<&Path> = others.map(|other| other.path.as_path()).collect();
+            unlike(&input.path, &paths)
+        }
+    };
+    inputs.iter().map(name).collect()
+}
+
+/// A name of the file that none of `all` but itself has.
+fn unlike(path: &Path, all: &[&Path]) -> Result<String, UsageError> {
+    let namings: [fn(&Path) -> String; 2] = [
+        |path| text(path.file_stem().unwrap_or(path.as_os_str()).as_ref()),
+        |path| text(path.file_name().unwrap_or(path.as_os_str()).as_ref()),
+    ];
+    let is_alone = |naming: &dyn Fn(&Path) -> String| {
+        let alike = all.iter().filter(|other| naming(other) == naming(path));
+        // Once more is the same file, and refused as the same run.
+        alike.collect::<BTreeSet<_>>().len() <= 1
+    };
+    for naming in namings {
+        if is_alone(&naming) {
+            return Ok(naming(path));
+        }
     }
+    let depth = |path: &Path| path.components().count();
+    for parts in 2..=all.iter().map(|path| depth(path)).max().unwrap_or(0) {
+        let naming = |path: &Path| {
+            let all: Vec<Component> = path.components().collect();
+            let last: PathBuf = all[all.len().saturating_sub(parts)..].iter().collect();
+            text(&last.with_extension(""))
+        };
+        if is_alone(&naming) {
+            return Ok(naming(path));
+        }
+    }
+    let name = namings[0](path);
+    Err(UsageError(format!(
+        "several files would be named {name}; name each: {name}-1={} and so on",
+        path.display()
+    )))
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }
 
 /// What the files hold.
@@ -61,10 +106,14 @@ enum Content {
     Experiment(Experiment),
 }
 
-/// Only the name of a format.
-#[derive(Deserialize)]
-struct Head {
-    schema: String,
+impl Content {
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Result(one), Self::Result(other)) => is_same_run(one, other),
+            (Self::Experiment(one), Self::Experiment(other)) => one.rows == other.rows,
+            _ => false,
+        }
+    }
 }
 
 /// Reads all files; standard input can be one of them.
@@ -77,23 +126,27 @@ pub fn read(inputs: &[Input]) -> anyhow::Result<Read> {
     {
         return Err(UsageError("standard input (-) can be read only once".to_owned()).into());
     }
-    // Runs of one name stand where the first of them stood.
+    let contents: Vec<Content> = inputs
+        .iter()
+        .map(|input| content(&input.path))
+        .collect::<Result<_, _>>()?;
+    refuse_same(inputs, &contents)?;
+    // All runs of a name come where the first of them is.
     let mut results: Vec<(String, Vec<Document>)> = Vec::new();
     let mut places: Vec<Place> = Vec::new();
-    for input in inputs {
-        match content(&input.path)? {
+    for (content, name) in contents.into_iter().zip(names(inputs)?) {
+        match content {
             Content::Experiment(experiment) => {
                 let mut rows = of_experiment(&experiment)?;
-                // One alone needs no telling which experiment a row is of.
+                // With one file alone, the rows' own names are enough.
                 if inputs.len() > 1 {
                     for row in &mut rows {
-                        row.name = format!("{}/{}", input.name(), row.name);
+                        row.name = format!("{name}/{}", row.name);
                     }
                 }
                 places.push(Place::Rows(rows));
             }
             Content::Result(document) => {
-                let name = input.name();
                 match results.iter_mut().find(|(known, _)| *known == name) {
                     Some((_, runs)) => runs.push(*document),
                     None => {
@@ -121,17 +174,34 @@ pub fn read(inputs: &[Input]) -> anyhow::Result<Read> {
     })
 }
 
-/// Where configurations stand in the order of the command line.
+/// A place in the order of the command line.
 enum Place {
     Rows(Vec<Configuration>),
     /// Index of the result.
     Result(usize),
 }
 
+/// Refuses a run that is there twice: it would prove nothing, and look certain.
+fn refuse_same(inputs: &[Input], contents: &[Content]) -> anyhow::Result<()> {
+    for (at, content) in contents.iter().enumerate() {
+        let same = contents[..at]
+            .iter()
+            .position(|other| content.is_same(other));
+        if let Some(other) = same {
+            bail!(
+                "{} and {} hold the same run, which compared with itself proves nothing; leave \
+                 one out",
+                inputs[other].path.display(),
+                inputs[at].path.display()
+            );
+        }
+    }
+    Ok(())
+}
+
 fn content(path: &Path) -> anyhow::Result<Content> {
     let bytes = file::read_text(path)?;
-    let head: Option<Head> = serde_json::from_slice(&bytes).ok();
-    if head.is_some_and(|head| head.schema == experiment::SCHEMA) {
+    if file::schema(&bytes).as_deref() == Some(experiment::SCHEMA) {
         return Ok(Content::Experiment(file::parse_as(path, &bytes)?));
     }
     let document = import::parse(path, &bytes, None, None)?;
@@ -167,7 +237,8 @@ mod tests {
     fn a_name_stands_in_front_or_is_the_stem() {
         let read = |word: &str| {
             let input: Input = word.parse().unwrap();
-            (input.name(), input.path.display().to_string())
+            let path = input.path.display().to_string();
+            (names(&[input]).unwrap().concat(), path)
         };
         let is = |name: &str, path: &str| (name.to_owned(), path.to_owned());
         assert_eq!(read("runs/stock.json"), is("stock", "runs/stock.json"));
@@ -175,5 +246,26 @@ mod tests {
         assert_eq!(read("./a=b.json"), is("a=b", "./a=b.json"));
         assert_eq!(read("a=-"), is("a", "-"));
         assert!("=a".parse::<Input>().is_err() && "a=".parse::<Input>().is_err());
+    }
+
+    #[test]
+    fn files_of_one_stem_get_names_that_differ() {
+        let names = |words: &[&str]| {
+            let inputs: Vec<Input> = words.iter().map(|word| word.parse().unwrap()).collect();
+            super::names(&inputs)
+        };
+        let is = |words: &[&str], expected: &[&str]| {
+            assert_eq!(names(words).unwrap(), expected);
+        };
+        is(&["mon/a.json", "tue/b.json"], &["a", "b"]);
+        is(&["mon/a.json", "tue/a.json"], &["mon/a", "tue/a"]);
+        is(&["a.json", "a.hist", "b.json"], &["a.json", "a.hist", "b"]);
+        is(&["x/mon/a.json", "y/mon/a.json"], &["x/mon/a", "y/mon/a"]);
+        is(&["x/mon/a.json", "a.json"], &["mon/a", "a"]);
+        // A name in front is meant.
+        is(&["a=mon/a.json", "a=tue/a.json"], &["a", "a"]);
+        is(&["a.json", "a=tue/a.json"], &["a", "a"]);
+        let refused = names(&["x/a.json", "x/a.hist", "y/a.json", "y/a.hist"]).unwrap_err();
+        assert!(refused.0.contains("a-1=x/a.json"), "{refused}");
     }
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis compare`: configurations beside each other, gates on them, and pictures of them.
+//! `artis compare`: configurations side by side, gates on them, and pictures of them.
 
 mod document;
 mod input;
 
 use crate::cli::exit::{BOUND_MISSED, UsageError};
 use crate::cli::output::{print_json, stdout};
+use crate::decide::compare::Error::NothingShared;
 use crate::decide::compare::gate::Verdict;
 use crate::decide::compare::{Comparison, Gate, compare};
 use crate::report::{comparison, histograms, scatter, words};
@@ -19,25 +20,28 @@ use std::process::ExitCode;
 /// Compare configurations: ratios with intervals, gates, pictures
 #[derive(clap::Args)]
 #[command(
-    after_help = "A FILE is a result (a name given several times is several runs of one configuration) or an\n\
-                  experiment, whose rows are configurations. Figures are those of all runs together, times in us\n\
-                  of the unit that the table names: user.min, .mean, .p50 to .p99_999, .max; kernel.max;\n\
-                  execution.variation; SERIES.STAT of any other series; throughput.LOAD;\n\
-                  work_per_cpu_second.LOAD; throughput_s.PERMUTATION; load_cpu_time; rt_cpu_share_others; leaks.\n\n\
+    after_help = "A FILE is a result, or an experiment, whose rows are configurations. A name given\n\
+                  several times makes several runs of one configuration.\n\n\
+                  Figures are of all runs together; times are in us of the unit above the table:\n  \
+                  latency.min, .mean, .p50 to .p99_999, .max    kernel.max\n  \
+                  execution.variation    SERIES.STAT of any other series\n  \
+                  throughput.LOAD    work_per_cpu_second.LOAD    throughput_s.PERMUTATION\n  \
+                  load_cpu_time    rt_cpu_share_others    leaks\n\n\
                   A gate is [CONFIGURATION:]FIGURE, then <=, <, >=, > or ==, then a number or\n\
-                  [FACTOR*]CONFIGURATION. Without a configuration in front it is for every one but that.\n\
-                  Status 2 when a gate is missed.\n\n\
-                  Examples:\n  artis compare stock=monday.json stock=tuesday.json artis=artis.json\n  \
-                  artis compare table1.json --gate 'artis:user.max<=1.1*isolcpus' --plot pictures"
+                  [FACTOR*]CONFIGURATION. Without a configuration in front, it is for all but the\n\
+                  one after the operator. Status 2 when a gate is missed.\n\n\
+                  Examples:\n  artis compare stock=mon.json stock=tue.json artis=artis.json\n  \
+                  artis compare table1.json --plot pictures \\\n    \
+                  --gate 'artis:latency.max<=1.1*isolcpus'"
 )]
 pub struct Args {
-    /// Results or experiments, named by their file's stem or the name in front; - is standard input
+    /// Results or experiments, called by the name in front or by their file's; - is standard input
     #[arg(required = true, value_name = "[NAME=]FILE")]
     files: Vec<Input>,
-    /// Configuration that ratios are to (the first when not given)
+    /// Configuration that ratios are to [default: the first]
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
-    /// Bound to hold, such as 'user.max<=1.2*isolcpus'; may be given several times
+    /// Bound to hold, such as 'latency.max<=1.2*isolcpus'; may be given several times
     #[arg(long = "gate", value_name = "GATE")]
     gates: Vec<Gate>,
     /// Also compare extremes of different numbers of samples, and mark them
@@ -52,7 +56,6 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let usage = |error: &dyn std::error::Error| UsageError(error.to_string());
     let read = input::read(&args.files)?;
     let baseline = args.baseline.as_deref();
     let all = compare(
@@ -61,13 +64,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         baseline,
         args.allow_unequal_samples,
     )
-    .map_err(|error| usage(&error))?;
+    .map_err(|error| match error {
+        // No other word on the command line would help.
+        NothingShared { .. } => anyhow::Error::new(error),
+        _ => UsageError(error.to_string()).into(),
+    })?;
     let verdicts: Vec<Verdict> = args
         .gates
         .iter()
         .map(|gate| gate.check(&all))
         .collect::<Result<_, _>>()
-        .map_err(|error| usage(&error))?;
+        .map_err(|error| UsageError(error.to_string()))?;
     if let Some(folder) = &args.plot {
         plot(&all, folder)?;
     }
@@ -95,12 +102,12 @@ fn plot(all: &Comparison, folder: &Path) -> anyhow::Result<()> {
     let pictures = [
         (
             "latency-throughput.svg",
-            "worst user latency, or no work of a load that all had",
+            "worst latency, or no work of a load that all had",
             scatter::picture(all),
         ),
         (
             "histograms.svg",
-            "histogram of user latencies",
+            "histogram of latencies",
             histograms::picture(all),
         ),
     ];

@@ -3,7 +3,7 @@
 
 use super::Source;
 use crate::cli::exit::UsageError;
-use crate::result::export::{EXPORTERS, Unfit};
+use crate::result::export::{EXPORTERS, Unfit, write};
 use crate::result::file::Target;
 use crate::result::import::OWN;
 use crate::result::{Document, Series};
@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         None => None,
         Some(exporter) => {
             let series: Vec<&Series> = document.series.iter().collect();
-            match exporter.write(&document, &series) {
+            match write(*exporter, &document, &series) {
                 Err(error @ Unfit::SeveralNames { .. }) => {
                     return Err(UsageError(error.to_string()).into());
                 }

@@ -3,15 +3,17 @@
 
 use super::Source;
 use crate::result::file::Target;
-use crate::result::merge::merge;
+use crate::result::merge::{Error, merge};
+use anyhow::Context;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Join results of equal runs into one file
 #[derive(clap::Args)]
 #[command(
-    after_help = "Series are joined by name, kind, unit, CPU and thread. Files of different programs,\n\
-             machines, settings or loads are refused, because one run could not have measured them.\n\n\
+    after_help = "Series are joined by name, kind, unit, CPU and thread. The same run twice is\n\
+             refused. So are files of different programs, machines, settings or loads, because\n\
+             one run could not have measured them.\n\n\
              Example:\n  artis result merge monday.json tuesday.json -o both.json"
 )]
 pub struct Args {
@@ -21,7 +23,7 @@ pub struct Args {
     /// Where to write; - is standard output
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
-    /// Also join what does not belong together; what differs is left out
+    /// Also join different programs, machines, settings or loads; leaves out what differs
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -30,7 +32,16 @@ pub struct Args {
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let documents = args.source.read_all(&args.files)?;
-    let mut merged = merge(&documents, args.force)?;
+    let file = |number: usize| args.files[number - 1].display();
+    let mut merged = merge(&documents, args.force)
+        .map_err(anyhow::Error::new)
+        .or_else(|error| match error.downcast_ref() {
+            Some(Error::Same { one, other }) => {
+                let files = format!("{} and {}", file(*one), file(*other));
+                Err(error).context(files)
+            }
+            _ => Err(error),
+        })?;
     if merged.setup.command.is_empty() {
         merged.setup.command = std::env::args_os()
             .map(|word| word.to_string_lossy().into_owned())

@@ -5,9 +5,9 @@
 mod convert;
 mod merge;
 mod show;
-mod table;
 
 use crate::cli::exit::UsageError;
+pub use crate::report::series::of_document as tables;
 use crate::result::Document;
 use crate::result::import::{self, TimeUnit};
 use std::path::{Path, PathBuf};
@@ -30,10 +30,10 @@ enum Command {
 /// How to read the files, for all of these commands.
 #[derive(clap::Args)]
 struct Source {
-    /// Format of the files, where it cannot be told from their content
+    /// Format of the files, where their content does not show it
     #[arg(long, value_name = "FORMAT", value_parser = clap::builder::PossibleValuesParser::new(import::names()))]
     from: Option<String>,
-    /// Unit of their numbers, where the format does not tell (us when not given)
+    /// Unit of their numbers, where the format does not say [default: us]
     #[arg(long, value_enum)]
     unit: Option<UnitArg>,
 }
@@ -51,7 +51,7 @@ impl Source {
             UnitArg::Us => TimeUnit::Microseconds,
         });
         match import::read(path, self.from.as_deref(), unit) {
-            Err(error @ import::Error::UnitTold { .. }) => {
+            Err(error @ import::Error::UnitKnown { .. }) => {
                 Err(UsageError(error.to_string()).into())
             }
             other => Ok(other?),
@@ -65,19 +65,6 @@ impl Source {
         }
         paths.iter().map(|path| self.read(path)).collect()
     }
-}
-
-/// The figures of a result as tables; none of an emulator's, whose times mean nothing.
-pub fn tables(document: &Document) -> String {
-    if document.is_emulated() {
-        let counts = document
-            .series
-            .iter()
-            .map(|series| format!("{}: {} samples\n", series.name, series.distribution.count()));
-        return counts.collect::<String>()
-            + "times are not shown: they are an emulator's and mean nothing\n";
-    }
-    table::tables(&document.series)
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {

@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Everything that is told about a result.
+/// All that a result says, for people.
 fn in_words(name: &str, document: &Document) -> String {
     let mut text = paragraph("result", &heading(name, document));
     if let Some(machine) = &document.machine {

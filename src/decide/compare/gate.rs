@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Bounds that a user sets on figures: `user.max<=1.2*isolcpus`.
+//! Bounds that a user sets on figures: `latency.max<=1.2*isolcpus`.
 //!
 //! Owns the language and the verdict. A gate reads
 //! `[CONFIGURATION:]FIGURE OPERATOR BOUND`, spaces allowed; the bound is a number, a
-//! configuration's name, or `FACTOR*CONFIGURATION`, which stand for that configuration's same
+//! configuration's name, or `FACTOR*CONFIGURATION`, which mean that configuration's same
 //! figure. Without a configuration in front it holds for every one but that. Figures are those of
-//! all runs together, so a gate is held or missed, whatever the interval. What was not measured
-//! holds no gate and misses none: that is an error.
+//! all runs together, so a gate is held or missed, whatever the interval. A gate on what was
+//! not measured is an error.
 
-use super::metric::{Metric, NoMetric};
+use super::metric::{Metric, NoMetric, Quantity};
 use super::{Compared, Comparison, alike};
 use std::fmt;
 use std::str::FromStr;
+
+/// What the latency of a task was called before.
+const OLD_LATENCY: &str = "user";
 
 /// One bound.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,13 +47,13 @@ pub enum Bound {
 /// Why words are no gate.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum SyntaxError {
-    #[error("no operator; write <=, <, >=, > or ==, as in user.max<=1.2*isolcpus")]
+    #[error("no operator; write <=, <, >=, > or ==, as in latency.max<=1.2*isolcpus")]
     NoOperator,
     #[error(transparent)]
     Metric(#[from] NoMetric),
-    #[error("nothing stands before the colon; write CONFIGURATION:FIGURE or only FIGURE")]
+    #[error("there is nothing before the colon; write CONFIGURATION:FIGURE or only FIGURE")]
     NoConfiguration,
-    #[error("nothing stands after {0}; write a number, a configuration or FACTOR*CONFIGURATION")]
+    #[error("there is nothing after {0}; write a number, a configuration or FACTOR*CONFIGURATION")]
     NoBound(Operator),
     #[error("{0:?} is no factor; write a positive number, as in 1.2*isolcpus")]
     Factor(String),
@@ -75,7 +78,16 @@ pub enum Unfit {
         metric: String,
         has: Vec<String>,
     },
-    #[error("gate {0}: there is no configuration to compare with itself")]
+    #[error(
+        "gate {gate}: {configuration} has no {OLD_LATENCY}; the latency of a task is called \
+         latency now, so write {write}"
+    )]
+    OldName {
+        gate: String,
+        configuration: String,
+        write: String,
+    },
+    #[error("gate {0}: no configuration is left: a configuration is not compared with itself")]
     Nobody(String),
     #[error(
         "gate {gate}: {metric} of {samples} samples ({configuration}) and of {reference_samples} \
@@ -294,17 +306,41 @@ impl Gate {
     fn value<'a>(&self, one: &'a Compared) -> Result<&'a super::Cell, Unfit> {
         one.cells
             .get(&self.metric)
-            .ok_or_else(|| Unfit::NotMeasured {
+            .ok_or_else(|| self.not_measured(one))
+    }
+
+    fn not_measured(&self, one: &Compared) -> Unfit {
+        let configuration = one.configuration.name.clone();
+        if let Some(metric) = self.renamed()
+            && one.cells.contains_key(&metric)
+        {
+            let write = Self {
+                metric,
+                ..self.clone()
+            };
+            return Unfit::OldName {
                 gate: self.to_string(),
-                configuration: one.configuration.name.clone(),
-                metric: self.metric.to_string(),
-                has: one
-                    .cells
-                    .keys()
-                    .filter(|metric| metric.is_in_tables())
-                    .map(Metric::to_string)
-                    .collect(),
-            })
+                configuration,
+                write: write.to_string(),
+            };
+        }
+        Unfit::NotMeasured {
+            gate: self.to_string(),
+            configuration,
+            metric: self.metric.to_string(),
+            has: one.configuration.in_tables(),
+        }
+    }
+
+    /// The metric by its new name, where it may be meant: `user` is also the CPU time of a
+    /// command in user mode.
+    fn renamed(&self) -> Option<Metric> {
+        match &self.metric {
+            Metric::Of(Quantity::Other(name), stat) if name == OLD_LATENCY => {
+                Some(Metric::Of(Quantity::Latency, *stat))
+            }
+            _ => None,
+        }
     }
 }
 
@@ -357,7 +393,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_it_panic(text in "(user\\.max|[a-z]{0,4}:|<=|>|=|\\*|1e9|.){0,12}") {
+        fn no_text_makes_it_panic(text in "(latency\\.max|[a-z]{0,4}:|<=|>|=|\\*|1e9|.){0,12}") {
             let _ = text.parse::<Gate>();
         }
     }
@@ -368,8 +404,11 @@ mod tests {
             factor,
             reference: reference.to_owned(),
         };
-        assert_eq!(gate("user.max<=1.2*isolcpus").bound, times(1.2, "isolcpus"));
-        assert_eq!(gate("user.max < isolcpus").bound, times(1.0, "isolcpus"));
+        assert_eq!(
+            gate("latency.max<=1.2*isolcpus").bound,
+            times(1.2, "isolcpus")
+        );
+        assert_eq!(gate("latency.max < isolcpus").bound, times(1.0, "isolcpus"));
         assert_eq!(gate("leaks==0").bound, Bound::Number(0.0));
         let one = gate("rt@4cpus:kernel.max >= 1e2");
         assert_eq!(one.configuration.as_deref(), Some("rt@4cpus"));
@@ -383,17 +422,17 @@ mod tests {
     fn other_words_are_refused_with_what_is_wrong() {
         for (text, part) in [
             ("", "no operator"),
-            ("user.max", "no operator"),
-            ("user.max=5", "no operator"),
-            ("user.median<=5", "no figure"),
-            (":user.max<=5", "before the colon"),
-            ("user.max<=", "nothing stands after <="),
-            ("user.max<=2*", "nothing stands after <="),
-            ("user.max<=x*isolcpus", "\"x\" is no factor"),
-            ("user.max<=-1*isolcpus", "\"-1\" is no factor"),
-            ("user.max<=inf", "finite"),
-            ("1<user.max<5", "no figure"),
-            ("user.max<5<6", "second operator"),
+            ("latency.max", "no operator"),
+            ("latency.max=5", "no operator"),
+            ("latency.median<=5", "no figure"),
+            (":latency.max<=5", "before the colon"),
+            ("latency.max<=", "nothing after <="),
+            ("latency.max<=2*", "nothing after <="),
+            ("latency.max<=x*isolcpus", "\"x\" is no factor"),
+            ("latency.max<=-1*isolcpus", "\"-1\" is no factor"),
+            ("latency.max<=inf", "finite"),
+            ("1<latency.max<5", "no figure"),
+            ("latency.max<5<6", "second operator"),
         ] {
             let complaint = text.parse::<Gate>().unwrap_err().to_string();
             assert!(complaint.contains(part), "{text}: {complaint}");
@@ -419,13 +458,13 @@ mod tests {
             format!("{checks:?}")
         };
         assert_eq!(
-            held("user.max<=1.2*shield"),
+            held("latency.max<=1.2*shield"),
             r#"[("stock", false), ("artis", true)]"#
         );
-        assert_eq!(held("artis:user.max<shield"), r#"[("artis", false)]"#);
-        assert_eq!(held("artis:user.max==115"), r#"[("artis", true)]"#);
+        assert_eq!(held("artis:latency.max<shield"), r#"[("artis", false)]"#);
+        assert_eq!(held("artis:latency.max==115"), r#"[("artis", true)]"#);
         assert_eq!(
-            held("user.max>100"),
+            held("latency.max>100"),
             r#"[("stock", true), ("shield", false), ("artis", true)]"#
         );
     }
@@ -434,11 +473,11 @@ mod tests {
     fn gates_that_do_not_fit_are_errors() {
         let all = compared(&[("stock", &[900.0, 800.0]), ("artis", &[115.0])], false);
         for (text, part) in [
-            ("user.max<=1.2*isolcpus", "there are stock, artis"),
-            ("rt:user.max<=5", "no configuration \"rt\""),
+            ("latency.max<=1.2*isolcpus", "there are stock, artis"),
+            ("rt:latency.max<=5", "no configuration \"rt\""),
             ("leaks==0", "stock has no leaks"),
             (
-                "user.max<=stock",
+                "latency.max<=stock",
                 "1000 samples (artis) and of 2000 (stock)",
             ),
         ] {
@@ -446,12 +485,12 @@ mod tests {
             assert!(complaint.contains(part), "{text}: {complaint}");
         }
         let alone = compared(&[("stock", &[900.0])], false);
-        let complaint = gate("user.max<=stock").check(&alone);
+        let complaint = gate("latency.max<=stock").check(&alone);
         assert!(matches!(complaint, Err(Unfit::Nobody(_))));
         let all = compared(&[("stock", &[900.0, 800.0]), ("artis", &[115.0])], true);
-        let verdict = gate("user.max<=stock").check(&all).unwrap();
+        let verdict = gate("latency.max<=stock").check(&all).unwrap();
         assert_eq!(verdict.checks[0].unequal, Some((1000, 2000)));
         // A mean does not grow with the sample.
-        assert!(gate("user.mean<=stock").check(&all).unwrap().held());
+        assert!(gate("latency.mean<=stock").check(&all).unwrap().held());
     }
 }

@@ -11,7 +11,7 @@
 use distrs::StudentsT;
 use serde::Serialize;
 
-/// The method, as every output names it.
+/// The method, by the name that every output gives.
 pub const METHOD: &str = "interval of the ratio of the runs' means (Fieller 1954)";
 
 /// Probability that the interval holds the ratio.
@@ -55,8 +55,8 @@ pub fn of_means(ours: &[f64], base: &[f64]) -> Option<f64> {
     Some(ours.value / base.value).filter(|ratio| ratio.is_finite())
 }
 
-/// Where that ratio is likely to lie. None also when the base's mean cannot be told from 0: the
-/// ratio may then be anything.
+/// Where that ratio is likely to lie. None also when the base's mean cannot be distinguished
+/// from 0: the ratio may then be anything.
 pub fn fieller(ours: &[f64], base: &[f64]) -> Option<Interval> {
     let never_negative = ours.iter().chain(base).all(|value| *value >= 0.0);
     let ratio = of_means(ours, base)?;

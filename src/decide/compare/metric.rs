@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The names of figures, as gates and tables write them: `user.max`, `throughput.hackbench`.
+//! The names of figures, as gates and tables write them: `latency.max`, `throughput.hackbench`.
 //!
 //! Owns the words and their order; knows no value.
 
@@ -11,7 +11,7 @@ use std::str::FromStr;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantity {
     /// From the timer to the task.
-    User,
+    Latency,
     /// From the timer to its handler.
     Kernel,
     /// Of a fixed piece of work.
@@ -20,7 +20,7 @@ pub enum Quantity {
     Other(String),
 }
 
-/// What is told of a distribution.
+/// A figure of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stat {
     Min,
@@ -35,7 +35,7 @@ pub enum Stat {
 /// A figure's name. Times are in microseconds of the comparison's unit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Metric {
-    /// `user.max`
+    /// `latency.max`
     Of(Quantity, Stat),
     /// Of what RT0 leaves of the RT CPU, the part that others got.
     RtCpuShareOthers,
@@ -54,7 +54,7 @@ pub enum Metric {
 /// Words that are no figure.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no figure; write SERIES.STAT (user.max, kernel.p99_9, execution.variation), \
+    "{0:?} is no figure; write SERIES.STAT (latency.max, kernel.p99_9, execution.variation), \
      throughput.LOAD, work_per_cpu_second.LOAD, throughput_s.PERMUTATION, load_cpu_time, \
      rt_cpu_share_others or leaks"
 )]
@@ -109,8 +109,8 @@ impl Metric {
         };
         let far = |percentile: &usize| PERCENTILES[*percentile].0 == "99.9";
         match (quantity, stat) {
-            (Quantity::User, Stat::Percentile(which)) => far(which),
-            (Quantity::User, stat) => *stat != Stat::Variation,
+            (Quantity::Latency, Stat::Percentile(which)) => far(which),
+            (Quantity::Latency, stat) => *stat != Stat::Variation,
             (Quantity::Kernel, stat) => *stat == Stat::Max,
             (Quantity::Execution, stat) => *stat == Stat::Variation,
             (Quantity::Other(_), stat) => matches!(stat, Stat::Mean | Stat::Max),
@@ -121,7 +121,7 @@ impl Metric {
 impl fmt::Display for Quantity {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         out.write_str(match self {
-            Self::User => "user",
+            Self::Latency => "latency",
             Self::Kernel => "kernel",
             Self::Execution => "execution",
             Self::Other(name) => name,
@@ -185,7 +185,7 @@ impl FromStr for Metric {
             .find(|known| known.to_string() == stat)
             .ok_or_else(refused)?;
         let quantity = match series {
-            "user" => Quantity::User,
+            "latency" => Quantity::Latency,
             "kernel" => Quantity::Kernel,
             "execution" => Quantity::Execution,
             other => Quantity::Other(named(other).ok_or_else(refused)?),
@@ -203,7 +203,7 @@ pub(super) mod tests {
         let name = "[a-z][a-z0-9_-]{0,8}";
         let stats: Vec<Stat> = Stat::all().collect();
         let quantity = prop_oneof![
-            Just(Quantity::User),
+            Just(Quantity::Latency),
             Just(Quantity::Kernel),
             Just(Quantity::Execution),
             "series_[a-z.]{1,8}".prop_map(Quantity::Other),
@@ -234,10 +234,10 @@ pub(super) mod tests {
     #[test]
     fn the_names_are_the_documented_ones() {
         for (text, metric) in [
-            ("user.max", Metric::Of(Quantity::User, Stat::Max)),
+            ("latency.max", Metric::Of(Quantity::Latency, Stat::Max)),
             (
-                "user.p99_9",
-                Metric::Of(Quantity::User, Stat::Percentile(3)),
+                "latency.p99_9",
+                Metric::Of(Quantity::Latency, Stat::Percentile(3)),
             ),
             (
                 "execution.variation",
@@ -254,9 +254,16 @@ pub(super) mod tests {
 
     #[test]
     fn other_words_are_refused_with_what_could_be_written() {
-        for text in ["", "user", "user.median", ".max", "throughput.", "user.p42"] {
+        for text in [
+            "",
+            "latency",
+            "latency.median",
+            ".max",
+            "throughput.",
+            "latency.p42",
+        ] {
             let complaint = text.parse::<Metric>().unwrap_err().to_string();
-            assert!(complaint.contains("user.max"), "{complaint}");
+            assert!(complaint.contains("latency.max"), "{complaint}");
         }
     }
 }

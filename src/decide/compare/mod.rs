@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Several configurations beside each other.
+//! Several configurations, side by side.
 //!
 //! Owns the figures that can be compared ([`metric`]), how files give them ([`figures`]),
 //! ratios to a baseline with their intervals ([`interval`]), and the bounds that a user sets
@@ -7,10 +7,10 @@
 //! that is asked for: the larger sample has the wider extremes, whatever was measured.
 //!
 //! A figure is that of all runs together: the worst of all, the percentile of all values. Its
-//! interval is that of the ratio of the runs' means. Extremes have none, because what several
-//! samples tell of the worst of all has no interval that resampling could find (P. J. Bickel
-//! and D. A. Freedman, "Some asymptotic theory for the bootstrap", 1981, section 6); beside the
-//! worst of all stands the mean of each run's worst, which has one.
+//! interval is that of the ratio of the runs' means. Extremes have none, because resampling finds
+//! no interval for what several samples say about the worst of all (P. J. Bickel and D. A.
+//! Freedman, "Some asymptotic theory for the bootstrap", 1981, section 6); next to the worst of
+//! all is the mean of each run's worst, which has one.
 
 pub mod figures;
 pub mod gate;
@@ -32,7 +32,18 @@ pub enum Error {
     #[error("two configurations are named {0:?}; give each file a name: NAME=FILE")]
     Twice(String),
     #[error(
-        "times of {one} are in {one_unit}, those of {other} in {other_unit}: these cannot be compared"
+        "{one} and {other} have no figure in common, so there is nothing to compare: {one} has \
+         {}, {other} has {}; give files of the same measurement", ones.join(", "), others.join(", ")
+    )]
+    NothingShared {
+        one: String,
+        ones: Vec<String>,
+        other: String,
+        others: Vec<String>,
+    },
+    #[error(
+        "times of {one} are in {one_unit}, those of {other} in {other_unit}: these cannot be \
+         compared"
     )]
     Units {
         one: String,
@@ -42,7 +53,7 @@ pub enum Error {
     },
 }
 
-/// Configurations and what their figures are beside the baseline's.
+/// Configurations, and how their figures compare with the baseline's.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// The unit of all times.
@@ -51,11 +62,11 @@ pub struct Comparison {
     pub baseline: usize,
     /// In the order in which they were given.
     pub configurations: Vec<Compared>,
-    /// Whether extremes of different numbers of samples are compared all the same.
+    /// Whether extremes of different numbers of samples are compared nevertheless.
     pub unequal_allowed: bool,
 }
 
-/// One configuration beside the baseline.
+/// One configuration compared with the baseline.
 #[derive(Clone, Debug)]
 pub struct Compared {
     pub configuration: Configuration,
@@ -69,7 +80,7 @@ pub struct Cell {
     pub figure: Figure,
     /// Of each run, where there are several.
     pub runs: Vec<f64>,
-    /// What it is beside the baseline's; none for the baseline itself, and where it has no such
+    /// In relation to the baseline's; none for the baseline itself, and where it has no such
     /// figure.
     pub ratio: Option<Ratio>,
 }
@@ -95,8 +106,8 @@ impl Cell {
     }
 }
 
-/// A surplus of so much is taken for none: 1 % more samples hold the worst of all with a
-/// probability of 1 %.
+/// Numbers of samples that differ by less count as equal: 1 % more samples hold the worst of all
+/// with a probability of 1 %.
 const SURPLUS: f64 = 0.01;
 
 /// Are extremes of so many samples comparable?
@@ -110,11 +121,11 @@ fn alike(one: Option<u64>, other: Option<u64>) -> bool {
     }
 }
 
-/// Puts configurations, whose times are all in `unit`, beside the one named `baseline`, or the
-/// first.
+/// Compares configurations with the one named `baseline`, or the first; all times are in `unit`.
 ///
 /// # Errors
-/// [`Error::Unknown`] when there is no such baseline, [`Error::Twice`].
+/// [`Error::Unknown`] when there is no such baseline, [`Error::Twice`],
+/// [`Error::NothingShared`] when a configuration has no figure of the baseline's.
 pub fn compare(
     configurations: Vec<Configuration>,
     unit: String,
@@ -139,6 +150,14 @@ pub fn compare(
             known: known(),
         })?;
     let base = configurations[baseline].clone();
+    if let Some(stranger) = configurations.iter().find(|one| !one.shares_with(&base)) {
+        return Err(Error::NothingShared {
+            one: base.name.clone(),
+            ones: base.in_tables(),
+            other: stranger.name.clone(),
+            others: stranger.in_tables(),
+        });
+    }
     let compared = configurations
         .into_iter()
         .enumerate()
@@ -158,7 +177,7 @@ pub fn compare(
     })
 }
 
-/// Every figure of a configuration, beside that of `base`.
+/// Every figure of a configuration, compared with that of `base`.
 fn cells(
     configuration: &Configuration,
     base: Option<&Configuration>,
@@ -298,8 +317,8 @@ pub(crate) mod tests {
     use super::*;
     use artis_testing::experiment::{experiment, row};
 
-    pub(crate) const USER_MAX: Metric = Metric::Of(Quantity::User, Stat::Max);
-    const USER_MEAN: Metric = Metric::Of(Quantity::User, Stat::Mean);
+    pub(crate) const LATENCY_MAX: Metric = Metric::Of(Quantity::Latency, Stat::Max);
+    const LATENCY_MEAN: Metric = Metric::Of(Quantity::Latency, Stat::Mean);
 
     pub(crate) fn compared(rows: &[(&str, &[f64])], unequal_allowed: bool) -> Comparison {
         let rows = rows.iter().map(|(name, maxima)| row(name, maxima));
@@ -320,12 +339,12 @@ pub(crate) mod tests {
             &[("stock", &[100.0, 300.0]), ("artis", &[50.0, 150.0])],
             false,
         );
-        let cell = &all.configurations[1].cells[&USER_MAX];
+        let cell = &all.configurations[1].cells[&LATENCY_MAX];
         assert_eq!(cell.figure.value, 150.0);
         assert_eq!(cell.mean_of_runs(), Some(100.0));
         let ratio = cell.ratio.unwrap();
         assert_eq!((ratio.of_all, ratio.of_means), (Some(0.5), Some(0.5)));
-        assert_eq!(all.base().cells[&USER_MAX].ratio, None);
+        assert_eq!(all.base().cells[&LATENCY_MAX].ratio, None);
     }
 
     #[test]
@@ -333,10 +352,10 @@ pub(crate) mod tests {
         let rows: [(&str, &[f64]); 2] = [("stock", &[100.0, 300.0]), ("artis", &[50.0])];
         let withheld = compared(&rows, false);
         let ratio = |all: &Comparison, metric| all.configurations[1].cells[metric].ratio.unwrap();
-        let max = ratio(&withheld, &USER_MAX);
+        let max = ratio(&withheld, &LATENCY_MAX);
         assert_eq!((max.of_all, max.unequal), (None, Some((1000, 2000))));
-        assert!(ratio(&withheld, &USER_MEAN).of_all.is_some());
-        let given = ratio(&compared(&rows, true), &USER_MAX);
+        assert!(ratio(&withheld, &LATENCY_MEAN).of_all.is_some());
+        let given = ratio(&compared(&rows, true), &LATENCY_MAX);
         assert_eq!(given.unequal, Some((1000, 2000)));
         assert_eq!(given.of_all, Some(50.0 / 300.0));
     }
@@ -352,7 +371,7 @@ pub(crate) mod tests {
     fn baselines_and_names_are_checked() {
         let configurations = |names: [&str; 2]| {
             let rows = names.map(|name| row(name, &[1.0])).to_vec();
-            // Names are told apart there, so one at a time.
+            // An experiment refuses equal names, so one at a time.
             rows.into_iter()
                 .flat_map(|row| figures::of_experiment(&experiment(vec![row])).unwrap())
                 .collect::<Vec<_>>()

@@ -112,7 +112,7 @@ fn row(
             .collect(),
         seeds: experiment.seeds.clone(),
         figures: figures(group, reference),
-        user_latency_histogram: (latencies.count() > 0).then(|| latencies.into_histograms().0),
+        latency_histogram: (latencies.count() > 0).then(|| latencies.into_histograms().0),
         per_seed: experiment
             .seeds
             .iter()
@@ -157,10 +157,10 @@ fn figures(group: &Group, reference: &Group) -> Figures {
     Figures {
         samples: user.count(),
         kernel_latency_us_max: max(Measure::KernelLatency, KERNEL_LATENCY),
-        user_latency_us_min: moments.map_or(0.0, |all| us(all.min)),
-        user_latency_us_mean: moments.map_or(0.0, |all| all.mean / 1000.0),
-        user_latency_us_p99_9: user.percentile(99.9).map_or(0.0, us),
-        user_latency_us_max: moments.map_or(0.0, |all| us(all.max)),
+        latency_us_min: moments.map_or(0.0, |all| us(all.min)),
+        latency_us_mean: moments.map_or(0.0, |all| all.mean / 1000.0),
+        latency_us_p99_9: user.percentile(99.9).map_or(0.0, us),
+        latency_us_max: moments.map_or(0.0, |all| us(all.max)),
         execution_time_us_min: shortest,
         execution_time_us_max: longest,
         execution_time_variation: shortest

@@ -5,13 +5,11 @@
 use super::{Plan, Samples, Unchecked};
 use artis_machine::cpu_times::{self, CpuTimes};
 use artis_machine::{CpuList, Root, topology};
-use artis_result::{PERCENTILES, Warning};
+use artis_result::{Warning, few_samples};
 use std::collections::BTreeMap;
 
 /// A sibling that was busy for less counts as idle: that is its tick and housekeeping.
 const SIBLING_BUSY_PERCENT: f64 = 5.0;
-/// A percentile with fewer samples beyond it says little of the next run.
-const SAMPLES_BEYOND: f64 = 10.0;
 
 /// What each CPU did between two readings.
 pub fn during(
@@ -88,66 +86,13 @@ pub fn siblings(
 
 /// The series with the fewest samples, if those are too few for a percentile.
 pub fn few_samples(samples: &[Samples]) -> Option<Warning> {
-    let fewest = samples.iter().min_by_key(|samples| samples.count)?;
-    let short: Vec<(&str, u64)> = PERCENTILES
-        .iter()
-        .map(|(name, percent)| (*name, needed(*percent)))
-        .filter(|(_, needed)| fewest.count < *needed)
-        .collect();
-    let (_, most) = short.last()?;
-    let names: Vec<&str> = short.iter().map(|(name, _)| *name).collect();
-    Some(Warning {
-        id: "few_samples".to_owned(),
-        seen: format!(
-            "{} has {} samples: fewer than 10 lie beyond its percentiles {}",
-            fewest.series,
-            fewest.count,
-            names.join(", ")
-        ),
-        why: "these percentiles, and the maximum, may be quite different in the next run"
-            .to_owned(),
-        mend: Some(format!(
-            "measure longer: {most} samples are enough for {}",
-            names[names.len() - 1]
-        )),
-    })
-}
-
-/// How many samples a percentile takes.
-fn needed(percent: f64) -> u64 {
-    // 1 - 0.99999 is not quite 1e-5 in floating point.
-    (SAMPLES_BEYOND / (1.0 - percent / 100.0)).round() as u64
+    few_samples::warning(samples.iter().map(|it| (it.series, it.count)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::tests::plan;
     use super::*;
-
-    #[test]
-    fn percentiles_need_ten_samples_beyond() {
-        assert_eq!((needed(50.0), needed(99.0)), (20, 1000));
-        assert_eq!(needed(99.999), 1_000_000);
-        let of = |count| {
-            few_samples(&[
-                Samples {
-                    series: "many",
-                    count: u64::MAX,
-                },
-                Samples {
-                    series: "few",
-                    count,
-                },
-            ])
-        };
-        assert_eq!(of(1_000_000), None);
-        let seen = of(5000).unwrap().seen;
-        assert!(
-            seen.contains("few has 5000") && seen.ends_with("99.9, 99.99, 99.999"),
-            "{seen}"
-        );
-        assert!(of(0).unwrap().seen.contains("50, 90"));
-    }
 
     #[test]
     fn an_idle_sibling_and_the_cpu_itself_are_fine() {

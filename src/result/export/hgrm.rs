@@ -48,7 +48,7 @@ impl Exporter for Hgrm {
              #[Max     = {:12.3}, Total count    = {:12}]\n\
              #[Buckets = {:12}, SubBuckets     = {:12}]\n",
             moments.mean / unit,
-            moments.stddev / unit,
+            moments.stddev.unwrap_or(0.0) / unit,
             moments.max as f64 / unit,
             moments.count,
             all.histogram().buckets(),

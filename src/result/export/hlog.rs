@@ -4,7 +4,7 @@
 //!
 //! Keeps histograms, counts and maxima exactly, and the length of the run; minimum, mean and
 //! deviation follow from the histogram to its precision. Values below zero, which HdrHistogram
-//! does not have, stand as magnitudes in a line of their own.
+//! does not have, are magnitudes in a line of their own.
 
 use super::{Exporter, Unfit, written_by};
 use crate::histogram::encode;

@@ -26,6 +26,11 @@ pub enum Unfit {
     NoTime { format: &'static str, name: String },
     #[error("{format} has no values below zero, and {name} has; take csv, hlog or hgrm")]
     Negative { format: &'static str, name: String },
+    #[error(
+        "{format} holds histograms, and of {name} only count, minimum, mean and maximum are known; \
+         measure again with a histogram (cyclictest -h 1000), or write --to artis"
+    )]
+    NoHistogram { format: &'static str, name: String },
     #[error("there is no series to export")]
     Nothing,
     #[error("a histogram cannot be written: {0}")]
@@ -37,7 +42,8 @@ pub trait Exporter: Sync {
     /// Its name on the command line.
     fn name(&self) -> &'static str;
 
-    /// The text of a file with these series of the document.
+    /// The text of a file with these series of the document, which have histograms; called by
+    /// [`write`].
     ///
     /// # Errors
     /// [`Unfit`].
@@ -51,6 +57,24 @@ pub static EXPORTERS: [&dyn Exporter; 4] = [
     &hgrm::Hgrm,
     &hlog::Hlog,
 ];
+
+/// Writes these series of the document with `exporter`.
+///
+/// # Errors
+/// [`Unfit`].
+pub fn write(
+    exporter: &dyn Exporter,
+    document: &Document,
+    series: &[&Series],
+) -> Result<String, Unfit> {
+    if let Some(bare) = series.iter().find(|one| one.distribution.is_summary()) {
+        return Err(Unfit::NoHistogram {
+            format: exporter.name(),
+            name: bare.name.clone(),
+        });
+    }
+    exporter.write(document, series)
+}
 
 /// The series' name, when all have the same.
 fn one_name<'a>(format: &'static str, series: &[&'a Series]) -> Result<&'a str, Unfit> {

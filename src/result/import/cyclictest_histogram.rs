@@ -6,13 +6,13 @@
 //! minima, averages (cut down to whole units) and maxima of the threads; `-H` adds a column
 //! with the sum of all threads, which has no minimum and is dropped after a check. Files older
 //! than rt-tests 0.8 lack `# Total:` or `# Histogram Overflows:`. With `-N` the numbers are
-//! nanoseconds, which nothing in the file tells, so microseconds are assumed without `--unit`.
-//! Lines before the data, such as the live display, are passed over.
+//! nanoseconds, which nothing in the file says, so microseconds are assumed without `--unit`.
+//! Lines before the data, such as the live display, are skipped.
 
 use super::tally::{Budget, Tally, cut_down};
 use super::text::{self, lines, numbers};
-use super::{Importer, Refusal, TimeUnit, document};
-use crate::{Document, Kind, Series, Unit};
+use super::{Importer, Refusal, TimeUnit, document, threads};
+use crate::Document;
 
 pub struct CyclictestHistogram;
 
@@ -26,7 +26,7 @@ impl Importer for CyclictestHistogram {
             .any(|line| line.starts_with("# Histogram") || footer(line).is_some())
     }
 
-    fn tells_unit(&self) -> bool {
+    fn says_unit(&self) -> bool {
         false
     }
 
@@ -38,14 +38,8 @@ impl Importer for CyclictestHistogram {
         let mut document = document("cyclictest".to_owned(), Vec::new(), Vec::new());
         let mut budget = Budget::default();
         for (number, tally) in (0..).zip(tallies) {
-            let refused = |reason| Refusal::line(end, format!("thread {number}: {reason}"));
-            let values = tally.distribution(&mut budget).map_err(refused)?;
-            let named = format!("latency of thread {number}");
-            document.audit.extend(tally.warnings(&named));
-            document.series.push(Series {
-                thread: Some(number),
-                ..Series::new("latency", Kind::Latency, Unit::Nanoseconds, values)
-            });
+            threads::add_tally(&mut document, number, None, &tally, &mut budget)
+                .map_err(|reason| Refusal::line(end, reason))?;
         }
         Ok(document)
     }
@@ -93,7 +87,7 @@ impl Table {
                 table.row(number, line)?;
             } else if let Some((kind, words)) = footer(line) {
                 if table.footers.iter().any(|(other, ..)| *other == kind) {
-                    let reason = "this stood there already; are these two files?";
+                    let reason = "this line is here a second time; are these two files?";
                     return Err(Refusal::line(number, reason));
                 }
                 let values = numbers(number, words, "a number behind the histogram")?;
@@ -216,8 +210,8 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::refused_at;
     use super::*;
-    use crate::import::Place;
 
     const FILE: &str = "\
 # /dev/cpu_dma_latency set to 0us
@@ -242,13 +236,7 @@ T: 0 ( 4711) P:80 I:1000 C:      5 Min:      1 Act:    2 Avg:   12 Max:      50
     }
 
     fn refused(from: &str, to: &str) -> (usize, String) {
-        let damaged = FILE.replace(from, to);
-        assert_ne!(damaged, FILE);
-        let refusal = read(&damaged).unwrap_err();
-        let Place::Line(line) = refusal.place else {
-            panic!("{refusal:?}");
-        };
-        (line, refusal.reason)
+        refused_at(&CyclictestHistogram, FILE, from, to)
     }
 
     #[test]
@@ -291,18 +279,18 @@ T: 0 ( 4711) P:80 I:1000 C:      5 Min:      1 Act:    2 Avg:   12 Max:      50
             .replace("00011 00002", "00001 00002")
             .replace("# Histogram Overflows: 00001 00000\n", "");
         assert_eq!(read(&older).unwrap().series[0].distribution.count(), 4);
-        // Without the line nobody knows how many were beyond.
+        // Without the line it is not known how many were beyond.
         let over = older.replace("Max Latencies: 00002", "Max Latencies: 00050");
         assert!(
             read(&over)
                 .unwrap_err()
                 .reason
-                .contains("no overflow is told")
+                .contains("no overflow is counted")
         );
     }
 
     #[test]
-    fn damage_is_told_with_its_line() {
+    fn damage_is_reported_with_its_line() {
         assert_eq!(refused("000003", "0000x3").0, 5);
         assert_eq!(refused("000003\t000000", "000003").0, 5);
         assert_eq!(refused("000002 0", "000001 0").0, 6);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! cyclictest's `--json`: one object a thread with a map from latency to count.
 //!
-//! The unit is told by `resolution_in_ns`: 0 is microseconds, 1 (`-N`) nanoseconds. Some keys
+//! The unit is in `resolution_in_ns`: 0 is microseconds, 1 (`-N`) nanoseconds. Some keys
 //! have two spellings: rt-tests up to 2.x write `"cmdline:"` and `"rt_test_version:"`, with the
 //! colon inside the quotes. Overflows are not counted in the file; they are what `cycles` has
-//! more than the histogram. Without `-h` the histogram is empty and there is nothing to import.
+//! more than the histogram. Without `-h` the histogram is empty, and only count, minimum, mean
+//! and maximum are known.
 
 use super::json::{self, Entries};
 use super::tally::{Budget, Tally, rounded};
-use super::{Importer, Refusal, TimeUnit, date, document, text};
-use crate::{Document, Kind, Machine, Series, Unit};
+use super::{Importer, Refusal, TimeUnit, cyclictest_summary, date, document, text, threads};
+use crate::histogram::VALUE_MAX;
+use crate::{Distribution, Document, Machine};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -78,8 +80,8 @@ impl Importer for CyclictestJson {
             }
         };
         let threads = file.thread.0.len();
-        if let Some(told) = file.num_threads.filter(|told| *told != threads) {
-            let reason = format!("num_threads is {told}, but there are {threads}");
+        if let Some(said) = file.num_threads.filter(|said| *said != threads) {
+            let reason = format!("num_threads is {said}, but there are {threads}");
             return Err(Refusal::line(text::last_line(content), reason));
         }
         let mut document = document("cyclictest".to_owned(), Vec::new(), Vec::new());
@@ -88,15 +90,21 @@ impl Importer for CyclictestJson {
             let (line, thread): (usize, Thread) = json::part(content, raw)?;
             let refused = |reason| Refusal::line(line, format!("thread {number}: {reason}"));
             let cpu = thread.cpu.and_then(|cpu| u32::try_from(cpu).ok());
+            if thread.histogram.0.iter().all(|(_, count)| *count == 0) {
+                let values = summary(&thread, unit).map_err(refused)?;
+                threads::add(&mut document, number, cpu, values);
+                continue;
+            }
             let tally = tally(thread, unit).map_err(refused)?;
-            let values = tally.distribution(&mut budget).map_err(refused)?;
-            let named = format!("latency of thread {number}");
-            document.audit.extend(tally.warnings(&named));
-            document.series.push(Series {
-                cpu,
-                thread: Some(number),
-                ..Series::new("latency", Kind::Latency, Unit::Nanoseconds, values)
-            });
+            threads::add_tally(&mut document, number, cpu, &tally, &mut budget)
+                .map_err(|reason| Refusal::line(line, reason))?;
+        }
+        if document
+            .series
+            .iter()
+            .any(|one| one.distribution.is_summary())
+        {
+            document.audit.push(cyclictest_summary::no_histogram());
         }
         if let Some(version) = file.rt_test_version {
             document.tool = format!("cyclictest {version}");
@@ -117,6 +125,21 @@ impl Importer for CyclictestJson {
     }
 }
 
+/// What is known of a thread without a histogram.
+fn summary(thread: &Thread, unit: TimeUnit) -> Result<Distribution, String> {
+    let ns = |value: u64| {
+        let ns = value.checked_mul(unit.ns()).filter(|ns| *ns <= VALUE_MAX);
+        ns.and_then(|ns| i64::try_from(ns).ok())
+            .ok_or_else(|| format!("a latency of {value} is out of range"))
+    };
+    if thread.cycles == 0 {
+        return Ok(Distribution::new());
+    }
+    let mean = thread.avg * unit.ns() as f64;
+    Distribution::summary(thread.cycles, ns(thread.min)?, mean, ns(thread.max)?)
+        .map_err(|error| error.to_string())
+}
+
 fn tally(thread: Thread, unit: TimeUnit) -> Result<Tally, String> {
     let mut tally = Tally {
         buckets: thread.histogram.0,
@@ -126,9 +149,6 @@ fn tally(thread: Thread, unit: TimeUnit) -> Result<Tally, String> {
         ..Tally::new(unit)
     };
     tally.buckets.retain(|(_, count)| *count > 0);
-    if tally.buckets.is_empty() && thread.cycles > 0 {
-        return Err("its histogram is empty; run cyclictest with -h 1000 too".to_owned());
-    }
     let counted = tally.counted().unwrap_or(u64::MAX);
     tally.overflows = thread
         .cycles
@@ -137,22 +157,18 @@ fn tally(thread: Thread, unit: TimeUnit) -> Result<Tally, String> {
     Ok(tally)
 }
 
-/// The machine, as far as `uname` tells.
+/// The machine, as far as `uname` says.
 fn machine(sysinfo: Sysinfo) -> Machine {
     let realtime = sysinfo.realtime == Some(1) || sysinfo.version.contains("PREEMPT_RT");
     Machine {
-        kernel: sysinfo.release,
         preemption: if realtime { "PREEMPT_RT" } else { "" }.to_owned(),
-        cmdline: String::new(),
-        cpus: String::new(),
-        cpu_model: None,
-        scheduler: None,
-        virtualisation: None,
+        ..Machine::of_kernel(sysinfo.release)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::refused_at;
     use super::*;
     use crate::import::Place;
 
@@ -209,6 +225,16 @@ mod tests {
     }
 
     #[test]
+    fn without_a_histogram_the_extremes_are_known() {
+        let document = read(&FILE.replace(r#"{"16": 1, "17": 2, "20": 1}"#, "{}")).unwrap();
+        let values = &document.series[0].distribution;
+        let moments = values.moments().unwrap();
+        assert_eq!((moments.count, moments.max), (5, 400_000));
+        assert_eq!((moments.mean, moments.stddev), (94_000.0, None));
+        assert_eq!(document.audit[0].id, "no_histogram");
+    }
+
+    #[test]
     fn nanoseconds_stay_nanoseconds() {
         let nanoseconds = FILE.replace("_in_ns\": 0", "_in_ns\": 1");
         let document = read(&nanoseconds).unwrap();
@@ -216,16 +242,8 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told_with_its_line() {
-        let refused = |from: &str, to: &str| {
-            let damaged = FILE.replace(from, to);
-            assert_ne!(damaged, FILE);
-            let refusal = read(&damaged).unwrap_err();
-            let Place::Line(line) = refusal.place else {
-                panic!("{refusal:?}");
-            };
-            (line, refusal.reason)
-        };
+    fn damage_is_reported_with_its_line() {
+        let refused = |from: &str, to: &str| refused_at(&CyclictestJson, FILE, from, to);
         assert_eq!(refused("\"cycles\": 5", "\"cycles\": 3").0, 12);
         assert_eq!(refused("\"cycles\": 5", "\"cycles\": x").0, 14);
         assert!(refused("\"16\": 1", "\"17\": 1").1.contains("one key"));
@@ -239,8 +257,11 @@ mod tests {
                 .1
                 .contains("artis knows 1")
         );
-        let (_, reason) = refused(r#"{"16": 1, "17": 2, "20": 1}"#, "{}");
-        assert!(reason.contains("-h 1000"), "{reason}");
+        let no_histogram = FILE.replace(r#"{"16": 1, "17": 2, "20": 1}"#, "{}");
+        let wrong = no_histogram.replace("\"avg\": 94.00", "\"avg\": 940.00");
+        let refusal = read(&wrong).unwrap_err();
+        assert_eq!(refusal.place, Place::Line(12));
+        assert!(refusal.reason.contains("mean"), "{}", refusal.reason);
         assert_eq!(read(&FILE[..300]).unwrap_err().place, Place::Line(9));
     }
 }

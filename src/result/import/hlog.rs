@@ -64,7 +64,7 @@ impl Importer for Hlog {
     }
 }
 
-/// What stands in the lines so far.
+/// What the lines so far hold.
 #[derive(Default)]
 struct Log {
     started: Option<String>,
@@ -141,9 +141,9 @@ impl Gathered {
         max_ms: f64,
         budget: &mut Budget,
     ) -> Result<(), String> {
-        let told = (max_ms * NS_PER_MS).round() as u64;
-        let max = if histogram.equivalent(told, histogram.max()) {
-            told
+        let written = (max_ms * NS_PER_MS).round() as u64;
+        let max = if histogram.equivalent(written, histogram.max()) {
+            written
         } else {
             histogram.max()
         };
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told_with_its_line() {
+    fn damage_is_reported_with_its_line() {
         let place = |line: &str| {
             let content = log(&[line.to_owned()]);
             Hlog.read(content.as_bytes(), None).unwrap_err().place

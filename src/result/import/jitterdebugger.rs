@@ -3,13 +3,13 @@
 //!
 //! `sysinfo.resolution_in_ns` is the unit; files older than version 3 have no `sysinfo` and are
 //! in microseconds. Overflows are what `count` has more than the histogram. The keys below
-//! `cpu` number the threads from 0 even when `-a` bound them to other CPUs, so they are taken
-//! for threads, and the CPU stays open.
+//! `cpu` number the threads from 0 even when `-a` bound them to other CPUs, so they count
+//! as threads, and the CPU is not known.
 
 use super::json::{self, Entries};
 use super::tally::{Budget, Tally, rounded};
-use super::{Importer, Refusal, TimeUnit, document, text};
-use crate::{Document, Kind, Machine, Series, Unit};
+use super::{Importer, Refusal, TimeUnit, document, text, threads};
+use crate::{Document, Machine};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -70,24 +70,14 @@ impl Importer for Jitterdebugger {
             let (line, thread): (usize, Thread) = json::part(content, raw)?;
             let refused = |reason| Refusal::line(line, format!("thread {number}: {reason}"));
             let tally = tally(thread, unit).map_err(refused)?;
-            let values = tally.distribution(&mut budget).map_err(refused)?;
-            let named = format!("latency of thread {number}");
-            document.audit.extend(tally.warnings(&named));
-            document.series.push(Series {
-                thread: Some(number),
-                ..Series::new("latency", Kind::Latency, Unit::Nanoseconds, values)
-            });
+            threads::add_tally(&mut document, number, None, &tally, &mut budget)
+                .map_err(|reason| Refusal::line(line, reason))?;
         }
         document.machine = file.sysinfo.and_then(|info| {
             let realtime = info.version.contains("PREEMPT_RT");
             Some(Machine {
-                kernel: info.release?,
                 preemption: if realtime { "PREEMPT_RT" } else { "" }.to_owned(),
-                cmdline: String::new(),
-                cpus: String::new(),
-                cpu_model: None,
-                scheduler: None,
-                virtualisation: None,
+                ..Machine::of_kernel(info.release?)
             })
         });
         Ok(document)
@@ -165,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told_with_its_line() {
+    fn damage_is_reported_with_its_line() {
         let refusal = read(&FILE.replace("\"count\": 3,", "\"count\": 1,")).unwrap_err();
         assert_eq!(refusal.place, Place::Line(12));
         assert!(refusal.reason.contains("thread 1"), "{}", refusal.reason);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! jitterdebugger's `samples.raw`: every sample, in the machine's byte order and unaligned:
 //! thread (4 bytes), time of the sample (seconds and nanoseconds, 8 bytes each), latency (8
-//! bytes). Nothing tells the format or the unit, so the format must be named with `--from`;
-//! without `--unit` the unit is microseconds, which jitterdebugger takes without `-N`.
+//! bytes). Nothing in the file says the format or the unit, so the format must be named with
+//! `--from`; without `--unit` the unit is microseconds, which jitterdebugger takes without `-N`.
 //!
 //! Little endian and 64-bit times are assumed, as on every machine that jitterdebugger is
-//! packaged for. Samples are all there, so nothing is lost but what lies between two units.
+//! packaged for. All samples are there, so only what is finer than a unit is lost.
 
 use super::tally::Budget;
 use super::text::COLUMNS_MAX;
@@ -34,7 +34,7 @@ impl Importer for JitterdebuggerSamples {
         false
     }
 
-    fn tells_unit(&self) -> bool {
+    fn says_unit(&self) -> bool {
         false
     }
 
@@ -54,7 +54,7 @@ impl Importer for JitterdebuggerSamples {
             let refused = |reason: String| refusal(number, reason);
             let sample = Sample::read(sample, unit_ns).map_err(refused)?;
             let (first_ns, last_ns) = times.get_or_insert((sample.time_ns, sample.time_ns));
-            // Threads write in turns, so a sample may be older than the one before it.
+            // Threads take turns to write, so a sample may be older than the one before it.
             *first_ns = sample.time_ns.min(*first_ns);
             *last_ns = sample.time_ns.max(*last_ns);
             let thread = match threads.entry(sample.thread) {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told_with_its_byte() {
+    fn damage_is_reported_with_its_byte() {
         let refused = |content: &[u8]| JitterdebuggerSamples.read(content, None).unwrap_err();
         let cut = [sample(0, 1, 1), vec![0; 5]].concat();
         assert_eq!(refused(&cut).place, Place::Byte(28));

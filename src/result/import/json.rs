@@ -2,6 +2,7 @@
 //! What the JSON formats share: maps that keep every entry, and the line of a failure.
 
 use super::Refusal;
+use crate::damage;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;
@@ -43,7 +44,7 @@ pub fn file<'a, T: Deserialize<'a>>(content: &'a str) -> Result<T, Refusal> {
     serde_json::from_str(content).map_err(|error| refusal(&error, 1))
 }
 
-/// Understands a part of `content`; its line comes along.
+/// Understands a part of `content`; gives its line, too.
 pub fn part<T: DeserializeOwned>(content: &str, raw: &RawValue) -> Result<(usize, T), Refusal> {
     let start = raw.get().as_ptr() as usize - content.as_ptr() as usize;
     let line = content[..start].matches('\n').count() + 1;
@@ -52,10 +53,5 @@ pub fn part<T: DeserializeOwned>(content: &str, raw: &RawValue) -> Result<(usize
 }
 
 fn refusal(error: &serde_json::Error, first_line: usize) -> Refusal {
-    let text = error.to_string();
-    // The place stands in front already.
-    let reason = text
-        .rsplit_once(" at line ")
-        .map_or(text.as_str(), |(reason, _)| reason);
-    Refusal::line(first_line + error.line().max(1) - 1, reason)
+    Refusal::line(first_line + error.line().max(1) - 1, damage::reason(error))
 }

@@ -133,7 +133,7 @@ impl<'a> Plot<'a> {
         let ns = |name| {
             let (line, word) = self.needed(name, end)?;
             let ns = ns_of_us(line, word, name)?;
-            // Cells count magnitudes; what is below zero cannot be told from what is above.
+            // Cells count magnitudes; values below zero look like those above.
             u64::try_from(ns).map_err(|_| {
                 Refusal::line(
                     line,
@@ -172,13 +172,8 @@ impl<'a> Plot<'a> {
 
     fn machine(&self) -> Option<Machine> {
         Some(Machine {
-            kernel: self.kernel?.to_owned(),
-            preemption: String::new(),
             cmdline: self.cmdline.unwrap_or_default().to_owned(),
-            cpus: String::new(),
-            cpu_model: None,
-            scheduler: None,
-            virtualisation: None,
+            ..Machine::of_kernel(self.kernel?.to_owned())
         })
     }
 }
@@ -228,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told_with_its_line() {
+    fn damage_is_reported_with_its_line() {
         let line = |from: &str, to: &str| {
             let damaged = FILE.replacen(from, to, 1);
             assert_ne!(damaged, FILE);

@@ -2,15 +2,18 @@
 //! Reads what other programs measured as a result file: one format, one file, one
 //! [`Importer`].
 //!
-//! Owns finding out which format a file has. Never guesses what a file does not tell: a unit
-//! that a format leaves open is asked for, statistics that are missing are computed from the
-//! histogram, and what lies beyond a histogram counts as the worst value the file tells, with a
-//! warning in the result ([`tally`]). A file that contradicts itself is refused with its line.
+//! Owns finding out which format a file has. Never guesses what a file does not say: a unit
+//! that a format leaves open is an option of the command, statistics that are missing are
+//! computed from the histogram, and values beyond a histogram count as the largest one that the
+//! file gives, with a warning in the result ([`tally`]). Without a histogram there are no
+//! percentiles. A file that contradicts itself is refused with its line.
 //!
-//! Theory: each format is described in its file, as its program writes it.
+//! Each format is described in its file, as its program writes it.
 
 mod cyclictest_histogram;
 mod cyclictest_json;
+mod cyclictest_summary;
+mod cyclictest_verbose;
 mod date;
 mod hlog;
 mod jitterdebugger;
@@ -20,6 +23,7 @@ mod latmus;
 mod rtla;
 mod tally;
 mod text;
+mod threads;
 mod xenomai;
 
 use super::document::{Document, Setup, Warning};
@@ -86,9 +90,12 @@ pub enum Error {
         path.display(), names().join(", ")
     )]
     Unknown { path: PathBuf },
+    /// `--from artis` for a file that is not one.
+    #[error("{}:1: this is not a file of artis, which begins with a brace; {remedy}", path.display())]
+    NotOwn { path: PathBuf, remedy: String },
     /// A unit was given for a file that has its own.
-    #[error("{}: {format} files tell their unit themselves; leave --unit away", path.display())]
-    UnitTold { path: PathBuf, format: &'static str },
+    #[error("{}: {format} files say what their unit is; leave --unit away", path.display())]
+    UnitKnown { path: PathBuf, format: &'static str },
 }
 
 fn placed(refusal: &Refusal) -> String {
@@ -107,11 +114,11 @@ pub trait Importer: Sync {
     fn recognises(&self, head: &str) -> bool;
 
     /// Does a file say in which unit its numbers are?
-    fn tells_unit(&self) -> bool {
+    fn says_unit(&self) -> bool {
         true
     }
 
-    /// Understands a whole file. `unit` is what the user said of a file that does not tell.
+    /// Understands a whole file. `unit` is what the user says where the file does not.
     ///
     /// # Errors
     /// [`Refusal`] for a damaged file; never a panic, and never more memory than a small
@@ -120,7 +127,7 @@ pub trait Importer: Sync {
 }
 
 /// Every foreign format. The first that recognises a file reads it.
-pub static IMPORTERS: [&dyn Importer; 8] = [
+pub static IMPORTERS: [&dyn Importer; 10] = [
     &cyclictest_json::CyclictestJson,
     &jitterdebugger::Jitterdebugger,
     &hlog::Hlog,
@@ -128,6 +135,8 @@ pub static IMPORTERS: [&dyn Importer; 8] = [
     &latmus::Latmus,
     &xenomai::Xenomai,
     &cyclictest_histogram::CyclictestHistogram,
+    &cyclictest_verbose::CyclictestVerbose,
+    &cyclictest_summary::CyclictestSummary,
     &jitterdebugger_samples::JitterdebuggerSamples,
 ];
 
@@ -140,11 +149,11 @@ pub fn names() -> Vec<&'static str> {
     std::iter::once(OWN).chain(foreign).collect()
 }
 
-/// Formats are told by what stands in so many bytes.
+/// A format is recognised by so many bytes.
 const HEAD_BYTES: usize = 64 << 10;
 
 /// Reads the file at `path` (`-` is standard input) in the format `from`, or the one it looks
-/// like; `unit` is for formats that do not tell theirs.
+/// like; `unit` is for formats that do not say theirs.
 ///
 /// # Errors
 /// [`Error`].
@@ -167,29 +176,44 @@ pub fn parse(
         Some(name) => IMPORTERS.iter().find(|importer| importer.name() == name),
         None => IMPORTERS.iter().find(|importer| importer.recognises(&head)),
     };
+    if from == Some(OWN) && !head.trim_start().starts_with('{') {
+        let looks_like = IMPORTERS.iter().find(|importer| importer.recognises(&head));
+        return Err(Error::NotOwn {
+            path: path.to_owned(),
+            remedy: looks_like.map_or_else(
+                || format!("name its format with --from: {}", names()[1..].join(", ")),
+                |format| format!("it looks like {}: leave --from away", format.name()),
+            ),
+        });
+    }
     let Some(importer) = importer else {
         let path = path.to_owned();
-        // Any other JSON is taken for a damaged one of ours, which says what it lacks.
+        // Any other JSON is read as a damaged file of artis: the refusal names what is missing.
         if from == Some(OWN) || head.trim_start().starts_with('{') {
             return match unit {
-                Some(_) => Err(Error::UnitTold { path, format: OWN }),
+                Some(_) => Err(Error::UnitKnown { path, format: OWN }),
                 None => Ok(file::parse(&path, content)?),
             };
         }
         return Err(Error::Unknown { path });
     };
-    if unit.is_some() && importer.tells_unit() {
-        return Err(Error::UnitTold {
+    if unit.is_some() && importer.says_unit() {
+        return Err(Error::UnitKnown {
             path: path.to_owned(),
             format: importer.name(),
         });
     }
-    importer
-        .read(content, unit)
-        .map_err(|refusal| Error::Damaged {
-            path: path.to_owned(),
-            refusal,
-        })
+    let damaged = |refusal| Error::Damaged {
+        path: path.to_owned(),
+        refusal,
+    };
+    let document = importer.read(content, unit).map_err(damaged)?;
+    document.check().map_err(|reason| {
+        let newlines = content.iter().filter(|byte| **byte == b'\n');
+        let end = newlines.count().max(1);
+        damaged(Refusal::line(end, reason))
+    })?;
+    Ok(document)
 }
 
 /// A document of imported figures.
@@ -209,6 +233,23 @@ fn document(tool: String, series: Vec<Series>, audit: Vec<Warning>) -> Document 
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// Line and reason with which `file` is refused once `from` is replaced by `to` in it.
+    #[track_caller]
+    pub(super) fn refused_at(
+        importer: &dyn Importer,
+        file: &str,
+        from: &str,
+        to: &str,
+    ) -> (usize, String) {
+        let damaged = file.replacen(from, to, 1);
+        assert_ne!(damaged, file);
+        let refusal = importer.read(damaged.as_bytes(), None).unwrap_err();
+        let Place::Line(line) = refusal.place else {
+            panic!("{refusal:?}");
+        };
+        (line, refusal.reason)
+    }
 
     /// The examples of all formats, which the damage below is done to.
     fn examples() -> Vec<Vec<u8>> {
@@ -256,11 +297,30 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_is_refused_where_the_file_tells_it() {
+    fn a_foreign_file_is_not_read_as_artis() {
+        for (content, part) in [
+            (
+                "# RTLA timerlat histogram\n",
+                "looks like rtla: leave --from away",
+            ),
+            ("hello\n", "name its format with --from: cyclictest-json, "),
+        ] {
+            let error = parse(Path::new("some"), content.as_bytes(), Some(OWN), None);
+            let message = error.unwrap_err().to_string();
+            assert!(
+                message.starts_with("some:1: this is not a file of artis")
+                    && message.contains(part),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_unit_is_refused_where_the_file_says_it() {
         let content = b"# RTLA timerlat histogram\n";
         let unit = Some(TimeUnit::Nanoseconds);
         let error = parse(Path::new("some"), content, None, unit).unwrap_err();
-        assert!(matches!(error, Error::UnitTold { .. }));
+        assert!(matches!(error, Error::UnitKnown { .. }));
     }
 
     proptest! {

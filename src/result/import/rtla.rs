@@ -4,8 +4,8 @@
 //! timerlat has up to three columns a CPU, all counted from the moment the timer was due: until
 //! the interrupt handler ran (`IRQ-000`), until the thread ran (`Thr-000`), and until it was
 //! back in user space (`Usr-000`). osnoise has one (`CPU-000`), the noise of one interruption.
-//! Behind the histogram stand `over:` (values beyond it), `count:`, `min:`, `avg:` and `max:`;
-//! what follows, the sums of all CPUs and an analysis, is passed over.
+//! After the histogram come `over:` (values beyond it), `count:`, `min:`, `avg:` and `max:`;
+//! what follows, the sums of all CPUs and an analysis, is skipped.
 //!
 //! Rows without a value are left out, so the bucket size (`-b`) is not known; no row can be
 //! off a multiple of it, so the largest common divisor of the rows bounds it.
@@ -285,8 +285,8 @@ fn common_divisor(one: u64, two: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::refused_at;
     use super::*;
-    use crate::import::Place;
 
     const FILE: &str = "\
 # RTLA timerlat histogram
@@ -311,13 +311,7 @@ count:     1000      1000         0
     }
 
     fn refused(from: &str, to: &str) -> (usize, String) {
-        let damaged = FILE.replacen(from, to, 1);
-        assert_ne!(damaged, FILE);
-        let refusal = read(&damaged).unwrap_err();
-        let Place::Line(line) = refusal.place else {
-            panic!("{refusal:?}");
-        };
-        (line, refusal.reason)
+        refused_at(&Rtla, FILE, from, to)
     }
 
     #[test]
@@ -359,7 +353,7 @@ count:     1000      1000         0
     }
 
     #[test]
-    fn damage_is_told_with_its_line() {
+    fn damage_is_reported_with_its_line() {
         assert_eq!(refused("microseconds (us)", "weeks").0, 2);
         assert_eq!(refused("00:10:01", "00:10").0, 3);
         assert_eq!(refused("Usr-001", "Abc-001").0, 4);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From the counted buckets of a foreign histogram to a distribution.
 //!
-//! What was decided here, once for all formats:
+//! Decided here, for all formats:
 //! - A bucket counts as its value (other programs cut their values down to whole units, and so
 //!   do their statistics); in buckets wider than one unit as their lower edge, but for one
 //!   value at the known maximum.
 //! - Minimum, mean and maximum of the file are checked against the histogram. The minimum and
 //!   the maximum are the file's. The mean is computed from the histogram, which is exact to the
-//!   unit; where the histogram cannot tell it (overflows, wide buckets) it is the nearest that
+//!   unit; where the histogram is too coarse (overflows, wide buckets) it is the nearest that
 //!   the file's rounded one allows.
-//! - Overflows, the values beyond the last bucket, count as the maximum that the file tells:
+//! - Overflows, the values beyond the last bucket, count as the maximum that the file gives:
 //!   percentiles may come out too high, never too low, and a warning says so. Without a known
 //!   maximum the file is refused.
 //! - The standard deviation is always that of the histogram.
@@ -19,7 +19,7 @@ use crate::distribution::{COUNT_MAX, Moments};
 use crate::histogram::VALUE_MAX;
 use crate::{Distribution, Warning};
 
-/// The usual width of buckets, of which nothing needs to be said.
+/// The usual width of buckets, which needs no warning.
 const NS_PER_US: u64 = 1000;
 
 /// How much memory the histograms of one file may take.
@@ -56,7 +56,7 @@ pub fn cut_down(mean: u64) -> (f64, f64) {
     (mean as f64, mean as f64 + 0.999)
 }
 
-/// One histogram as a foreign file tells it, in the file's unit.
+/// One histogram as a foreign file gives it, in the file's unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tally {
     pub unit: TimeUnit,
@@ -86,7 +86,7 @@ impl Tally {
         }
     }
 
-    /// Values in the buckets; none when there are more than anybody measured.
+    /// Values in the buckets; none when there are more than a run can have.
     pub fn counted(&self) -> Option<u64> {
         let mut counts = self.buckets.iter().map(|(_, count)| *count);
         let total = counts.try_fold(0, u64::checked_add);
@@ -102,14 +102,14 @@ impl Tally {
             .counted()
             .and_then(|counted| counted.checked_add(self.overflows))
             .filter(|total| *total <= COUNT_MAX)
-            .ok_or("it counts more values than anybody measured")?;
+            .ok_or("it counts more values than a run can have")?;
         if total == 0 {
             return Ok(Distribution::new());
         }
         let max = self.checked_max()?;
         let mut values = self.recorded(max, budget)?;
         if let Some(moments) = values.moments() {
-            let moments = self.settled(moments)?;
+            let moments = self.checked_moments(moments)?;
             let (positive, negative) = values.into_histograms();
             values = Distribution::from_parts(positive, negative, Some(moments))
                 .map_err(|error| error.to_string())?;
@@ -124,7 +124,8 @@ impl Tally {
             Some(max) => max,
             None if self.overflows > 0 => {
                 return Err(format!(
-                    "{} values lie beyond the last bucket, and nothing tells how far; measure again with a larger histogram",
+                    "{} values lie beyond the last bucket, and the file does not say how far; measure again with a larger \
+                     histogram",
                     self.overflows
                 ));
             }
@@ -143,7 +144,7 @@ impl Tally {
         }
         if self.overflows == 0 && max - last >= self.width {
             return Err(format!(
-                "max is {max}, but the highest bucket that counts a value is {last}, and no overflow is told"
+                "max is {max}, but the highest bucket that counts a value is {last}, and no overflow is counted"
             ));
         }
         Ok(max)
@@ -172,7 +173,7 @@ impl Tally {
     }
 
     /// The statistics, after a check of the file's against those of the histogram.
-    fn settled(&self, mut moments: Moments) -> Result<Moments, String> {
+    fn checked_moments(&self, mut moments: Moments) -> Result<Moments, String> {
         let unit = self.unit.ns() as f64;
         let first = self.buckets.first().map(|(value, _)| *value);
         if let Some(min) = self.min {
@@ -189,10 +190,10 @@ impl Tally {
         let Some((low, high)) = self.mean.map(|(low, high)| (low * unit, high * unit)) else {
             return Ok(moments);
         };
-        let told = (low + high) / 2.0 / unit;
+        let given = (low + high) / 2.0 / unit;
         let (min, max) = (moments.min as f64, moments.max as f64);
         if !(high >= min && low <= max) {
-            return Err(format!("the average {told:.2} is not between min and max"));
+            return Err(format!("the average {given:.2} is not between min and max"));
         }
         if self.overflows > 0 || self.width > 1 {
             moments.mean = moments.mean.max(low).min(high).clamp(min, max);
@@ -202,7 +203,7 @@ impl Tally {
         let slack = 2.0 * unit + 0.002 * moments.mean;
         if !(low - slack..=high + slack).contains(&moments.mean) {
             return Err(format!(
-                "the average is {told:.2}, but that of the histogram {:.2}",
+                "the average is {given:.2}, but that of the histogram {:.2}",
                 moments.mean / unit
             ));
         }
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn overflows_count_as_the_maximum_and_are_told() {
+    fn overflows_count_as_the_maximum_with_a_warning() {
         let over = Tally {
             overflows: 2,
             max: Some(900),
@@ -291,7 +292,7 @@ mod tests {
         assert_eq!(values.percentile(70.0), Some(900_000));
         assert_eq!(values.moments().unwrap().mean, 201_000.0);
         assert!(over.warnings("latency")[0].seen.contains("histogram: 2,"));
-        assert!(refused(&Tally { max: None, ..over }).contains("nothing tells how far"));
+        assert!(refused(&Tally { max: None, ..over }).contains("does not say how far"));
     }
 
     #[test]

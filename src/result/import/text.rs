@@ -82,7 +82,7 @@ mod tests {
     use crate::import::Place;
 
     #[test]
-    fn a_bad_word_is_told_with_its_line_and_shortened() {
+    fn a_bad_word_is_reported_with_its_line_and_shortened() {
         let refusal = number::<u64>(3, &"x".repeat(1000), "a count").unwrap_err();
         assert_eq!(refusal.place, Place::Line(3));
         assert!(refusal.reason.len() < 100, "{}", refusal.reason);

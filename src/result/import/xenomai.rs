@@ -8,9 +8,9 @@
 //!
 //! The samples become the series `latency` when there is a histogram. The `RTD` lines become
 //! `interval_min`, `interval_mean` and `interval_max`: one value an interval, which is all that
-//! a run without `-h` tells. A run with neither (`-q`) is refused.
+//! a run without `-h` has. A run with neither (`-q`) is refused.
 //!
-//! Cells are 1 us wide unless `-B` was given, which the output does not tell: when the average
+//! Cells are 1 us wide unless `-B` was given, which the output does not say: when the average
 //! of the histogram is not that of `RTS`, it is refused. The last cell also counts what lies
 //! beyond. Cells count magnitudes: when the best value is below zero, early and late samples
 //! are mixed, and a warning says so.
@@ -23,7 +23,7 @@ use crate::{Distribution, Document, Kind, Moments, Series, Unit, Warning};
 pub struct Xenomai;
 
 const CELL_NS: u64 = 1000;
-/// More cells than anybody asks for with `-H`.
+/// More cells than `-H` is ever given.
 const CELLS_MAX: u64 = 10_000_000;
 
 impl Importer for Xenomai {
@@ -84,7 +84,7 @@ impl Importer for Xenomai {
 /// The series of the `RTD` lines.
 const INTERVALS: [&str; 3] = ["interval_min", "interval_mean", "interval_max"];
 
-/// All lines, by what they tell.
+/// All lines, by what they hold.
 struct Run {
     period_us: Option<u64>,
     cpu: Option<u32>,
@@ -122,7 +122,7 @@ impl Run {
         Ok(run)
     }
 
-    /// `00:00:01  (user, 1000 us period, priority 98, CPU1-noisol)`; Xenomai tells no CPU.
+    /// `00:00:01  (user, 1000 us period, priority 98, CPU1-noisol)`; Xenomai prints no CPU.
     fn settings(&mut self, line: usize, settings: &str) -> Result<(), Refusal> {
         let words = settings.split_once('(').map_or("", |(_, words)| words);
         for word in words.trim_end().trim_end_matches(')').split(", ") {
@@ -215,7 +215,7 @@ impl Whole {
         }
         if !early && !self.average_fits(&tally) {
             return Err(refused(
-                "the average is not that of the histogram: its cells are not 1 us wide (-B), and the output does not tell how wide".to_owned(),
+                "the average is not that of the histogram: its cells are not 1 us wide (-B), and the output does not say how wide".to_owned(),
             ));
         }
         let values = tally
@@ -266,7 +266,7 @@ impl Whole {
                 "{} involuntary switches to secondary mode",
                 self.mode_switches
             ),
-            why: "a peak may be Linux' latency, not Xenomai's".to_owned(),
+            why: "a peak may be the latency of Linux, not of Xenomai".to_owned(),
             mend: None,
         })
     }
@@ -302,8 +302,8 @@ fn extremes(line: usize, words: &[&str]) -> Result<[i64; 3], Refusal> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::refused_at;
     use super::*;
-    use crate::import::Place;
 
     const FILE: &str = "\
 == Sampling period: 100 us
@@ -329,13 +329,7 @@ RTS|      1.050|      1.875|      9.400|       2|     0|    00:00:02/00:00:02
     }
 
     fn refused(from: &str, to: &str) -> (usize, String) {
-        let damaged = FILE.replacen(from, to, 1);
-        assert_ne!(damaged, FILE);
-        let refusal = read(&damaged).unwrap_err();
-        let Place::Line(line) = refusal.place else {
-            panic!("{refusal:?}");
-        };
-        (line, refusal.reason)
+        refused_at(&Xenomai, FILE, from, to)
     }
 
     #[test]
@@ -398,7 +392,7 @@ RTS|      1.050|      1.875|      9.400|       2|     0|    00:00:02/00:00:02
     }
 
     #[test]
-    fn damage_is_told_with_its_line() {
+    fn damage_is_reported_with_its_line() {
         assert_eq!(refused("100 us period", "x us period").0, 3);
         assert_eq!(refused("     1.100|", "    1.1x0|").0, 5);
         assert_eq!(refused("      1.100", "     11.100").0, 5);

@@ -13,7 +13,7 @@ fn what_is_written_is_read_again() {
     let mut values = Histogram::<u64>::new(3).unwrap();
     values.record_n(20_000, 1999).unwrap();
     values.record(120_000).unwrap();
-    with_histogram.user_latency_histogram = Some(values);
+    with_histogram.latency_histogram = Some(values);
     let written = experiment(vec![with_histogram, row("artis", &[90.0])]);
     let text = serde_json::to_string(&written).unwrap();
     let read: Experiment = serde_json::from_str(&text).unwrap();
@@ -33,6 +33,19 @@ fn unknown_fields_are_passed_over() {
 }
 
 #[test]
+fn documents_with_the_old_name_of_the_latency_are_read() {
+    let mut with_histogram = row("stock", &[100.0]);
+    let mut values = Histogram::<u64>::new(3).unwrap();
+    values.record_n(20_000, 1000).unwrap();
+    with_histogram.latency_histogram = Some(values);
+    let written = experiment(vec![with_histogram]);
+    let text = serde_json::to_string(&written).unwrap();
+    let old = text.replace("\"latency_", "\"user_latency_");
+    assert_ne!(old, text);
+    assert_eq!(serde_json::from_str::<Experiment>(&old).unwrap(), written);
+}
+
+#[test]
 fn another_schema_and_a_foreign_histogram_are_refused() {
     let whole = serde_json::to_value(experiment(vec![row("stock", &[1.0])])).unwrap();
     let mut other = whole.clone();
@@ -40,7 +53,7 @@ fn another_schema_and_a_foreign_histogram_are_refused() {
     let complaint = serde_json::from_value::<Experiment>(other).unwrap_err();
     assert!(complaint.to_string().contains(SCHEMA), "{complaint}");
     let mut row = row("stock", &[1.0]);
-    row.user_latency_histogram = Some(Histogram::new(3).unwrap());
+    row.latency_histogram = Some(Histogram::new(3).unwrap());
     assert!(matches!(row.latencies(), Err(Inconsistent::Count { .. })));
 }
 
@@ -52,7 +65,7 @@ proptest! {
         instead in prop::sample::select(vec!["", "null", "-1", "1e308", "18446744073709551616", "\"", "{"]),
     ) {
         let mut damaged = row("stock", &[1.0]);
-        damaged.user_latency_histogram = Some(Histogram::new(3).unwrap());
+        damaged.latency_histogram = Some(Histogram::new(3).unwrap());
         let mut text = serde_json::to_string(&experiment(vec![damaged])).unwrap();
         let at = at.index(text.len());
         text.replace_range(at..(at + until).min(text.len()), instead);

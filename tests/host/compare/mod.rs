@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis compare` as a user runs it: what it prints, what it writes, how it ends.
 //!
-//! Whole transcripts stand in `tests/data/compare/`; with `ARTIS_WRITE_TRANSCRIPTS=1` they are
-//! written anew, for a person to look at the difference.
+//! Whole transcripts are in `tests/data/compare/`; with `ARTIS_WRITE_TRANSCRIPTS=1` they are
+//! written again, for a person to look at the difference.
 
 mod sample;
 
@@ -106,14 +106,14 @@ fn gates_end_with_status_2_when_missed() {
     let (status, sentences) = tail(&[
         "table1.json",
         "--gate",
-        "artis:user.mean<=1.1*isolcpus",
+        "artis:latency.mean<=1.1*isolcpus",
         "--gate",
         "artis:leaks==0",
     ]);
     assert_eq!(status, 0);
     assert!(sentences[0].contains("held by artis ("), "{sentences:?}");
     assert_eq!(sentences[1], "gate artis:leaks==0: held by artis (0)");
-    let (status, sentences) = tail(&["table1.json", "--gate", "user.max<=1.2*isolcpus"]);
+    let (status, sentences) = tail(&["table1.json", "--gate", "latency.max<=1.2*isolcpus"]);
     assert_eq!(status, 2);
     assert!(
         sentences[0].contains("MISSED by stock-lazy ("),
@@ -128,10 +128,11 @@ fn wrong_words_are_answered_with_right_ones() {
         "wrong-words.txt",
         folder.path(),
         &[
-            &["table1.json", "--gate", "user.max"],
-            &["table1.json", "--gate", "user.median<=5"],
-            &["table1.json", "--gate", "user.max<=1.2*shield"],
+            &["table1.json", "--gate", "latency.max"],
+            &["table1.json", "--gate", "latency.median<=5"],
+            &["table1.json", "--gate", "latency.max<=1.2*shield"],
             &["table1.json", "--gate", "leaks==0"],
+            &["table1.json", "--gate", "artis:user.max<=1.1*isolcpus"],
             &["table1.json", "--baseline", "shield"],
             &["=table1.json"],
             &["-", "-"],
@@ -160,12 +161,12 @@ fn results_are_configurations_and_runs_of_them() {
                 "artis=artis-2.hist",
             ],
             &["stock.hist", "long.hist"],
-            &["stock.hist", "long.hist", "--gate", "user.max<=stock"],
+            &["stock.hist", "long.hist", "--gate", "latency.max<=stock"],
             &[
                 "stock.hist",
                 "long.hist",
                 "--gate",
-                "user.max<=stock",
+                "latency.max<=stock",
                 "--allow-unequal-samples",
             ],
             &["stock.hist", "table1.json"],
@@ -173,12 +174,137 @@ fn results_are_configurations_and_runs_of_them() {
     );
 }
 
+/// Status and standard error.
+fn refusal(folder: &Path, words: &[&str]) -> (i32, String) {
+    let output = artis(folder, words);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "");
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    (output.status.code().unwrap(), complaint)
+}
+
+#[test]
+fn the_same_run_is_refused_whatever_it_is_called() {
+    let folder = folder();
+    let path = folder.path();
+    cyclictest(path, "one.hist", &[10, 20, 30, 200]);
+    cyclictest(path, "copy.hist", &[10, 20, 30, 200]);
+    std::fs::copy(path.join("table1.json"), path.join("table2.json")).unwrap();
+    for files in [
+        ["one.hist", "one.hist"],
+        ["one.hist", "copy.hist"],
+        ["a=one.hist", "b=copy.hist"],
+        ["table1.json", "table2.json"],
+    ] {
+        let (status, complaint) = refusal(path, &files);
+        assert_eq!(status, 1, "{complaint}");
+        let names = files.map(|file| file.split('=').next_back().unwrap());
+        let both = format!("{} and {} hold the same run", names[0], names[1]);
+        assert!(complaint.contains(&both), "{complaint}");
+    }
+}
+
+#[test]
+fn only_a_name_in_front_makes_files_the_runs_of_one_configuration() {
+    let folder = folder();
+    let path = folder.path();
+    let mut names = Vec::new();
+    for (day, worst) in [("mon", 200), ("tue", 300)] {
+        std::fs::create_dir(path.join(day)).unwrap();
+        let name = format!("{day}/result.hist");
+        cyclictest(path, &name, &[10, 20, 30, worst]);
+        names.push(name);
+    }
+    let configurations = |words: &[&str]| -> Vec<(String, u64)> {
+        let output = artis(path, &[words, &["--json"]].concat());
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let all = document["configurations"].as_array().unwrap();
+        all.iter()
+            .map(|one| {
+                let name = one["name"].as_str().unwrap().to_owned();
+                (name, one["runs"].as_u64().unwrap())
+            })
+            .collect()
+    };
+    assert_eq!(
+        configurations(&[&names[0], &names[1]]),
+        [("mon/result".to_owned(), 1), ("tue/result".to_owned(), 1)]
+    );
+    let [one, two] = [&names[0], &names[1]].map(|name| format!("stock={name}"));
+    assert_eq!(configurations(&[&one, &two]), [("stock".to_owned(), 2)]);
+}
+
+#[test]
+fn files_that_share_nothing_are_not_compared() {
+    let folder = folder();
+    let path = folder.path();
+    cyclictest(path, "latency.hist", &[10, 20, 30, 200]);
+    let noise = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/result/rtla-osnoise.txt");
+    std::fs::copy(noise, path.join("noise.txt")).unwrap();
+    let (status, complaint) = refusal(path, &["latency.hist", "noise.txt"]);
+    assert_eq!(status, 1);
+    assert!(
+        complaint.contains("latency and noise have no figure in common")
+            && complaint.contains("latency.max")
+            && complaint.contains("noise.max"),
+        "{complaint}"
+    );
+}
+
+#[test]
+fn results_without_a_histogram_are_compared_by_what_is_known() {
+    let folder = folder();
+    let path = folder.path();
+    let plain = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/result");
+    cyclictest(path, "whole.hist", &[10, 20, 30, 200]);
+    std::fs::copy(plain.join("cyclictest-plain.txt"), path.join("plain.txt")).unwrap();
+    let words = ["whole.hist", "plain.txt", "--json", "--plot", "pictures"];
+    let output = artis(path, &words);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let figures = &document["configurations"][1]["figures"];
+    assert_eq!(figures["latency.max"]["value"], 844.0);
+    assert_eq!(figures["latency.p50"], serde_json::Value::Null);
+    let complaint = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        complaint.contains("histograms.svg leaves configurations out")
+            && complaint.contains("plain"),
+        "{complaint}"
+    );
+}
+
+/// Documents of before, which say `user_latency`, stay readable.
+#[test]
+fn the_published_experiments_are_compared() {
+    let folder = folder();
+    let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/results");
+    let mut read = 0;
+    for entry in std::fs::read_dir(results).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|ending| ending == "json") {
+            let output = artis(folder.path(), &[path.to_str().unwrap()]);
+            assert!(output.status.success(), "{}", path.display());
+            let text = String::from_utf8(output.stdout).unwrap();
+            assert!(text.contains("latency.mean"), "{text}");
+            assert!(
+                text.lines().all(|line| line.chars().count() <= 80),
+                "{text}"
+            );
+            read += 1;
+        }
+    }
+    assert!(read >= 5, "{read}");
+}
+
 #[test]
 fn the_json_document_has_what_the_table_has() {
     let folder = folder();
     let output = artis(
         folder.path(),
-        &["table1.json", "--json", "--gate", "user.max<=1.2*isolcpus"],
+        &[
+            "table1.json",
+            "--json",
+            "--gate",
+            "latency.max<=1.2*isolcpus",
+        ],
     );
     assert_eq!(output.status.code(), Some(2));
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
@@ -186,7 +312,7 @@ fn the_json_document_has_what_the_table_has() {
     assert_eq!(document["baseline"], "stock-lazy");
     let artis = &document["configurations"][4];
     assert_eq!(artis["samples"], 5 * sample::SAMPLES_PER_SEED);
-    let max = &artis["figures"]["user.max"];
+    let max = &artis["figures"]["latency.max"];
     assert_eq!(max["runs"].as_array().unwrap().len(), 5);
     let number = |value: &serde_json::Value| value.as_f64().unwrap();
     assert!(number(&max["interval"]["low"]) < number(&max["ratio_of_means"]));
@@ -219,7 +345,7 @@ fn pictures_are_written_and_always_the_same() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_told() {
+fn what_cannot_be_drawn_is_reported() {
     let folder = folder();
     let path = folder.path();
     cyclictest(path, "stock.hist", &[10, 20, 30, 200]);
@@ -227,7 +353,7 @@ fn what_cannot_be_drawn_is_told() {
     assert!(output.status.success());
     let complaint = String::from_utf8(output.stderr).unwrap();
     assert!(
-        complaint.contains("latency-throughput.svg was not written: no worst user latency"),
+        complaint.contains("latency-throughput.svg was not written: no worst latency"),
         "{complaint}"
     );
     assert!(path.join("pictures/histograms.svg").exists());

@@ -122,10 +122,10 @@ fn figures(sketch: &Sketch, values: &Distribution, factor: f64) -> Figures {
     Figures {
         samples: moments.count,
         kernel_latency_us_max: Some(us(moments.max as f64 * 0.4)),
-        user_latency_us_min: us(moments.min as f64),
-        user_latency_us_mean: us(moments.mean),
-        user_latency_us_p99_9: us(values.percentile(99.9).unwrap() as f64),
-        user_latency_us_max: max,
+        latency_us_min: us(moments.min as f64),
+        latency_us_mean: us(moments.mean),
+        latency_us_p99_9: us(values.percentile(99.9).unwrap() as f64),
+        latency_us_max: max,
         execution_time_us_min: Some(500.0),
         execution_time_us_max: Some(500.0 + max),
         execution_time_variation: Some(rounded(max / 500.0)),
@@ -165,7 +165,7 @@ fn row(sketch: &Sketch) -> Row {
         loads: vec!["hackbench".to_owned(), "compute".to_owned()],
         seeds: (1..=SEEDS).collect(),
         figures: figures(sketch, &all, 1.0),
-        user_latency_histogram: Some(all.histogram().clone()),
+        latency_histogram: Some(all.histogram().clone()),
         per_seed,
         guests: Vec::new(),
     }

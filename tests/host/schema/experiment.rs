@@ -17,10 +17,10 @@ fn figures() -> Figures {
     Figures {
         samples: 1,
         kernel_latency_us_max: Some(40.0),
-        user_latency_us_min: 38.0,
-        user_latency_us_mean: 46.5,
-        user_latency_us_p99_9: 105.0,
-        user_latency_us_max: 163.0,
+        latency_us_min: 38.0,
+        latency_us_mean: 46.5,
+        latency_us_p99_9: 105.0,
+        latency_us_max: 163.0,
         execution_time_us_min: Some(1000.0),
         execution_time_us_max: Some(1090.0),
         execution_time_variation: Some(0.09),
@@ -33,7 +33,7 @@ fn figures() -> Figures {
     }
 }
 
-/// A document in which nothing is absent. Every field stands here by name, so that a new one
+/// A document in which nothing is absent. Every field is here by name, so that a new one
 /// does not compile until it is here, and does not pass until the schema has it.
 fn whole() -> Experiment {
     let text = |text: &str| text.to_owned();
@@ -58,7 +58,7 @@ fn whole() -> Experiment {
             loads: vec![text("hackbench")],
             seeds: vec![1],
             figures: figures(),
-            user_latency_histogram: Some(latencies.histogram().clone()),
+            latency_histogram: Some(latencies.histogram().clone()),
             per_seed: vec![Seed {
                 seed: 1,
                 figures: figures(),
@@ -79,7 +79,7 @@ fn real_documents_fit() {
     for scheduler in [Scheduler::Stock, Scheduler::Isolcpus] {
         let row = &mut bare.rows[0];
         row.scheduler = scheduler;
-        row.user_latency_histogram = None;
+        row.latency_histogram = None;
         row.per_seed.clear();
         row.figures.kernel_latency_us_max = None;
         row.figures.execution_time_us_min = None;
@@ -127,12 +127,12 @@ fn damaged_documents_fit_neither() {
         ("/rows/0/loads", json!("hackbench")),
         ("/rows/0/seeds", json!([-1])),
         ("/rows/0/samples", json!(1.5)),
-        ("/rows/0/user_latency_us_max", json!(null)),
+        ("/rows/0/latency_us_max", json!(null)),
         ("/rows/0/work_relative", json!([1])),
         ("/rows/0/leaks", json!("none")),
-        ("/rows/0/user_latency_histogram", json!("@@")),
+        ("/rows/0/latency_histogram", json!("@@")),
         ("/rows/0/per_seed/0/seed", json!(null)),
-        ("/rows/0/per_seed/0/user_latency_us_min", json!("38")),
+        ("/rows/0/per_seed/0/latency_us_min", json!("38")),
     ];
     published().assert_neither_takes::<Experiment>(&written(&whole()), &damages);
 }

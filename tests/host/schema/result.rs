@@ -20,7 +20,7 @@ fn values(values: &[i64]) -> Distribution {
     all
 }
 
-/// A document in which nothing is absent. Every field stands here by name, so that a new one
+/// A document in which nothing is absent. Every field is here by name, so that a new one
 /// does not compile until it is here, and does not pass until the schema has it.
 fn whole() -> Document {
     let text = |text: &str| text.to_owned();
@@ -103,6 +103,8 @@ fn the_examples_of_other_programs_fit_once_imported() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/result");
     for name in [
         "cyclictest.json",
+        "cyclictest-plain.txt",
+        "cyclictest-verbose.txt",
         "rtla-osnoise.txt",
         "xenomai.txt",
         "latmus.plot",
@@ -120,19 +122,24 @@ fn the_schema_promises_nothing_that_is_never_written() {
 
 #[test]
 fn damaged_documents_fit_neither() {
-    let damages: [(&str, Value); 16] = [
+    let damages: [(&str, Value); 21] = [
         ("/schema", json!("artis.result/2")),
         ("/surprise", json!(1)),
         ("/tool", json!(null)),
         ("/seconds", json!("10")),
+        ("/seconds", json!(-1)),
+        ("/seconds", json!(1e308)),
         ("/machine/surprise", json!(1)),
         ("/machine/kernel", json!(null)),
         ("/setup/surprise", json!(1)),
         ("/load/0/work", json!("much")),
+        ("/load/0/work", json!(-1)),
+        ("/load/0/seconds", json!(-1)),
         ("/load/0/surprise", json!(1)),
         ("/audit/0/why", json!(7)),
         ("/series/0/kind", json!("speed")),
         ("/series/0/unit", json!("us")),
+        ("/series", json!(["latency"])),
         ("/series/0/cpu", json!(-1)),
         ("/series/0/min", json!(null)),
         ("/series/0/histogram", json!("@@")),

@@ -33,7 +33,7 @@ pub struct Configuration {
     pub name: String,
     /// The unit of its times.
     pub unit: String,
-    /// Kernel release; empty when the files do not tell.
+    /// Kernel release; empty when the files do not say.
     pub kernel: String,
     /// What ran beside the measurement, ascending.
     pub loads: Vec<String>,
@@ -41,9 +41,9 @@ pub struct Configuration {
     pub whole: Figures,
     /// Of each run.
     pub runs: Vec<Figures>,
-    /// The user latencies of all runs, in nanoseconds.
+    /// The latencies of all runs, in nanoseconds; none without a histogram of them.
     pub latencies: Option<Distribution>,
-    /// What speaks against its figures, a sentence each.
+    /// Reasons to distrust its figures, a sentence each.
     pub notes: Vec<String>,
 }
 
@@ -51,13 +51,15 @@ pub struct Configuration {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Error {
     #[error(
-        "{0}: its times are an emulator's (QEMU) and mean nothing, so they are not compared; measure \
-         on a real machine, or with artis lab's engine bochs"
+        "{0}: its times are an emulator's (QEMU) and mean nothing, so they are not compared; \
+         measure on a real machine, or with artis lab's engine bochs"
     )]
     Emulated(String),
     #[error("{name}: {reason}")]
     Inconsistent { name: String, reason: String },
-    #[error("two rows are named {0:?}, and nothing tells them apart")]
+    #[error(
+        "two rows are named {0:?}, and do not differ in CPUs, loads, kernel or duration; rename one"
+    )]
     Rows(String),
     #[error("runs of {name} are in {one} and in {other}: these are not one configuration")]
     Units {
@@ -74,14 +76,30 @@ impl Configuration {
         values.map(|figure| figure.value).collect()
     }
 
+    /// Whether the other has one of its figures. Without a figure at all, it shares what it can.
+    pub fn shares_with(&self, other: &Self) -> bool {
+        self.whole.is_empty()
+            || other.whole.is_empty()
+            || self
+                .whole
+                .keys()
+                .any(|metric| other.whole.contains_key(metric))
+    }
+
+    /// The names of its figures that tables give.
+    pub fn in_tables(&self) -> Vec<String> {
+        let metrics = self.whole.keys().filter(|metric| metric.is_in_tables());
+        metrics.map(Metric::to_string).collect()
+    }
+
     /// How many latencies, or values of whatever was measured most often.
     pub fn samples(&self) -> u64 {
-        let user = Metric::Of(Quantity::User, Stat::Mean);
-        let told = |figure: &Figure| figure.samples;
+        let latency = Metric::Of(Quantity::Latency, Stat::Mean);
+        let samples = |figure: &Figure| figure.samples;
         self.whole
-            .get(&user)
-            .and_then(told)
-            .or_else(|| self.whole.values().filter_map(told).max())
+            .get(&latency)
+            .and_then(samples)
+            .or_else(|| self.whole.values().filter_map(samples).max())
             .unwrap_or(0)
     }
 }

@@ -42,8 +42,8 @@ pub fn of_experiment(experiment: &Experiment) -> Result<Vec<Configuration>, Erro
     .collect()
 }
 
-/// A name for each row: its configuration, and where several rows have that, what tells them
-/// apart: `isolcpus@4cpus`.
+/// A name for each row: its configuration, and where several rows have that, how they
+/// differ: `isolcpus@4cpus`.
 fn names(rows: &[Row]) -> Result<Vec<String>, Error> {
     type Aspect = fn(&Row) -> String;
     let aspects: [Aspect; 6] = [
@@ -73,17 +73,17 @@ fn names(rows: &[Row]) -> Result<Vec<String>, Error> {
 }
 
 fn of_row(row: &experiment::Figures) -> Figures {
-    use Quantity::{Execution, Kernel, User};
+    use Quantity::{Execution, Kernel, Latency};
     let far = PERCENTILES.iter().position(|(key, _)| *key == "99.9");
     let times = [
-        (User, Some(Stat::Min), Some(row.user_latency_us_min)),
-        (User, Some(Stat::Mean), Some(row.user_latency_us_mean)),
+        (Latency, Some(Stat::Min), Some(row.latency_us_min)),
+        (Latency, Some(Stat::Mean), Some(row.latency_us_mean)),
         (
-            User,
+            Latency,
             far.map(Stat::Percentile),
-            Some(row.user_latency_us_p99_9),
+            Some(row.latency_us_p99_9),
         ),
-        (User, Some(Stat::Max), Some(row.user_latency_us_max)),
+        (Latency, Some(Stat::Max), Some(row.latency_us_max)),
         (Kernel, Some(Stat::Max), row.kernel_latency_us_max),
         (Execution, Some(Stat::Min), row.execution_time_us_min),
         (Execution, Some(Stat::Max), row.execution_time_us_max),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_one_configuration_are_told_apart() {
+    fn rows_of_one_configuration_get_names_that_differ() {
         let mut rows = vec![row("a", &[1.0]), row("b", &[1.0]), row("b", &[1.0])];
         let complaint = of_experiment(&experiment(rows.clone())).unwrap_err();
         assert_eq!(complaint, Error::Rows("b".to_owned()));
@@ -154,8 +154,8 @@ mod tests {
         row.figures.execution_time_variation = Some(0.25);
         let all = of_experiment(&experiment(vec![row])).unwrap();
         for (metric, expected) in [
-            ("user.max", 100.0),
-            ("user.p99_9", 50.0),
+            ("latency.max", 100.0),
+            ("latency.p99_9", 50.0),
             ("leaks", 0.0),
             ("execution.variation", 0.25),
             ("throughput.hackbench", 1.0),

@@ -61,8 +61,8 @@ pub fn of_results(name: &str, documents: &[Document]) -> Result<Configuration, E
             .map(|(document, values)| figures(values, std::slice::from_ref(document)))
             .collect(),
         latencies: together
-            .remove(&Quantity::User)
-            .filter(|(unit, _)| *unit == Unit::Nanoseconds)
+            .remove(&Quantity::Latency)
+            .filter(|(unit, values)| *unit == Unit::Nanoseconds && !values.is_summary())
             .map(|(_, values)| values),
         notes: against(name, documents),
     };
@@ -93,7 +93,7 @@ fn listed(words: impl Iterator<Item = String>) -> Vec<String> {
     all.into_iter().collect()
 }
 
-/// What the documents say against themselves.
+/// The warnings of the documents, as notes.
 fn against(name: &str, documents: &[Document]) -> Vec<String> {
     let ended = documents.iter().filter_map(|one| one.ended_early.as_ref());
     let mut notes: Vec<String> = ended
@@ -103,7 +103,7 @@ fn against(name: &str, documents: &[Document]) -> Vec<String> {
     let ids = listed(found.map(|found| found.id.clone()));
     if !ids.is_empty() {
         notes.push(format!(
-            "{name} was measured with {}; artis result show says what that does",
+            "{name} has warnings ({}); artis result show explains them",
             ids.join(", ")
         ));
     }
@@ -139,18 +139,18 @@ fn distributions(document: &Document) -> Result<Distributions, String> {
     Ok(all)
 }
 
-/// What a series is called: by the names that artis and rtla give, or by its kind where it is the only
-/// one of that kind.
+/// What a series is called: by the names that artis and rtla give, or by its kind where it is
+/// the only one of that kind.
 fn quantity(series: &Series, all: &[Series]) -> Quantity {
     let only = || {
         let mut of_kind = all.iter().filter(|one| one.kind == series.kind);
         of_kind.all(|one| one.name == series.name)
     };
     match (series.name.as_str(), series.kind) {
-        ("latency" | "timer_to_user", _) => Quantity::User,
+        ("latency" | "timer_to_user", _) => Quantity::Latency,
         ("due_to_handler" | "timer_to_irq", _) => Quantity::Kernel,
         ("execution_time", _) => Quantity::Execution,
-        (_, Kind::Latency) if only() => Quantity::User,
+        (_, Kind::Latency) if only() => Quantity::Latency,
         (_, Kind::ExecutionTime) if only() => Quantity::Execution,
         (name, _) => Quantity::Other(name.to_owned()),
     }
@@ -192,7 +192,7 @@ fn of_distribution(quantity: &Quantity, unit: Unit, values: &Distribution) -> Fi
 struct Done {
     work: f64,
     seconds: f64,
-    /// None when a run does not tell.
+    /// None when a run does not say.
     cpu_seconds: Option<f64>,
 }
 
@@ -219,7 +219,7 @@ fn of_loads(documents: &[Document]) -> Figures {
             all.insert(metric, Figure { value, samples });
         }
     };
-    // CPU seconds per second: how many CPUs the loads had. They ran beside each other, so
+    // CPU seconds per second: how many CPUs the loads had. They ran at the same time, so
     // their time is that of the longest.
     let seconds = sums.values().map(|done| done.seconds).fold(0.0, f64::max);
     let cpu_seconds: Option<f64> = sums.values().map(|done| done.cpu_seconds).sum();
@@ -310,9 +310,9 @@ mod tests {
     fn runs_of_one_name_are_one_configuration() {
         let run = |max, work| result(&[("latency", Kind::Latency, &[1000, max])], work);
         let both = of_results("artis", &[run(5000, 10.0), run(9000, 30.0)]).unwrap();
-        assert_eq!(value(&both.whole, "user.max"), 9.0);
-        assert_eq!(value(&both.runs[0], "user.max"), 5.0);
-        assert_eq!(value(&both.whole, "user.mean"), 4.0);
+        assert_eq!(value(&both.whole, "latency.max"), 9.0);
+        assert_eq!(value(&both.runs[0], "latency.max"), 5.0);
+        assert_eq!(value(&both.whole, "latency.mean"), 4.0);
         assert_eq!(value(&both.whole, "throughput.cache"), 10.0);
         assert_eq!(value(&both.whole, "work_per_cpu_second.cache"), 5.0);
         assert_eq!(value(&both.whole, "load_cpu_time"), 2.0);
@@ -332,7 +332,7 @@ mod tests {
             all.collect::<Vec<_>>()
         };
         use Kind::{ExecutionTime, Latency, Noise};
-        assert_eq!(of(&[("wake", Latency, &[1])]), ["user"]);
+        assert_eq!(of(&[("wake", Latency, &[1])]), ["latency"]);
         assert_eq!(
             of(&[("irq", Latency, &[1]), ("thread", Latency, &[1])]),
             ["irq", "thread"]
@@ -346,7 +346,7 @@ mod tests {
                 ("excess", Noise, &[1]),
             ]),
             [
-                "user",
+                "latency",
                 "kernel",
                 "execution",
                 "excess",
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_that_a_run_lacks_is_left_out_and_told() {
+    fn a_figure_that_a_run_lacks_is_left_out_with_a_note() {
         let whole = result(&[("latency", Kind::Latency, &[1])], 1.0);
         let mut idle = whole.clone();
         idle.load.clear();

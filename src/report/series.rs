@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Series as tables: one for each quantity, a line a series, the merged one last.
 
-use crate::result::{Distribution, Series, Unit};
+use crate::result::{Distribution, Document, Series, Unit};
 
 /// The widest that fits 80 columns beside the others.
 const FIGURE_WIDTH: usize = 8;
@@ -31,8 +31,21 @@ fn scale(unit: Unit, max: i64) -> Scale {
     }
 }
 
+/// The figures of a result as tables; none of an emulator's, whose times mean nothing.
+pub fn of_document(document: &Document) -> String {
+    if document.is_emulated() {
+        let counts = document
+            .series
+            .iter()
+            .map(|series| format!("{}: {} samples\n", series.name, series.distribution.count()));
+        return counts.collect::<String>()
+            + "times are not shown: they are an emulator's and mean nothing\n";
+    }
+    tables(&document.series)
+}
+
 /// All series, those of one name, kind and unit together.
-pub(super) fn tables(series: &[Series]) -> String {
+fn tables(series: &[Series]) -> String {
     let mut text = String::new();
     let mut shown: Vec<&Series> = Vec::new();
     for first in series {
@@ -69,8 +82,8 @@ fn table(group: &[&Series]) -> String {
     let titles = titles
         .map(|title| format!(" {title:>FIGURE_WIDTH$}"))
         .concat();
-    let told = group.iter().any(|series| series.max_at_s.is_some());
-    let at = if told { "   at s" } else { "" };
+    let timed = group.iter().any(|series| series.max_at_s.is_some());
+    let at = if timed { "   at s" } else { "" };
     text += &format!("{:>3} {:>3} {:>8}{titles}{at}\n", "cpu", "thr", "count");
     let mut all: Option<Distribution> = None;
     for series in group {
@@ -108,7 +121,13 @@ fn rest(all: &Distribution, scale: Scale) -> String {
     let Some(moments) = all.moments() else {
         return String::new();
     };
-    let mut words = vec![format!("stddev {}", figure(Some(moments.stddev), scale))];
+    let Some(stddev) = moments.stddev else {
+        return format!(
+            "{:>17}no histogram: percentiles and deviation are not known\n",
+            ""
+        );
+    };
+    let mut words = vec![format!("stddev {}", figure(Some(stddev), scale))];
     for percent in [90.0, 99.99, 99.999] {
         if let Some(value) = all.supported_percentile(percent) {
             words.push(format!("p{percent} {}", figure(Some(value as f64), scale)));
@@ -194,6 +213,20 @@ mod tests {
         assert_eq!(all, ["all", "3", "1000", "2000", "2000", "-", "-", "3000"]);
         assert_eq!(lines[5].trim(), "stddev 1000");
         assert_eq!(lines[6], "4 periods were missed");
+    }
+
+    #[test]
+    fn what_is_not_known_is_a_dash() {
+        let values = Distribution::summary(300, 29_000, 49_000.0, 285_000).unwrap();
+        let bare = Series::new("latency", Kind::Latency, Unit::Nanoseconds, values);
+        let text = tables(&[bare]);
+        let lines: Vec<&str> = text.lines().skip(1).collect();
+        let words: Vec<&str> = lines[2].split_whitespace().collect();
+        assert_eq!(
+            words,
+            ["-", "-", "300", "29.0", "49.0", "-", "-", "-", "285.0"]
+        );
+        assert!(lines[3].contains("no histogram"), "{text}");
     }
 
     #[test]
