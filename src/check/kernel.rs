@@ -148,7 +148,7 @@ fn timers(facts: &Facts) -> Option<Finding> {
         severity: Severity::Breaks,
         seen: "timers have the resolution of the tick".to_owned(),
         evidence: facts.tick.from.clone(),
-        why: format!("whoever sleeps wakes up late by up to {tick_ms}"),
+        why: format!("a task that sleeps wakes up late by up to {tick_ms}"),
         source: "Documentation/timers/highres.rst",
         fix: Some("boot without highres=off, a kernel with CONFIG_HIGH_RES_TIMERS=y".to_owned()),
         partition_fixes: &[],
@@ -170,7 +170,7 @@ fn pressure(facts: &Facts) -> Option<Finding> {
             .to_owned(),
         source: "Documentation/accounting/psi.rst; kernel/sched/psi.c; artis, docs/results",
         fix: Some(
-            "boot with psi=0, unless a service goes by these accounts (systemd-oomd does); or start \
+            "boot with psi=0, unless a service needs these accounts (systemd-oomd does); or start \
              real-time tasks in few groups, `echo 0 | sudo tee /sys/fs/cgroup/GROUP/cgroup.pressure` \
              for each"
                 .to_owned(),

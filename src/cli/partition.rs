@@ -190,7 +190,7 @@ fn plan(args: &PlanArgs) -> anyhow::Result<ExitCode> {
         print_json(&mut stdout, &report(&request, &plan, &missing, &[]))?;
     } else {
         write!(stdout, "{}", text::plan(&request, &plan))?;
-        tell(&missing, &plan.warnings);
+        warn(&missing, &plan.warnings);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -237,7 +237,7 @@ fn permitted(host: &Host<'_>, changes: Vec<Change>) -> anyhow::Result<(Vec<Chang
 }
 
 /// Prints what this process may not change, each reason once, and the plan's warnings.
-fn tell(missing: &[Refused], warnings: &[String]) {
+fn warn(missing: &[Refused], warnings: &[String]) {
     let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for one in missing {
         let kinds = by_reason.entry(&one.why).or_default();
@@ -285,7 +285,8 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
         }
     }
     let (changes, missing) = permitted(&host, plan.changes)?;
-    tell(&missing, &plan.warnings);
+
+    warn(&missing, &plan.warnings);
     anyhow::ensure!(
         !changes.is_empty() || missing.is_empty(),
         "this user may make none of the planned changes; run artis with sudo"

@@ -24,7 +24,7 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, setsid};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -364,11 +364,22 @@ fn folder() -> Result<TempDir, Error> {
     tempfile::Builder::new()
         .prefix("artis-load-")
         .tempdir_in(&place)
-        .map_err(|reason| Error::Folder {
-            // The error of tempfile repeats the path; its kind is the system's reason.
-            reason: reason.kind().into(),
+        .map_err(|error| Error::Folder {
+            reason: cause_of(&error, &place),
             folder: place,
         })
+}
+
+/// Why no folder can be made in `place`: the system's reason, without the path that tempfile adds.
+fn cause_of(error: &io::Error, place: &Path) -> io::Error {
+    if error.kind() == io::ErrorKind::NotFound && place.is_dir() {
+        return io::Error::other("this file system lets nobody make files there");
+    }
+    let text = error.to_string();
+    let reason = text
+        .split_once(" at path ")
+        .map_or(&*text, |(reason, _)| reason);
+    io::Error::other(reason)
 }
 
 /// Kills every process below this one and waits until none is left. A process that loses its

@@ -70,7 +70,7 @@ pub enum Target {
     /// A file of `/proc` or `/sys`; `path` is absolute, below the machine's root.
     File {
         path: String,
-        /// The file that shows what was written, where that is another one.
+        /// The file that shows the value, where it is not the one that is written.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<String>,
     },

@@ -105,8 +105,8 @@ impl Request {
         match absent {
             None => Ok(Self { rt0_irqs, ..self }),
             Some(absent) => Err(Error::Refused(format!(
-                "this machine has no interrupt {absent}; its interrupts are {}, and \
-                 /proc/interrupts names them",
+                "this machine has no interrupt {absent}; its interrupts are {}, and `artis irq` \
+                 lists them",
                 CpuList::from_iter(there)
             ))),
         }

@@ -97,7 +97,7 @@ fn apply(request: &Request, fatal: usize, fate: Fate) -> i32 {
     }
 }
 
-/// Runs it in a process of its own.
+/// Runs it in a child process.
 fn in_child(work: impl FnOnce() -> i32) -> WaitStatus {
     // SAFETY: this process has one thread.
     match unsafe { fork() }.expect("a process") {

@@ -98,7 +98,7 @@ fn systemd_knows_its_units() {
             text,
         );
         let mut verify = Command::new("systemd-analyze");
-        // The folder goes before the system's own, which the colon stands for.
+        // The folder comes before the system's folders, which the colon adds.
         verify.env("SYSTEMD_UNIT_PATH", format!("{}:", folder.path().display()));
         let output = run(TEST, verify.args(["verify", "--man=no", slice]))?;
         let said = String::from_utf8(output.stderr).unwrap();

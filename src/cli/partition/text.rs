@@ -68,7 +68,7 @@ fn value(text: &str) -> String {
     }
 }
 
-/// Three columns where they fit; otherwise the path has a line of its own.
+/// Three columns where they fit; otherwise the path has its own line.
 fn rows(rows: impl Iterator<Item = (String, String, String)>) -> String {
     let rows: Vec<_> = rows.collect();
     let width = |column: fn(&(String, String, String)) -> &String| {

@@ -10,7 +10,7 @@ use std::ffi::c_void;
 use std::num::NonZeroUsize;
 use std::ptr::NonNull;
 
-/// Pages in the region: well below a huge page, so that each touch is a fault of its own.
+/// Pages in the region: far fewer than in a huge page, so that each touch is a fault.
 const PAGES: usize = 64;
 
 pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {

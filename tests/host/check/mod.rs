@@ -367,14 +367,14 @@ fn tasks_have_classes() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    for (words, status, told) in [
+    for (words, status, sentence) in [
         (["--cpus", "8000"], 64, "not online"),
         (["--cpus", "x"], 64, "not a CPU number"),
         (["--root", "/no/such/folder"], 1, "is /proc mounted?"),
     ] {
         let output = check(&words);
         assert_eq!(output.status.code(), Some(status), "{words:?}");
-        assert!(said(&output).contains(told), "{}", said(&output));
+        assert!(said(&output).contains(sentence), "{}", said(&output));
         assert!(output.stdout.is_empty());
     }
 }

@@ -326,12 +326,17 @@ fn a_missing_tool_names_its_package() {
 #[test]
 fn a_folder_that_cannot_be_written_is_named() {
     let place = Place::new();
-    for folder in ["/proc/1", "/no/such/folder"] {
+    for (folder, reason) in [
+        ("/proc/1", "lets nobody make files"),
+        ("/no/such/folder", "No such file"),
+    ] {
         let words = ["run", "io", "-D", "1"];
         let output = place.load(&words).env("TMPDIR", folder).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains(folder) && said.contains("TMPDIR"), "{said}");
+        for words in [folder, reason, "TMPDIR"] {
+            assert!(said.contains(words), "{said}");
+        }
     }
 }
 
