@@ -53,7 +53,7 @@ fn unequal(all: &Comparison) -> String {
     match all.unequal_allowed {
         true => wrapped(&format!("*: {counts}")),
         false => wrapped(&format!(
-            "withheld: {counts} --allow-unequal-samples compares them all the same."
+            "withheld: {counts} --allow-unequal-samples compares them nevertheless."
         )),
     }
 }

@@ -186,8 +186,8 @@ impl Document {
             series::note(&mut known, one)?;
         }
         let maxima = self.series.iter().map(|one| one.max_at_s);
-        let all = maxima.chain([self.seconds]).flatten();
-        all.map(amount::check_seconds).collect()
+        let mut all = maxima.chain([self.seconds]).flatten();
+        all.try_for_each(amount::check_seconds)
     }
 
     /// The unit of its times where they are not a real machine's but those of an emulator that

@@ -35,7 +35,7 @@ use std::process::ExitCode;
                   --gate 'artis:latency.max<=1.1*isolcpus'"
 )]
 pub struct Args {
-    /// Results or experiments, called by the name in front or by their file's; - is standard input
+    /// Results or experiments, each named NAME or after its file; - is standard input
     #[arg(required = true, value_name = "[NAME=]FILE")]
     files: Vec<Input>,
     /// Configuration that ratios are to [default: the first]

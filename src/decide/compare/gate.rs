@@ -79,14 +79,9 @@ pub enum Unfit {
         has: Vec<String>,
     },
     #[error(
-        "gate {gate}: {configuration} has no {OLD_LATENCY}; the latency of a task is called \
-         latency now, so write {write}"
+        "gate {gate}: the task's latency is called latency now, not {OLD_LATENCY}; write {write}"
     )]
-    OldName {
-        gate: String,
-        configuration: String,
-        write: String,
-    },
+    OldName { gate: String, write: String },
     #[error("gate {0}: no configuration is left: a configuration is not compared with itself")]
     Nobody(String),
     #[error(
@@ -310,7 +305,6 @@ impl Gate {
     }
 
     fn not_measured(&self, one: &Compared) -> Unfit {
-        let configuration = one.configuration.name.clone();
         if let Some(metric) = self.renamed()
             && one.cells.contains_key(&metric)
         {
@@ -320,13 +314,12 @@ impl Gate {
             };
             return Unfit::OldName {
                 gate: self.to_string(),
-                configuration,
                 write: write.to_string(),
             };
         }
         Unfit::NotMeasured {
             gate: self.to_string(),
-            configuration,
+            configuration: one.configuration.name.clone(),
             metric: self.metric.to_string(),
             has: one.configuration.in_tables(),
         }

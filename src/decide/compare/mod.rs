@@ -32,14 +32,14 @@ pub enum Error {
     #[error("two configurations are named {0:?}; give each file a name: NAME=FILE")]
     Twice(String),
     #[error(
-        "{one} and {other} have no figure in common, so there is nothing to compare: {one} has \
-         {}, {other} has {}; give files of the same measurement", ones.join(", "), others.join(", ")
+        "{one} and {other} have no figure in common, so there is nothing to compare: {figures}; \
+         give files of the same measurement"
     )]
     NothingShared {
         one: String,
-        ones: Vec<String>,
         other: String,
-        others: Vec<String>,
+        /// Which each has.
+        figures: String,
     },
     #[error(
         "times of {one} are in {one_unit}, those of {other} in {other_unit}: these cannot be \
@@ -151,11 +151,11 @@ pub fn compare(
         })?;
     let base = configurations[baseline].clone();
     if let Some(stranger) = configurations.iter().find(|one| !one.shares_with(&base)) {
+        let has = |it: &Configuration| format!("{} has {}", it.name, it.in_tables().join(", "));
         return Err(Error::NothingShared {
             one: base.name.clone(),
-            ones: base.in_tables(),
             other: stranger.name.clone(),
-            others: stranger.in_tables(),
+            figures: format!("{}; {}", has(&base), has(stranger)),
         });
     }
     let compared = configurations
