@@ -39,35 +39,36 @@ typedef int64_t s64;
 #define ARTIS_NSEC_PER_MSEC 1000000ULL
 
 /*
- * Slice of a task on an NRT CPU. It expires at a tick, and with HZ=250 ticks
- * are 4 ms apart: 3 ms means "the next tick", with HZ=1000 three of them.
+ * Slice of a task on an NRT CPU. It ends at a tick. With HZ=250 ticks are 4 ms
+ * apart, so 3 ms means "the next tick"; with HZ=1000 it means three ticks.
  */
 #define ARTIS_SLICE_NRT_NS (3 * ARTIS_NSEC_PER_MSEC)
 
 /*
- * Slice of a task on an RT CPU. Longer, because each switch there may sit in
- * RT0's way, yet short enough that four waiting tasks each run within 50 ms.
+ * Slice of a task on an RT CPU. Longer, because each switch there may delay RT0,
+ * yet short enough that four waiting tasks each run within 50 ms.
  */
 #define ARTIS_SLICE_RT_NS (8 * ARTIS_NSEC_PER_MSEC)
 
 /*
- * What a slice that is over, or is to be, counts while RT0 takes the CPU: not
- * nothing, because then the kernel would queue the task anew before it switched,
- * on RT0's way. When RT0 has gone the task comes back, and its slice ends.
+ * The rest that a slice keeps when it ends just as RT0 takes the CPU. It is not 0,
+ * because then the kernel would queue the task again before it switches, on RT0's
+ * way. When RT0 has gone the task comes back, and its slice ends.
  */
 #define ARTIS_SLICE_PUT_OFF_NS 1ULL
 
 /*
- * A switch of tasks on an RT CPU holds interrupts off, and RT0's timer out. So
- * none begins when a timer is due before it would be done: see artis_switch_note().
- * The longest that counts as one; what takes longer was not ours, but a host's.
+ * A switch of tasks on an RT CPU keeps interrupts off, and so delays RT0's timer.
+ * None begins when a timer is due before the switch would be done; how long that
+ * takes is measured, see artis_switch_note(). This is the longest time that counts:
+ * what takes longer is no switch, but a hypervisor that stopped the CPU.
  */
 #define ARTIS_SWITCH_NS_MAX (250 * ARTIS_NSEC_PER_USEC)
 
 /*
- * A kernel thread's turn on an RT CPU, which begins with a switch and ends with
- * one: none begins when a timer is due before it would be done. At 100 million
- * instructions a second the kernel's own works take 160 us.
+ * Length of a kernel thread's turn on an RT CPU, with the switches before and after
+ * it. No turn begins when a timer is due before its end. At 100 million instructions
+ * a second the kernel's own work items take 160 us.
  */
 #define ARTIS_KTHREAD_TURN_NS (300 * ARTIS_NSEC_PER_USEC)
 
@@ -75,17 +76,17 @@ typedef int64_t s64;
 #define ARTIS_RT1_LEVEL_MAX 40
 
 /*
- * What one level is worth in waiting time. The lowest waits 2 s at most behind
+ * What one level is worth in waiting time. The lowest level waits 2 s at most behind
  * the highest, far below the 30 s after which the kernel's watchdog ends the
- * scheduler; and one level is several slices, so that it decides among tasks
- * that are runnable together.
+ * scheduler. And one level is several slices, so it decides between tasks that wait
+ * at the same time.
  */
 #define ARTIS_RT1_LEVEL_NS (50 * ARTIS_NSEC_PER_MSEC)
 
 /*
- * How far a task's virtual time may run ahead, in slices. A task cannot be
- * stopped in the middle of something, and a hypervisor may stop the CPU under
- * it: what it got too much is to be paid back, but not for seconds.
+ * How far a task's virtual time may run ahead, in slices. A task cannot be stopped
+ * everywhere, and a hypervisor may stop its CPU. So it may get more than its share
+ * and has to pay that back, but not for seconds.
  */
 #define ARTIS_DEBT_SLICES 4
 
@@ -103,19 +104,19 @@ typedef int64_t s64;
 #define ARTIS_INTERVAL_SHIFT 2
 
 /*
- * After a stay on an RT CPU that did not pay, the task is not tried again for a
- * while, and for twice as long after each further one. The longest pause is how
- * late a task that has stopped calling is noticed; RT1+ has a right to be noticed
- * sooner. At the longest, moves in vain cost a task 1/2500 of its time.
+ * After a stay on an RT CPU that did not pay, the task is not sent there for a while,
+ * and for twice as long after each further one. A task that has stopped calling is
+ * noticed late by the longest pause at most; RT1+ tasks are noticed sooner. With the
+ * longest pause, useless moves cost a task 1/2500 of its time.
  */
 #define ARTIS_PAUSE_NS_MIN (8 * ARTIS_NSEC_PER_MSEC)
 #define ARTIS_PAUSE_NS_MAX (512 * ARTIS_NSEC_PER_MSEC)
 #define ARTIS_PAUSE_RT1_NS_MAX (64 * ARTIS_NSEC_PER_MSEC)
 
 /*
- * RT0 has had the CPU this long: the task it displaced is handed back, so that
- * an NRT CPU may run it. Shorter bursts are cheaper to wait out than to move
- * the task twice, and the hand-back stays off RT0's wakeup path.
+ * When RT0 has had the CPU for so long, the task it displaced is handed back, so
+ * that an NRT CPU may run it. In shorter bursts it is cheaper to wait than to move
+ * twice. And so the hand-back is never part of RT0's wakeup.
  */
 #define ARTIS_HAND_BACK_NS (2 * ARTIS_NSEC_PER_MSEC)
 
@@ -126,14 +127,14 @@ typedef int64_t s64;
 #define ARTIS_RT_WAIT_MAX_NS (20 * ARTIS_NSEC_PER_MSEC)
 
 /*
- * How often an NRT CPU that switches tasks looks for such a one, at most. It may
- * switch every 30 us, and a look costs it a hundredth of that.
+ * The least time between two looks of an NRT CPU for such a task. It may switch every
+ * 30 us, and a look costs a hundredth of that.
  */
 #define ARTIS_RT_WAIT_LOOK_NS (1 * ARTIS_NSEC_PER_MSEC)
 
 /*
  * Tasks that may wait for each RT CPU. One bridges the time from an eviction
- * to the next promotion, which takes up to a tick; more only wait.
+ * to the next promotion, which takes up to a tick; the others only wait.
  */
 #define ARTIS_RT_QUEUE_MAX 4
 
@@ -151,15 +152,15 @@ typedef int64_t s64;
 #define ARTIS_CAPACITY 1024
 
 /*
- * Weight of a CPU that RT tasks take completely. It bounds the division; at
- * 1/32 left nobody would choose that CPU anyhow.
+ * What counts as left of a CPU that RT tasks take completely. It bounds the division.
+ * With 1/32 left nobody chooses that CPU anyway.
  */
 #define ARTIS_CAPACITY_LEFT_MIN (ARTIS_CAPACITY / 32)
 
 /*
- * How many tasks of a queue are passed over, at most, because the run queue of the
- * RT CPU where they were is better left alone, and for how long. RT0's wakeup is
- * over long before. Nobody is to wait behind a long burst of RT0.
+ * How many tasks of a queue are passed over at most, and for how long, because RT0
+ * needs the run queue of the RT CPU where they were. RT0's wakeup takes less than
+ * that, and nobody should wait behind a long burst of RT0.
  */
 #define ARTIS_PASSED_OVER_MAX 4
 #define ARTIS_PASSED_OVER_NS (1 * ARTIS_NSEC_PER_MSEC)
@@ -445,7 +446,7 @@ struct artis_trial {
 	u64 pause_ns;		/* how long it was not, the last time; 0: the last stay paid */
 };
 
-/* How busy one side (RT or NRT) is. */
+/* How busy one side is, RT or NRT. */
 struct artis_side {
 	u32 cpus;		/* online CPUs of the side */
 	u32 tasks;		/* runnable tasks of sched_ext there, running ones included */
@@ -455,7 +456,7 @@ struct artis_side {
 
 /*
  * The task ran for @ran_ns and called the kernel @entries times meanwhile. When
- * exactly is not known, and need not be: the answer is asked for at ticks only.
+ * exactly is not known. It need not be, because the answer is used at ticks only.
  */
 static inline void artis_calls_note(struct artis_calls *calls, u64 ran_ns, u32 entries)
 {
@@ -478,9 +479,9 @@ static inline void artis_calls_note(struct artis_calls *calls, u64 ran_ns, u32 e
 
 /*
  * Next migration attempt estimation (paper, section 2.3): time until the task
- * will call the kernel again. Before the mean interval is over, what is left
- * of it. After it the task has changed its habit, and the best guess is that
- * it goes on for as long as it already did.
+ * will call the kernel again. In the first half of the mean interval that is what
+ * is left of it. After that the task may have changed its habit, and the best guess
+ * is that it goes on for as long as it already did.
  */
 static inline u64 artis_next_entry_ns(const struct artis_calls *calls)
 {
@@ -489,7 +490,7 @@ static inline u64 artis_next_entry_ns(const struct artis_calls *calls)
 	return calls->since_ns;
 }
 
-/* There and back again must pay for itself. */
+/* The move there and back must pay for itself. */
 static inline bool artis_pays_to_move(const struct artis_calls *calls)
 {
 	return artis_next_entry_ns(calls) >= 2 * ARTIS_MIGRATION_NS;
@@ -534,8 +535,8 @@ static inline u64 artis_weighted_load(const struct artis_side *side, u32 more)
 }
 
 /*
- * Does the side have room? An RT CPU that nobody uses always has: its time is
- * otherwise lost. Up to ARTIS_RT_QUEUE_MAX may wait for each besides the one
+ * Does the RT side have room? An RT CPU that nobody uses always has, because its time
+ * is lost otherwise. Up to ARTIS_RT_QUEUE_MAX tasks may wait for each, besides the one
  * that runs.
  */
 static inline bool artis_rt_hungry(const struct artis_side *rt)
@@ -569,7 +570,7 @@ static inline bool artis_look(enum artis_class class, bool slice_over, const str
 }
 
 /*
- * A task at the user boundary, on an NRT CPU: is it to go to an RT CPU?
+ * A task in user mode on an NRT CPU: does it go to an RT CPU?
  * @nrt counts the task itself.
  */
 static inline enum artis_verdict artis_promote(enum artis_class class,
@@ -603,8 +604,8 @@ static inline enum artis_verdict artis_promote(enum artis_class class,
 }
 
 /*
- * A task at the user boundary whose slice on an RT CPU is over: does it stay
- * on the RT side? Association rule, RT to NRT: Linux tasks go first. @rt
+ * A task in user mode whose slice on an RT CPU is over: does it stay on the RT
+ * side? Association rule, RT to NRT: Linux tasks go first. @rt
  * counts the task itself.
  */
 static inline bool artis_stays_rt(enum artis_class class, const struct artis_side *rt,
