@@ -6,6 +6,7 @@ use super::plan::Experiment;
 use super::run::{Error, Measured, Options, run};
 use crate::guest::demo::Configuration;
 use crate::guest::experiment::Sample;
+use crate::lab::Error as LabError;
 use crate::lab::debian::index::Flavour;
 use crate::lab::debian::kernel::{Kernels, tests as canned};
 use crate::lab::demo;
@@ -14,6 +15,7 @@ use crate::lab::host::cache::Cache;
 use crate::lab::image::Image;
 use crate::lab::progress::{Progress, Silent};
 use std::collections::BTreeMap;
+use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -216,6 +218,10 @@ fn demo(engine: &Fake) -> (Vec<String>, Result<usize, demo::run::Error>) {
     };
     let mut notes = Notes::default();
     let figures = demo::run::run(options, &mut Vec::new(), &mut notes);
+    // The console of a lost guest stays for the user to read; here nobody does.
+    if let Err(demo::run::Error::Lab(LabError::GuestLost { console, .. })) = &figures {
+        fs::remove_dir_all(console.parent().unwrap()).unwrap();
+    }
     (notes.0, figures.map(|figures| figures.len()))
 }
 
