@@ -128,8 +128,9 @@ impl Session {
 
     /// Prints what speaks against the figures, and keeps it for the result.
     pub fn warn(&mut self, found: Warning) {
-        self.voice.warn(std::slice::from_ref(&found));
-        self.document.audit.push(found);
+        let mut found = User::current().can_type(vec![found]);
+        self.voice.warn(&found);
+        self.document.audit.append(&mut found);
     }
 
     /// Not 0 once the measurement is to end: a signal asked for it, or a load has ended.

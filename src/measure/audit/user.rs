@@ -26,20 +26,26 @@ impl User {
         }
     }
 
-    /// The findings with commands as this user types them.
+    /// The findings with commands as this user types them, and without what root has already done.
     pub fn can_type(self, mut found: Vec<Warning>) -> Vec<Warning> {
-        if self == Self::Root {
-            for warning in &mut found {
-                warning.mend = warning.mend.take().map(|fix| without_sudo(&fix));
-                warning.seen = without_sudo(&warning.seen);
-            }
+        for warning in &mut found {
+            warning.mend = warning.mend.take().map(|fix| self.typed(&fix));
+            warning.seen = self.typed(&warning.seen);
         }
         found
     }
-}
 
-fn without_sudo(text: &str) -> String {
-    text.replace("`sudo ", "`").replace("| sudo ", "| ")
+    fn typed(self, text: &str) -> String {
+        let as_root = || {
+            text.replace("run artis as root, on", "run artis on")
+                .replace(", and measure as root", "")
+        };
+        match self {
+            Self::Ordinary => text.to_owned(),
+            Self::Sudo => as_root(),
+            Self::Root => as_root().replace("`sudo ", "`").replace("| sudo ", "| "),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -61,5 +67,11 @@ mod tests {
         assert_eq!(typed(User::Root), "`sysctl a=1` or `echo 1 | tee b`");
         assert!(typed(User::Sudo).contains("`sudo sysctl"));
         assert!(typed(User::Ordinary).contains("| sudo tee"));
+        let root = User::Sudo.typed("`sudo mount x`, and measure as root");
+        assert_eq!(root, "`sudo mount x`");
+        assert_eq!(
+            User::Root.typed("run artis as root, on a machine"),
+            "run artis on a machine"
+        );
     }
 }

@@ -37,7 +37,7 @@ const CASES: [Case; 5] = [
     Case {
         short: "measure all -p 0 -D 50ms --unloaded 10ms --count 1000",
         endless: "measure all -p 0 -D 1h --unloaded 10ms --count 1000",
-        word: "wakeup latency",
+        word: "every 1000 us",
     },
     Case {
         short: "measure throughput --runs 1 --workload compute",
