@@ -5,6 +5,7 @@ use super::exit::UsageError;
 use super::output::stdout;
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
+use super::value;
 use crate::lab::experiment::plan::{self, Experiment};
 use crate::lab::experiment::{rows, run};
 use crate::lab::kernel::Kernels;
@@ -33,7 +34,7 @@ pub struct Args {
     #[arg(long)]
     fresh: bool,
     /// Guests side by side [default: one for each CPU]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, value_name = "N", value_parser = value::number::whole(1..=256_u16))]
     jobs: Option<u16>,
     /// Release to use where the file means the newest kernel
     #[arg(long, value_name = "RELEASE")]

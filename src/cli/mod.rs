@@ -6,7 +6,6 @@
 
 mod check;
 mod compare;
-mod duration;
 pub mod exit;
 mod irq;
 mod lab;
@@ -23,8 +22,12 @@ mod run;
 mod sched;
 mod signals;
 mod tasks;
+mod value;
 
+use clap::{ArgAction, CommandFactory, FromArgMatches};
+use std::ffi::OsString;
 use std::process::ExitCode;
+use value::duration;
 
 /// Real-time and high-performance work on the same multi-core Linux machine.
 #[derive(clap::Parser)]
@@ -63,6 +66,30 @@ enum Command {
     Compare(compare::Args),
     /// Boot a stock kernel in a virtual machine and run a command there
     Lab(lab::Args),
+}
+
+/// Parses the words of the command line.
+///
+/// # Errors
+/// What clap has to say, for [`exit::parse_error`] to print: help and version, too.
+pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let mut command = with_negative_values(Cli::command());
+    let matches = command.try_get_matches_from_mut(words)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// Lets every option take `-1` as its value, so that the option says what it allows. Otherwise clap
+/// takes it for an option that nobody has heard of.
+fn with_negative_values(command: clap::Command) -> clap::Command {
+    let takes_values = |arg: &clap::Arg| {
+        !arg.is_positional() && matches!(arg.get_action(), ArgAction::Set | ArgAction::Append)
+    };
+    command
+        .mut_args(|arg| match takes_values(&arg) {
+            true => arg.allow_negative_numbers(true),
+            false => arg,
+        })
+        .mut_subcommands(with_negative_values)
 }
 
 /// Runs the parsed command.

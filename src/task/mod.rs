@@ -7,9 +7,11 @@
 //! Source: piel-artis, sections 2.1 (the classes) and 2.4 (the helper program).
 
 pub mod class;
+pub mod cpuset;
 pub mod diagnose;
 pub mod huge_pages;
 pub mod kind;
+pub mod protected;
 pub mod scheduler;
 pub mod starter;
 pub mod syscall;

@@ -6,6 +6,7 @@ use super::{cpus, piece, warnings};
 use crate::cli::output::stdout;
 use crate::cli::progress::LiveLine;
 use crate::cli::result::tables;
+use crate::cli::value;
 use crate::measure::audit;
 use crate::measure::exec::{self, Live, Samples};
 use crate::measure::memory;
@@ -30,7 +31,7 @@ use std::process::ExitCode;
 )]
 pub struct Args {
     /// CPU to bind the thread to [default: the last that is allowed]
-    #[arg(short = 'a', long, value_name = "N")]
+    #[arg(short = 'a', long, value_name = "N", value_parser = value::cpus::one)]
     cpu: Option<u32>,
     #[command(flatten)]
     piece: piece::Options,

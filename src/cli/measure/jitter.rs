@@ -7,6 +7,7 @@ use super::session::{self, Common, Session};
 use super::{cpus, piece, warnings};
 use crate::cli::output::stdout;
 use crate::cli::result::tables;
+use crate::cli::value;
 use crate::machine::CpuList;
 use crate::measure::audit;
 use crate::measure::jitter::{self, Plan, Samples};
@@ -32,7 +33,7 @@ use std::process::ExitCode;
 )]
 pub struct Args {
     /// CPUs, one thread on each [default: all that are allowed]
-    #[arg(short = 'a', long, value_name = "LIST")]
+    #[arg(short = 'a', long, value_name = "LIST", value_parser = value::cpus::list)]
     cpus: Option<CpuList>,
     #[command(flatten)]
     piece: piece::Options,

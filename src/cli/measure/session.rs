@@ -5,6 +5,7 @@
 
 use crate::cli::output::stdout;
 use crate::cli::signals::stop_on_signals;
+use crate::cli::value;
 use crate::lab::engine::bochs;
 use crate::load::preset::{Presets, Running};
 use crate::machine::{CpuList, Root};
@@ -35,7 +36,7 @@ pub struct Common {
     #[arg(long, value_name = "NAME,…")]
     pub load: Option<Presets>,
     /// CPUs that the loads run on [default: all]
-    #[arg(long, value_name = "LIST", requires = "load")]
+    #[arg(long, value_name = "LIST", requires = "load", value_parser = value::cpus::list)]
     pub load_cpus: Option<CpuList>,
 }
 

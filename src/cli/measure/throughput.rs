@@ -5,6 +5,7 @@ use super::session::{Common, Session};
 use crate::cli::exit::UsageError;
 use crate::cli::output::stdout;
 use crate::cli::progress::Stderr;
+use crate::cli::value;
 use crate::lab::progress::Progress;
 use crate::measure::throughput::permutation::Setting;
 use crate::measure::throughput::workload::{BuiltIn, Workload};
@@ -41,7 +42,7 @@ pub struct Args {
     workload: Option<BuiltIn>,
     /// Recorded runs
     #[arg(long, value_name = "R", default_value_t = 5)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(value_parser = value::number::whole(1..=1_000_000_u32))]
     runs: u32,
     /// Measure ten settings: one CPU (1 or 2 instances) and all CPUs (1, 2 or 4), each as
     /// SCHED_NORMAL and as SCHED_FIFO
