@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Exit status of every command: 0 fine, 1 error, 2 a bound was missed, 64 usage.
+//! Exit status of every command: 0 fine, 1 error, 2 a bound was missed, 3 the scheduler is not on,
+//! 64 usage.
 
 use std::io::ErrorKind;
 use std::process::ExitCode;
 
 /// A bound or threshold was missed, as rtla has it; or not all that was asked for could be done.
 pub const BOUND_MISSED: u8 = 2;
+
+/// `artis sched status`: nothing is on, as systemctl and the LSB have it.
+pub const NOT_RUNNING: u8 = 3;
 
 /// Wrong words on the command line (`EX_USAGE` of sysexits.h).
 pub const USAGE: u8 = 64;

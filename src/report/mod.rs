@@ -9,6 +9,7 @@ pub mod comparison;
 pub mod experiment;
 pub mod histograms;
 pub mod scatter;
+pub mod scheduler;
 mod style;
 mod svg;
 pub mod words;

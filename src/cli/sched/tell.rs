@@ -5,7 +5,7 @@ use crate::partition::change::Change;
 use crate::sched::service::Event;
 use sd_notify::NotifyState;
 
-/// Tells the user, and systemd where it cares, what happens while the scheduler is on.
+/// Says to the user, and to systemd where it started artis, what happens while the scheduler is on.
 pub fn tell(event: Event) {
     match event {
         Event::Restored(changes) => tell_restored(&changes),
@@ -15,7 +15,7 @@ pub fn tell(event: Event) {
              `mount -t debugfs debugfs /sys/kernel/debug`"
         ),
         Event::Cycled(rt) => eprintln!(
-            "artis: RT CPUs {rt} were offline for a moment: what others had begun there is elsewhere"
+            "artis: RT CPUs {rt} were offline for a moment: timers and work of others there have moved"
         ),
         Event::Changed(changes) => {
             for change in changes {
@@ -29,7 +29,7 @@ pub fn tell(event: Event) {
         }
         Event::Ready { rt, nrt, detector } => {
             eprintln!("artis: scheduling: RT CPUs {rt}, NRT CPUs {nrt}, detector {detector}");
-            // Without NOTIFY_SOCKET this does nothing; with a broken one there is nobody to tell.
+            // Without NOTIFY_SOCKET this does nothing; with a broken one nobody is there to hear it.
             let _ = sd_notify::notify(&[NotifyState::Ready]);
         }
         Event::Offline { offline, rt } if offline.is_empty() => {
