@@ -2,7 +2,8 @@
 //! Exit status of every command: 0 fine, 1 error, 2 a bound was missed, 3 the scheduler is not on,
 //! 64 usage.
 
-use std::io::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::io;
 use std::process::ExitCode;
 
 /// A bound or threshold was missed, as rtla has it; or not all that was asked for could be done.
@@ -23,6 +24,9 @@ pub struct UsageError(pub String);
 pub fn parse_error(error: &clap::Error) -> ExitCode {
     // A closed pipe (`artis --help | head -1`) is no reason to complain.
     let _ = error.print();
+    if let Some(word) = negative(error) {
+        eprintln!("artis: {word} looks like a negative value, and no option takes one with a unit");
+    }
     if error.use_stderr() {
         ExitCode::from(USAGE)
     } else {
@@ -30,12 +34,22 @@ pub fn parse_error(error: &clap::Error) -> ExitCode {
     }
 }
 
+/// The unknown option that is more likely a value: `-5s` reads as the option `-5`.
+fn negative(error: &clap::Error) -> Option<&str> {
+    let ContextValue::String(word) = error.get(ContextKind::InvalidArg)? else {
+        return None;
+    };
+    let digits = word.strip_prefix('-')?;
+    (error.kind() == ErrorKind::UnknownArgument && digits.starts_with(|c: char| c.is_ascii_digit()))
+        .then_some(word)
+}
+
 /// Prints an error as its chain of causes, one line, and gives the exit status.
 pub fn failure(error: &anyhow::Error) -> ExitCode {
     let broken_pipe = error.chain().any(|cause| {
         cause
-            .downcast_ref::<std::io::Error>()
-            .is_some_and(|io| io.kind() == ErrorKind::BrokenPipe)
+            .downcast_ref::<io::Error>()
+            .is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
     });
     if broken_pipe {
         return ExitCode::SUCCESS;

@@ -107,6 +107,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         ClassArgs::Linux { target } => (Class::Linux, target),
     };
     let root = Root::default();
+    if let Some(tid) = target.pid {
+        target.permit(protected::reason(&root, tid))?;
+    }
     let warning = check(&root, class)?;
     if let Some(warning) = warning.filter(|_| !target.quiet) {
         eprintln!("artis: warning: {warning}");
@@ -114,7 +117,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match target.pid {
         None => start(&root, class, &target.command),
         Some(tid) => {
-            target.permit(protected::reason(&root, tid))?;
             let changed = change(&root, class, tid, target.thread)?;
             if !target.quiet {
                 writeln!(stdout(), "{changed}")?;

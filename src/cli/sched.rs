@@ -5,13 +5,14 @@ mod tell;
 
 use super::exit::{NOT_RUNNING, UsageError};
 use super::output::{print_json, stdout};
-use crate::machine::CpuList;
+use crate::machine::{CpuList, Root};
 use crate::report::scheduler::{Counters, in_words};
 use crate::sched::detector::Detector;
 use crate::sched::runtime::Runtime;
 use crate::sched::service::{self, Event, Outcome};
 use crate::sched::status::Status;
 use crate::sched::{control, ending::Ending};
+use crate::task::scheduler::SCHED_EXT;
 use anyhow::Context;
 use sd_notify::NotifyState;
 use serde::Serialize;
@@ -189,16 +190,21 @@ fn status(args: &StatusArgs) -> anyhow::Result<ExitCode> {
                 };
                 write!(stdout, "{}", in_words(details, counters))?;
             }
-            None => writeln!(
-                stdout,
-                "artis is not scheduling; `artis sched run --rt LIST` starts it"
-            )?,
+            None => writeln!(stdout, "artis is not scheduling; {}", next_step())?,
         }
     }
     Ok(match status.enabled {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(NOT_RUNNING),
     })
+}
+
+/// What to do where the scheduler is off.
+fn next_step() -> &'static str {
+    match Root::default().exists(SCHED_EXT) {
+        true => "`artis sched run --rt LIST` starts it",
+        false => "this kernel has no sched_ext for it",
+    }
 }
 
 fn stop(args: &StopArgs) -> anyhow::Result<ExitCode> {
