@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The help of every command: it fits 80 columns without ragged paragraphs, and ends with an example.
+//! The help of every command: it fits 80 columns, without ragged paragraphs, and ends with an
+//! example.
 
 use std::process::Command;
 

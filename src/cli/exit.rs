@@ -22,7 +22,7 @@ pub struct UsageError(pub String);
 
 /// Prints what clap has to say and gives the exit status: help and version are success.
 pub fn parse_error(error: &clap::Error) -> ExitCode {
-    // A closed pipe (`artis --help | head -1`) is no reason to complain.
+    // A closed pipe (`artis --help | head -1`) is not an error.
     let _ = error.print();
     if let Some(word) = negative(error) {
         eprintln!("artis: {word} looks like a negative value, and no option takes one with a unit");

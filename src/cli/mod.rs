@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The command line: one file a subcommand, its flags and what it prints.
 
-// They panic where the disk is full: see output.rs.
+// These macros panic when the disk is full; output.rs has the replacement.
 #![deny(clippy::print_stdout)]
 
 mod check;
@@ -44,7 +44,7 @@ pub struct Cli {
 enum Command {
     /// Load, look at and stop the asymmetric real-time scheduler
     Sched(sched::Args),
-    /// Give CPUs to real-time tasks: interrupts, kernel threads and the like leave them, and come back
+    /// Give CPUs to real-time tasks: interrupts and kernel threads leave them, until reset
     Partition(partition::Args),
     /// Start a command, or change a running task, as RT0, RT1+ or Linux task
     Run(run::Args),
@@ -52,7 +52,7 @@ enum Command {
     ///
     /// Changes nothing. Ends with 2 when something breaks real time. Root sees everything.
     Check(check::Args),
-    /// Interrupts: where they come, how often, and who handles them
+    /// Interrupts: where they arrive, how often, and who handles them
     Irq(irq::Args),
     /// Every thread: class, CPU, policy, priority, migrations and switches
     Tasks(tasks::Args),
@@ -60,7 +60,7 @@ enum Command {
     Measure(measure::Args),
     /// Run named loads beside a command
     Load(load::Args),
-    /// Look at result files, join them, and turn them into other formats and back
+    /// Show result files, merge them, and convert them to other formats and back
     Result(result::Args),
     /// Compare configurations: ratios with intervals, gates, pictures
     Compare(compare::Args),
@@ -78,8 +78,8 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Err
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// Lets every option take `-1` as its value, so that the option says what it allows. Otherwise clap
-/// takes it for an option that nobody has heard of.
+/// Lets every option take `-1` as its value, so that its parser says what is allowed. Otherwise
+/// clap takes it for an unknown option.
 fn with_negative_values(command: clap::Command) -> clap::Command {
     let takes_values = |arg: &clap::Arg| {
         !arg.is_positional() && matches!(arg.get_action(), ArgAction::Set | ArgAction::Append)

@@ -24,7 +24,8 @@ const NOT_FOUND: u8 = 127;
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "A command's exit status is its own; 126: it cannot be run, 127: it was not found.\n\n\
+    after_help = "A command's exit status is its own; 126: it cannot be run, 127: it was not found.\
+                  \n\n\
                   Example:\n  artis run rt0 --cpu 1 -- ./controller"
 )]
 pub struct Args {

@@ -72,8 +72,8 @@ pub enum Refusal {
     )]
     RtGroup { file: String, who: Who },
     #[error(
-        "this kernel has RT group scheduling (CONFIG_RT_GROUP_SCHED), which gives cgroup {cgroup} no \
-         real-time budget; boot with `rt_group_sched=0`, or move the task to the root group: `echo \
+        "this kernel has RT group scheduling (CONFIG_RT_GROUP_SCHED), which gives cgroup {cgroup} \
+         no real-time budget; boot with `rt_group_sched=0`, or move the task to the root group: `echo \
          {who} > /sys/fs/cgroup/cgroup.procs`"
     )]
     RtGroupV2 { cgroup: String, who: Who },
@@ -111,8 +111,8 @@ pub enum Refusal {
     )]
     NoSchedExt { who: Who, nice: i32 },
     #[error(
-        "nothing on this machine explains it; `strace -e sched_setattr,sched_setaffinity artis run …` \
-         shows the system call, and `dmesg` may show a security module's reason"
+        "nothing on this machine explains it; `strace -e sched_setattr,sched_setaffinity artis run \
+         …` shows the system call, and `dmesg` may show a security module's reason"
     )]
     Unknown,
 }

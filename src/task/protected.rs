@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Tasks that nobody should change by a slip of the finger: threads of the kernel, which all others
-//! depend on, and a running artis, which drives the scheduler or measures.
+//! Tasks that nobody should change by mistake: threads of the kernel, which all others depend on,
+//! and a running artis, which drives the scheduler or measures.
 
 use super::scheduler;
 use crate::machine::{Root, tasks};
@@ -11,8 +11,8 @@ use std::os::unix::fs::MetadataExt;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Protected {
     #[error(
-        "task {tid} is the kernel's own thread {name}, and every task may depend on when it runs; add \
-         --kernel-thread to change it all the same"
+        "task {tid} is the kernel's own thread {name}, and every task may depend on when it runs; \
+         add --kernel-thread to change it all the same"
     )]
     Kernel { tid: i32, name: String },
     #[error(

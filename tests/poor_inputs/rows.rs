@@ -134,9 +134,9 @@ pub const ROWS: &[Row] = &[
     row("run rt1 --level 1 --pid 2", USAGE, &["task 2", "kthreadd", "--kernel-thread"]),
     row("run linux --pid 2 --thread", USAGE, &["task 2", "kthreadd", "--kernel-thread"]),
     row("partition plan --rt 1 --rt0-irq 9999", USAGE, &["no interrupt 9999", "artis irq"]),
-    row("partition apply --rt 1 --rt0-irq 9999", USAGE, &["no interrupt 9999", "artis irq"]),
     // Others.
     row("measure latency -p 0 -q -l 10 --histfile /dev/full", 1, &["/dev/full", "No space left"]),
+    row("measure latency -p 0 -q -l 10 --json /dev/full", 1, &["/dev/full", "No space left"]),
     row("measure latency -p 0 -q -l 10 --json /proc/version", 1, &["/proc/version", "file"]),
     row("measure latency --latency 99999999999", USAGE, &["'99999999999'", "from 0 to 2000000000,"]),
     row("result show {experiment}", 1, &["/experiment:1", "artis compare"]),

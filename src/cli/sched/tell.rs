@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the scheduler says on standard error while it is on.
+//! The scheduler's messages on standard error while it is on.
 
 use crate::partition::change::Change;
 use crate::sched::service::Event;
@@ -29,7 +29,7 @@ pub fn tell(event: Event) {
         }
         Event::Ready { rt, nrt, detector } => {
             eprintln!("artis: scheduling: RT CPUs {rt}, NRT CPUs {nrt}, detector {detector}");
-            // Without NOTIFY_SOCKET this does nothing; with a broken one nobody is there to hear it.
+            // Without NOTIFY_SOCKET this does nothing; with a broken one there is no reader.
             let _ = sd_notify::notify(&[NotifyState::Ready]);
         }
         Event::Offline { offline, rt } if offline.is_empty() => {

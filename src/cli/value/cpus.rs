@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! CPUs that a command binds something to: they must be online, and in the cpuset of artis.
 //!
-//! The machine is asked while the words are parsed, so that nothing has begun when a CPU is
-//! refused, and so that every command says it in the same way.
+//! The machine is looked at while the command line is parsed, so that nothing has started when a
+//! CPU is refused, and every command says it in the same words.
 
 use crate::machine::{CpuList, Root, cpus::Cpus};
 use crate::task::cpuset;
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_that_is_not_online_hears_which_are() {
+    fn the_refusal_of_an_offline_cpu_names_the_online_ones() {
         let (_folder, root) = canned(&CPUS);
         assert_eq!(usable(&root, &list_of("0,3")), Ok(()));
         let error = usable(&root, &list_of("2-9")).unwrap_err();
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_outside_the_cpuset_hears_what_is_inside() {
+    fn the_refusal_of_a_cpu_outside_the_cpuset_names_those_inside() {
         let cpuset = [
             ("proc/self/cgroup", "0::/small\n"),
             ("sys/fs/cgroup/small/cpuset.cpus.effective", "0-1\n"),

@@ -71,7 +71,10 @@ where
         });
         within(number, &range).ok_or_else(|| {
             let (first, last): (i128, i128) = ((*range.start()).into(), (*range.end()).into());
-            format!("write whole {unit} from {first} to {last}, or such a time with its unit: {examples}")
+            format!(
+                "write whole {unit} from {first} to {last}, or such a time with its unit: \
+                 {examples}"
+            )
         })
     }
 }
@@ -131,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn times_outside_the_range_or_between_two_steps_hear_the_range() {
+    fn times_outside_the_range_or_between_two_steps_are_refused() {
         let interval = microseconds(1..=1_000_000_u32);
         for text in [
             "0",

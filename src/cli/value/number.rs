@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_refused_hears_the_range() {
+    fn a_refusal_names_the_range() {
         let priority = whole(1..=99_u8);
         for text in [
             "",

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How somebody without `CAP_SYS_NICE` comes by it on this machine, or by a limit that is enough.
+//! How a user without `CAP_SYS_NICE` can get it on this machine, or a limit that is enough.
 
 use crate::machine::Root;
 use crate::machine::privilege::{self, Capability, Limit, Privilege};
 
-/// Where sudo stands; on NixOS the last.
+/// Where sudo is installed; the last is NixOS's place.
 const SUDO: [&str; 4] = [
     "/usr/bin/sudo",
     "/bin/sudo",
@@ -112,8 +112,8 @@ impl Way {
     }
 }
 
-/// Whether this process would have `CAP_SYS_NICE` as root: nothing below it may have more than its
-/// bounding set, and with `no_new_privs` neither sudo nor su gives anything.
+/// Whether this process would have `CAP_SYS_NICE` as root: what it starts has no more than its
+/// bounding set, and with `no_new_privs` neither sudo nor su adds anything.
 fn root_may(root: &Root) -> bool {
     let status = root.hint("/proc/self/status").unwrap_or_default();
     let field = |name: &str| {
