@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = match artis::cli::Cli::try_parse() {
+    let cli = match artis::cli::parse(std::env::args_os()) {
         Ok(cli) => cli,
         Err(error) => return artis::cli::exit::parse_error(&error),
     };

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Exit status of every command: 0 fine, 1 error, 2 a bound was missed, 64 usage.
+//! Exit status of every command: 0 fine, 1 error, 2 a bound was missed, 3 the scheduler is not on,
+//! 64 usage.
 
-use std::io::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::io;
 use std::process::ExitCode;
 
 /// A bound or threshold was missed, as rtla has it; or not all that was asked for could be done.
 pub const BOUND_MISSED: u8 = 2;
+
+/// `artis sched status`: nothing is on, as systemctl and the LSB have it.
+pub const NOT_RUNNING: u8 = 3;
 
 /// Wrong words on the command line (`EX_USAGE` of sysexits.h).
 pub const USAGE: u8 = 64;
@@ -17,13 +22,26 @@ pub struct UsageError(pub String);
 
 /// Prints what clap has to say and gives the exit status: help and version are success.
 pub fn parse_error(error: &clap::Error) -> ExitCode {
-    // A closed pipe (`artis --help | head -1`) is no reason to complain.
+    // A closed pipe (`artis --help | head -1`) is not an error.
     let _ = error.print();
+    if let Some(word) = negative(error) {
+        eprintln!("artis: {word} looks like a negative value, and no option takes one with a unit");
+    }
     if error.use_stderr() {
         ExitCode::from(USAGE)
     } else {
         ExitCode::SUCCESS
     }
+}
+
+/// The unknown option that is more likely a value: `-5s` reads as the option `-5`.
+fn negative(error: &clap::Error) -> Option<&str> {
+    let ContextValue::String(word) = error.get(ContextKind::InvalidArg)? else {
+        return None;
+    };
+    let digits = word.strip_prefix('-')?;
+    (error.kind() == ErrorKind::UnknownArgument && digits.starts_with(|c: char| c.is_ascii_digit()))
+        .then_some(word)
 }
 
 /// Prints an error as its chain of causes, one line, and gives the exit status.
@@ -43,7 +61,7 @@ pub fn failure(error: &anyhow::Error) -> ExitCode {
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         cause
-            .downcast_ref::<std::io::Error>()
-            .is_some_and(|io| io.kind() == ErrorKind::BrokenPipe)
+            .downcast_ref::<io::Error>()
+            .is_some_and(|io| io.kind() == io::ErrorKind::BrokenPipe)
     })
 }

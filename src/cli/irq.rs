@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis irq`: where interrupts come, how often, and who handles them.
+//! `artis irq`: where interrupts arrive, how often, and who handles them.
 
 use super::duration;
 use super::output::{print_json, stdout};
@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 #[command(after_help = "Example:\n  sudo artis irq -D 10")]
 pub struct Args {
     /// How long to count: 1, 5s, 1m
-    #[arg(short = 'D', long, value_name = "TIME", default_value = "1", value_parser = duration::parse)]
+    #[arg(short = 'D', long, value_name = "TIME", default_value = "1")]
+    #[arg(value_parser = duration::parse)]
     duration: Duration,
     /// Print JSON
     #[arg(long)]
@@ -28,25 +29,25 @@ pub struct Args {
 #[derive(Debug, Serialize)]
 struct Document {
     schema: &'static str,
-    /// How long was counted.
+    /// How long interrupts were counted.
     seconds: f64,
     interrupts: Vec<Line>,
 }
 
 #[derive(Debug, Serialize)]
 struct Line {
-    /// A number, or the kernel's name of one that is not a device's.
+    /// The interrupt's number, or the kernel's name of one that belongs to no device.
     label: String,
     name: String,
-    /// How often it came a second, on the CPUs where it came.
+    /// Interrupts per second, on the CPUs that got any.
     per_second: BTreeMap<u32, f64>,
-    /// CPUs that it may go to, and those it goes to; none, as what follows, for one that is not a
-    /// device's.
+    /// CPUs that it may go to. None for an interrupt of no device, as are the next three.
     affinity: Option<CpuList>,
+    /// CPUs that it goes to.
     effective: Option<CpuList>,
-    /// Whether the kernel places it itself; none where it does not tell.
+    /// Whether the kernel chooses its CPUs; none where the kernel does not say.
     managed: Option<bool>,
-    /// Whether its affinity can be changed, as far as the kernel tells; none as before.
+    /// Whether its affinity can be changed, as far as the kernel says.
     movable: Option<bool>,
     threads: Vec<Handler>,
 }
@@ -128,7 +129,7 @@ fn in_words(document: &Document) -> String {
     );
     let is_device = |line: &Line| line.affinity.is_some();
     for line in &document.interrupts {
-        // Of the kernel's own, only those that come are of interest.
+        // An interrupt of no device is listed only when some arrived.
         if !is_device(line) && line.per_second.is_empty() {
             continue;
         }
@@ -167,7 +168,7 @@ fn in_words(document: &Document) -> String {
     text + &format!("counted for {:.1} s\n", document.seconds)
 }
 
-/// The two CPUs where it comes most, and how often.
+/// The two CPUs where most arrive, and how often.
 fn busiest(per_second: &BTreeMap<u32, f64>) -> String {
     let mut all: Vec<(&u32, &f64)> = per_second.iter().collect();
     all.sort_by(|one, other| other.1.total_cmp(one.1));
@@ -179,7 +180,7 @@ fn busiest(per_second: &BTreeMap<u32, f64>) -> String {
     words.collect::<Vec<_>>().join(", ") + more
 }
 
-/// The list, or how many where it is long.
+/// The list, or the number of CPUs when the list is long.
 fn list(cpus: Option<&CpuList>, width: usize) -> String {
     let text = cpus.map_or_else(String::new, CpuList::to_string);
     match cpus {

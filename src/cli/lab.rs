@@ -5,6 +5,7 @@ use super::exit::UsageError;
 use super::output::stdout;
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
+use super::value;
 use super::{lab_demo, lab_experiment};
 use crate::lab::debian::kernel::{Kernel, Kernels, Listed};
 use crate::lab::debian::modules::{self, Module};
@@ -72,16 +73,16 @@ struct Run {
     #[arg(long, value_enum, default_value_t = Kind::Qemu)]
     engine: Kind,
     /// Another sample: loads start in another order and at other moments
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = value::number::whole(0..=u64::MAX))]
     seed: Option<u64>,
     /// Kernel release, package name, newest or newest-rt
     #[arg(long, value_name = "NAME", default_value = "newest")]
     kernel: String,
     /// Virtual CPUs
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, default_value_t = 2, value_parser = value::number::whole(1..=64_u32))]
     cpus: u32,
     /// Memory of the guest in MiB
-    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(256..))]
+    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = value::number::whole(256..=u32::MAX))]
     memory: u32,
     /// A disk of this size, empty at each start, as /dev/vda (qemu only): 64M, 2G
     #[arg(long, value_name = "SIZE", value_parser = devices::disk_size)]
@@ -100,6 +101,7 @@ struct Run {
     append: String,
     /// End the command after so many seconds (bochs: of virtual time); 0 is never
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    #[arg(value_parser = value::duration::seconds(0..=u64::from(u32::MAX)))]
     timeout: u64,
     /// Folder for the files the command writes, console.log and run.json
     #[arg(long, value_name = "DIR")]

@@ -7,6 +7,7 @@ use super::lab::{ended_by, resolve, system};
 use super::output::stdout;
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
+use super::value;
 use crate::guest::demo::Configuration;
 use crate::lab::debian::kernel::Kernels;
 use crate::lab::demo::run::{self, CPUS, Options, rt_cpu};
@@ -39,7 +40,7 @@ pub struct Demo {
     #[arg(long, value_name = "NAME", default_value = "newest")]
     kernel: String,
     /// Seconds counted in each configuration
-    #[arg(long, default_value_t = 36, value_parser = clap::value_parser!(u32).range(3..=3600))]
+    #[arg(long, default_value_t = 36, value_parser = value::duration::seconds(3..=3600_u32))]
     seconds: u32,
     /// Only this configuration; repeatable
     #[arg(long = "configuration", value_name = "NAME", value_parser = configuration())]

@@ -6,6 +6,7 @@ use super::lab::{ended_by, system};
 use super::output::stdout;
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
+use super::value;
 use crate::lab::debian::kernel::Kernels;
 use crate::lab::engine::Kind;
 use crate::lab::experiment::plan::{self, Experiment};
@@ -36,7 +37,7 @@ pub struct Args {
     #[arg(long)]
     fresh: bool,
     /// Guests at the same time [default: one for each CPU]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long, value_name = "N", value_parser = value::number::whole(1..=256_u16))]
     jobs: Option<u16>,
     /// Release to use where the file means the newest kernel
     #[arg(long, value_name = "RELEASE")]

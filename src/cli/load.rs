@@ -7,6 +7,7 @@ use super::duration;
 use super::measure::session::{Common, Figures, Session};
 use super::measure::voice::Voice;
 use super::output::{print_json, stdout};
+use super::value;
 use crate::load::preset::{Preset, Presets};
 use crate::machine::CpuList;
 use crate::report::loads;
@@ -53,7 +54,7 @@ struct Run {
     #[arg(value_name = "NAME", required = true)]
     names: Vec<Presets>,
     /// CPUs that the loads run on [default: all]
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", value_parser = value::cpus::list)]
     cpus: Option<CpuList>,
     /// How long at most: 90, 90s, 5m, 12h, 1d
     #[arg(short = 'D', long, value_name = "TIME", value_parser = duration::parse)]

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The command line: one file a subcommand, its flags and what it prints.
 
-// They panic where the disk is full: see output.rs.
+// These macros panic when the disk is full; output.rs has the replacement.
 #![deny(clippy::print_stdout)]
 
 mod check;
 mod compare;
-mod duration;
 pub mod exit;
 mod irq;
 mod lab;
@@ -23,8 +22,12 @@ mod run;
 mod sched;
 mod signals;
 mod tasks;
+mod value;
 
+use clap::{ArgAction, CommandFactory, FromArgMatches};
+use std::ffi::OsString;
 use std::process::ExitCode;
+use value::duration;
 
 /// Real-time and high-performance work on the same multi-core Linux machine.
 #[derive(clap::Parser)]
@@ -41,7 +44,7 @@ pub struct Cli {
 enum Command {
     /// Load, look at and stop the asymmetric real-time scheduler
     Sched(sched::Args),
-    /// Give CPUs to real-time tasks: interrupts, kernel threads and the like leave them, and come back
+    /// Give CPUs to real-time tasks: interrupts and kernel threads leave them, until reset
     Partition(partition::Args),
     /// Start a command, or change a running task, as RT0, RT1+ or Linux task
     Run(run::Args),
@@ -49,7 +52,7 @@ enum Command {
     ///
     /// Changes nothing. Ends with 2 when something breaks real time. Root sees everything.
     Check(check::Args),
-    /// Interrupts: where they come, how often, and who handles them
+    /// Interrupts: where they arrive, how often, and who handles them
     Irq(irq::Args),
     /// Every thread: class, CPU, policy, priority, migrations and switches
     Tasks(tasks::Args),
@@ -57,12 +60,36 @@ enum Command {
     Measure(measure::Args),
     /// Run named loads beside a command
     Load(load::Args),
-    /// Look at result files, join them, and turn them into other formats and back
+    /// Show result files, merge them, and convert them to other formats and back
     Result(result::Args),
     /// Compare configurations: ratios with intervals, gates, pictures
     Compare(compare::Args),
     /// Boot a stock kernel in a virtual machine and run a command there
     Lab(lab::Args),
+}
+
+/// Parses the words of the command line.
+///
+/// # Errors
+/// What clap has to say, for [`exit::parse_error`] to print: help and version, too.
+pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let mut command = with_negative_values(Cli::command());
+    let matches = command.try_get_matches_from_mut(words)?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// Lets every option take `-1` as its value, so that its parser says what is allowed. Otherwise
+/// clap takes it for an unknown option.
+fn with_negative_values(command: clap::Command) -> clap::Command {
+    let takes_values = |arg: &clap::Arg| {
+        !arg.is_positional() && matches!(arg.get_action(), ArgAction::Set | ArgAction::Append)
+    };
+    command
+        .mut_args(|arg| match takes_values(&arg) {
+            true => arg.allow_negative_numbers(true),
+            false => arg,
+        })
+        .mut_subcommands(with_negative_values)
 }
 
 /// Runs the parsed command.

@@ -13,7 +13,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The paragraph, nothing without words. Control characters do not reach the terminal.
+    /// The paragraph, or an empty text without words. Control characters are left out.
     pub fn paragraph(self, title: &str, words: &str) -> String {
         let Self {
             margin,

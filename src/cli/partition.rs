@@ -5,6 +5,7 @@ mod text;
 
 use super::exit::{BOUND_MISSED, UsageError};
 use super::output::{print_json, stdout};
+use super::value;
 use crate::machine::privilege::{Capability, Privilege};
 use crate::machine::{CpuList, Root};
 use crate::partition::change::Change;
@@ -49,13 +50,15 @@ struct RequestArgs {
     rt: CpuList,
     /// Lowest priority of any RT0 task: kernel threads that serve all tasks go below it
     #[arg(long, value_name = "P", default_value_t = 99,
-          value_parser = clap::value_parser!(u32).range(1..=99))]
+          value_parser = value::number::whole(1..=99_u32))]
     priority: u32,
     /// Interrupts that RT0 waits for: they go to the RT CPUs, their threads above RT0
     #[arg(long, value_name = "N,…", value_delimiter = ',')]
+    #[arg(value_parser = value::number::interrupt)]
     rt0_irq: Vec<u32>,
     /// Switch off idle states of RT CPUs that take longer to leave, microseconds
     #[arg(long, value_name = "US", default_value_t = EXIT_LATENCY_US_MAX)]
+    #[arg(value_parser = value::duration::microseconds(0..=u32::MAX))]
     exit_latency: u32,
     /// Keep all other tasks off the RT CPUs (cgroup v2): safe and wasteful; not with artis sched
     #[arg(long)]

@@ -5,7 +5,9 @@
 
 use super::exit::UsageError;
 use super::output::stdout;
-use crate::machine::{CpuList, Root, cpus::Cpus};
+use super::value;
+use crate::machine::{CpuList, Root};
+use crate::task::protected::{self, Protected};
 use crate::task::scheduler::{self, Scheduler};
 use crate::task::{Class, threads};
 use anyhow::Context;
@@ -22,7 +24,8 @@ const NOT_FOUND: u8 = 127;
 
 #[derive(clap::Args)]
 #[command(
-    after_help = "A command's exit status is its own; 126: it cannot be run, 127: it was not found.\n\n\
+    after_help = "A command's exit status is its own; 126: it cannot be run, 127: it was not found.\
+                  \n\n\
                   Example:\n  artis run rt0 --cpu 1 -- ./controller"
 )]
 pub struct Args {
@@ -36,11 +39,11 @@ enum ClassArgs {
     #[command(after_help = "Example:\n  artis run rt0 --cpu 1 --priority 80 -- ./controller")]
     Rt0 {
         /// RT CPU to bind the task to
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = value::cpus::one)]
         cpu: u32,
         /// SCHED_FIFO priority, 1 to 99; 99 is the highest
         #[arg(long, default_value_t = 99, value_name = "P",
-              value_parser = clap::value_parser!(u8).range(1..=99))]
+              value_parser = value::number::whole(1..=99_u8))]
         priority: u8,
         #[command(flatten)]
         target: Target,
@@ -49,7 +52,7 @@ enum ClassArgs {
     #[command(after_help = "Example:\n  artis run rt1 --level 5 -- ./vision")]
     Rt1 {
         /// Level, 1 to 40; 1 is the highest (nice -20), 40 the lowest (nice 19)
-        #[arg(long, value_name = "L", value_parser = clap::value_parser!(u8).range(1..=40))]
+        #[arg(long, value_name = "L", value_parser = value::number::whole(1..=40_u8))]
         level: u8,
         #[command(flatten)]
         target: Target,
@@ -70,11 +73,20 @@ enum ClassArgs {
 #[group(skip)]
 struct Target {
     /// Change a running process, all its threads
-    #[arg(long, conflicts_with = "command", value_parser = clap::value_parser!(i32).range(1..))]
+    #[arg(long, conflicts_with = "command", value_parser = value::number::process)]
     pid: Option<i32>,
     /// Change only the thread whose number --pid is
     #[arg(long, requires = "pid", conflicts_with = "command")]
     thread: bool,
+    /// Allow --pid to be a thread of the kernel
+    #[arg(long, requires = "pid", conflicts_with = "command")]
+    kernel_thread: bool,
+    /// Allow --pid to be a running artis
+    #[arg(long, requires = "pid", conflicts_with = "command")]
+    artis_thread: bool,
+    /// No warning, and no word about what was changed
+    #[arg(short, long)]
+    quiet: bool,
     /// Command to start, with its arguments
     #[arg(
         value_name = "CMD",
@@ -96,51 +108,60 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         ClassArgs::Linux { target } => (Class::Linux, target),
     };
     let root = Root::default();
-    if let Some(warning) = check(&root, class)? {
+    if let Some(tid) = target.pid {
+        target.permit(protected::reason(&root, tid))?;
+    }
+    let warning = check(&root, class)?;
+    if let Some(warning) = warning.filter(|_| !target.quiet) {
         eprintln!("artis: warning: {warning}");
     }
     match target.pid {
         None => start(&root, class, &target.command),
-        Some(tid) if target.thread => {
-            class.apply(&root, tid)?;
-            writeln!(stdout(), "task {tid} is now {class}")?;
-            Ok(ExitCode::SUCCESS)
-        }
-        Some(pid) => {
-            let count = threads::apply_to_all(&root, pid, class)
-                .with_context(|| format!("process {pid}"))?;
-            let plural = if count == 1 { "" } else { "s" };
-            writeln!(
-                stdout(),
-                "process {pid}, {count} thread{plural}, is now {class}"
-            )?;
+        Some(tid) => {
+            let changed = change(&root, class, tid, target.thread)?;
+            if !target.quiet {
+                writeln!(stdout(), "{changed}")?;
+            }
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+impl Target {
+    /// Refuses a protected task unless its flag is set.
+    fn permit(&self, protected: Option<Protected>) -> Result<(), UsageError> {
+        match protected {
+            Some(Protected::Kernel { .. }) if self.kernel_thread => Ok(()),
+            Some(Protected::Artis { .. }) if self.artis_thread => Ok(()),
+            Some(protected) => Err(UsageError(protected.to_string())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Changes a running task, or all threads of a process, and says so.
+fn change(root: &Root, class: Class, pid: i32, only_thread: bool) -> anyhow::Result<String> {
+    if only_thread {
+        class.apply(root, pid)?;
+        return Ok(format!("task {pid} is now {class}"));
+    }
+    let count =
+        threads::apply_to_all(root, pid, class).with_context(|| format!("process {pid}"))?;
+    let plural = if count == 1 { "" } else { "s" };
+    Ok(format!(
+        "process {pid}, {count} thread{plural}, is now {class}"
+    ))
 }
 
 /// Whether the class makes sense on this machine: a warning, or a [`UsageError`].
 fn check(root: &Root, class: Class) -> anyhow::Result<Option<String>> {
     match class {
         Class::Linux => Ok(None),
-        Class::Rt0 { cpu, .. } => {
-            let online = Cpus::read(root)?.online;
-            if !online.contains(cpu) {
-                return Err(not_that_cpu(cpu, "is not online; online", &online));
-            }
-            match scheduler::running(root)? {
-                Some(Scheduler { rt_cpus, .. }) if rt_cpus.contains(cpu) => Ok(None),
-                Some(Scheduler { rt_cpus, .. }) => Err(not_that_cpu(
-                    cpu,
-                    "is not an RT CPU of the running scheduler; RT CPUs",
-                    &rt_cpus,
-                )),
-                None => Ok(Some(format!(
-                    "the artis scheduler is not on, so other tasks' kernel work may delay this one \
-                     on CPU {cpu}; start it with `artis sched run --rt {cpu}`"
-                ))),
-            }
-        }
+        Class::Rt0 { cpu, .. } => match scheduler::running(root)? {
+            Some(Scheduler { rt_cpus, .. }) if rt_cpus.contains(cpu) => Ok(None),
+            Some(Scheduler { rt_cpus, .. }) => Err(not_an_rt_cpu(cpu, &rt_cpus)),
+            None => Ok(Some(unprotected(root, cpu))),
+        },
         // Without sched_ext the kernel refuses, and that error says more.
         Class::Rt1 { .. } if !root.exists(scheduler::SCHED_EXT) => Ok(None),
         Class::Rt1 { .. } => Ok(scheduler::running(root)?.is_none().then(|| {
@@ -151,11 +172,27 @@ fn check(root: &Root, class: Class) -> anyhow::Result<Option<String>> {
     }
 }
 
-fn not_that_cpu(cpu: u32, why: &str, instead: &CpuList) -> anyhow::Error {
+fn not_an_rt_cpu(cpu: u32, rt_cpus: &CpuList) -> anyhow::Error {
     UsageError(format!(
-        "CPU {cpu} {why}: {instead}; choose one of those with --cpu"
+        "CPU {cpu} is not an RT CPU of the running scheduler; RT CPUs: {rt_cpus}; choose one of \
+         those with --cpu"
     ))
     .into()
+}
+
+/// The warning for an RT0 task without the scheduler, with what can be done about it here.
+fn unprotected(root: &Root, cpu: u32) -> String {
+    let remedy = match root.exists(scheduler::SCHED_EXT) {
+        true => format!("start it with `artis sched run --rt {cpu}`"),
+        false => format!(
+            "this kernel has no sched_ext for it, but `artis partition apply --rt {cpu} --shield` \
+             keeps other tasks away"
+        ),
+    };
+    format!(
+        "the artis scheduler is not on, so other tasks' kernel work may delay this one on CPU \
+         {cpu}; {remedy}"
+    )
 }
 
 /// Changes this thread, and becomes the command.
@@ -205,10 +242,6 @@ mod tests {
     use super::*;
     use artis_testing::canned;
 
-    const CPUS: [(&str, &str); 2] = [
-        ("sys/devices/system/cpu/online", "0-3\n"),
-        ("sys/devices/system/cpu/possible", "0-3\n"),
-    ];
     const SCHEDULER: [(&str, &str); 2] = [
         ("sys/kernel/sched_ext/root/ops", "artis\n"),
         (
@@ -223,7 +256,7 @@ mod tests {
 
     #[test]
     fn rt0_goes_to_rt_cpus_of_the_running_scheduler_only() {
-        let (_folder, root) = canned(&[CPUS, SCHEDULER].concat());
+        let (_folder, root) = canned(&SCHEDULER);
         assert_eq!(check(&root, rt0(3)).unwrap(), None);
         let error = check(&root, rt0(2)).unwrap_err();
         assert!(error.is::<UsageError>());
@@ -235,8 +268,7 @@ mod tests {
 
     #[test]
     fn without_a_scheduler_real_time_classes_warn() {
-        let off = ("sys/kernel/sched_ext/state", "disabled\n");
-        let (_folder, root) = canned(&[&CPUS[..], &[off]].concat());
+        let (_folder, root) = canned(&[("sys/kernel/sched_ext/state", "disabled\n")]);
         let warning = check(&root, rt0(1)).unwrap().unwrap();
         assert!(warning.contains("artis sched run --rt 1"), "{warning}");
         assert!(check(&root, Class::Rt1 { level: 1 }).unwrap().is_some());
@@ -244,10 +276,14 @@ mod tests {
     }
 
     #[test]
-    fn a_cpu_that_is_not_online_is_a_usage_error() {
-        let (_folder, root) = canned(&CPUS);
-        let error = check(&root, rt0(9)).unwrap_err();
-        assert!(error.is::<UsageError>());
-        assert!(error.to_string().contains("online: 0-3"), "{error}");
+    fn without_sched_ext_nobody_is_sent_to_the_scheduler() {
+        let (_folder, root) = canned(&[]);
+        let warning = check(&root, rt0(1)).unwrap().unwrap();
+        assert!(
+            warning.contains("partition apply --rt 1 --shield"),
+            "{warning}"
+        );
+        assert!(!warning.contains("sched run"), "{warning}");
+        assert_eq!(check(&root, Class::Rt1 { level: 1 }).unwrap(), None);
     }
 }

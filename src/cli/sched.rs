@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis sched`: load, look at and stop the scheduler.
 
-use super::exit::UsageError;
+use super::exit::{NOT_RUNNING, UsageError};
 use super::output::{print_json, stdout};
-use crate::machine::CpuList;
-use crate::sched::announce::{announce, announce_restored};
+use crate::machine::{CpuList, Root};
+use crate::report::scheduler::{Counters, in_words};
+use crate::sched::announce::{announce, announce_restored, announce_warnings};
 use crate::sched::detector::Detector;
 use crate::sched::runtime::Runtime;
 use crate::sched::service::{self, Outcome};
-use crate::sched::status::{Details, Status};
+use crate::sched::status::Status;
 use crate::sched::{control, ending::Ending};
+use crate::task::scheduler::SCHED_EXT;
 use anyhow::Context;
 use serde::Serialize;
-use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::Write;
 use std::process::ExitCode;
-use std::time::Duration;
 
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  artis sched run --rt 1")]
@@ -27,7 +27,7 @@ pub struct Args {
 #[derive(clap::Subcommand)]
 enum Command {
     Run(RunArgs),
-    Status(ReportArgs),
+    Status(StatusArgs),
     Stop(StopArgs),
 }
 
@@ -51,15 +51,23 @@ struct RunArgs {
     /// At the end, print the last status and why it ended as JSON
     #[arg(long)]
     json: bool,
+    /// Print warnings and errors only
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
 }
 
 /// Is the scheduler on, since when, with which CPUs, and what has it counted?
+///
+/// Ends with 3 when it is not on, as systemctl does.
 #[derive(clap::Args)]
-#[command(after_help = "Example:\n  artis sched status --json")]
-struct ReportArgs {
-    /// Print JSON
+#[command(after_help = "Example:\n  artis sched status --verbose")]
+struct StatusArgs {
+    /// Print JSON, with every counter
     #[arg(long)]
     json: bool,
+    /// Show every counter, also those that are 0
+    #[arg(short, long)]
+    verbose: bool,
 }
 
 /// Stop the scheduler; the kernel's own takes over, and what artis changed is put back
@@ -69,6 +77,9 @@ struct StopArgs {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Print warnings and errors only
+    #[arg(short, long, conflicts_with = "json")]
+    quiet: bool,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -84,8 +95,8 @@ enum DetectorArg {
 impl DetectorArg {
     fn resolve(self) -> Detector {
         match self {
-            // nohz_full costs RT0 more at each wakeup than the tracepoint costs the others,
-            // so it takes a wish to get the entry detector.
+            // The entry detector needs nohz_full, which costs RT0 more at each wakeup than the
+            // tracepoint costs the others. So only who asks for it gets it.
             Self::Auto | Self::Syscall => Detector::Syscall,
             Self::Entry => Detector::Entry,
         }
@@ -109,7 +120,12 @@ struct Report<'a> {
 }
 
 fn schedule(args: &RunArgs) -> anyhow::Result<ExitCode> {
-    let outcome = match service::run(&args.rt, args.detector.resolve(), args.cycle, &mut announce) {
+    let mut said = if args.quiet {
+        announce_warnings
+    } else {
+        announce
+    };
+    let outcome = match service::run(&args.rt, args.detector.resolve(), args.cycle, &mut said) {
         Err(service::Error::Cpus(message)) => return Err(UsageError(message).into()),
         outcome => outcome?,
     };
@@ -122,8 +138,8 @@ fn schedule(args: &RunArgs) -> anyhow::Result<ExitCode> {
             ending_in_words: ending.in_words(),
         };
         print_json(&mut stdout, &report)?;
-    } else if let Some(details) = &last.details {
-        write!(stdout, "{}", in_words(details))?;
+    } else if let Some(details) = last.details.as_ref().filter(|_| !args.quiet) {
+        write!(stdout, "{}", in_words(details, Counters::NotZero))?;
     }
     drop(stdout);
     if ending.was_asked_for() {
@@ -142,7 +158,7 @@ fn clean_up() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn status(args: &ReportArgs) -> anyhow::Result<ExitCode> {
+fn status(args: &StatusArgs) -> anyhow::Result<ExitCode> {
     let status = match control::ask_status(&Runtime::default().socket())? {
         Some(status) => status,
         None => {
@@ -155,11 +171,28 @@ fn status(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         print_json(&mut stdout, &status)?;
     } else {
         match &status.details {
-            Some(details) => write!(stdout, "{}", in_words(details))?,
-            None => writeln!(stdout, "artis is not scheduling")?,
+            Some(details) => {
+                let counters = match args.verbose {
+                    true => Counters::All,
+                    false => Counters::NotZero,
+                };
+                write!(stdout, "{}", in_words(details, counters))?;
+            }
+            None => writeln!(stdout, "artis is not scheduling; {}", next_step())?,
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(match status.enabled {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(NOT_RUNNING),
+    })
+}
+
+/// What to do where the scheduler is off.
+fn next_step() -> &'static str {
+    match Root::default().exists(SCHED_EXT) {
+        true => "`artis sched run --rt LIST` starts it",
+        false => "this kernel has no sched_ext for it",
+    }
 }
 
 fn stop(args: &StopArgs) -> anyhow::Result<ExitCode> {
@@ -170,6 +203,8 @@ fn stop(args: &StopArgs) -> anyhow::Result<ExitCode> {
     let mut stdout = stdout();
     if args.json {
         print_json(&mut stdout, &serde_json::json!({ "stopped": stopped }))?;
+    } else if args.quiet {
+        // What was put back is a warning, and clean_up has printed it.
     } else if stopped {
         writeln!(
             stdout,
@@ -179,68 +214,4 @@ fn stop(args: &StopArgs) -> anyhow::Result<ExitCode> {
         writeln!(stdout, "artis was not scheduling")?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The status as text: the facts, the time of each RT CPU, the counters by what they mean.
-fn in_words(details: &Details) -> String {
-    let mut text = String::new();
-    // Writing to a String cannot fail.
-    let _ = writeln!(
-        text,
-        "scheduling since {} ({}), process {}, kernel {}",
-        details.since,
-        humantime::format_duration(Duration::from_secs(details.uptime_s)),
-        details.pid,
-        details.kernel
-    );
-    let _ = write!(
-        text,
-        "RT CPUs {}, NRT CPUs {}",
-        details.rt_cpus, details.nrt_cpus
-    );
-    if !details.rt_cpus_offline.is_empty() {
-        let _ = write!(text, ", offline {}", details.rt_cpus_offline);
-    }
-    let _ = writeln!(text, "\ndetector {}, which cannot see", details.detector);
-    for spot in &details.detector_blind_spots {
-        let _ = writeln!(text, "  - {spot}");
-    }
-    let _ = writeln!(
-        text,
-        "\n{:<8}{:>10}{:>10}{:>10}{:>10}{:>22}",
-        "RT CPU", "Linux", "RT1+", "kthreads", "idle", "RT0 and interrupts"
-    );
-    for times in &details.rt_cpu_times {
-        let all = times.linux_ns
-            + times.rt1_ns
-            + times.kthread_ns
-            + times.idle_ns
-            + times.rt0_and_interrupts_ns;
-        let share = |ns: u64| format!("{:.1} %", ns as f64 * 100.0 / all.max(1) as f64);
-        let _ = writeln!(
-            text,
-            "{:<8}{:>10}{:>10}{:>10}{:>10}{:>22}",
-            times.cpu,
-            share(times.linux_ns),
-            share(times.rt1_ns),
-            share(times.kthread_ns),
-            share(times.idle_ns),
-            share(times.rt0_and_interrupts_ns)
-        );
-    }
-    let _ = writeln!(
-        text,
-        "\nlongest wait of a runnable Linux task: {:.1} ms",
-        details.linux_wait_ns_max as f64 / 1e6
-    );
-    let _ = writeln!(
-        text,
-        "longest time from a kernel entry on an RT CPU to leaving it: {:.3} ms",
-        details.leave_ns_max as f64 / 1e6
-    );
-    for (name, meaning) in crate::sched::COUNTERS {
-        let value = details.counters.get(name).copied().unwrap_or(0);
-        let _ = writeln!(text, "{value:>12}  {meaning}");
-    }
-    text
 }

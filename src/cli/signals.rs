@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How a long command learns that it is to end.
+//! How a long command notices that it should end.
 
 use anyhow::Context;
 use std::sync::Arc;

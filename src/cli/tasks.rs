@@ -34,7 +34,7 @@ struct Line {
     task: Task,
     #[serde(flatten)]
     status: Status,
-    /// How often it changed its CPU; none where the kernel does not tell.
+    /// How often it changed its CPU; none where the kernel does not count this.
     migrations: Option<u64>,
 }
 
@@ -43,7 +43,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let all = tasks::all(&root)?;
     let wanted = |task: &Task| !args.rt || task.policy.is_real_time() || task.policy == Policy::Ext;
     let line = |task: Task| {
-        // One that ended meanwhile is left out.
+        // A task that has ended meanwhile is left out.
         let status = tasks::status(&root, &task)?;
         Some(Line {
             class: Kind::of(&task, &status.allowed),
@@ -94,7 +94,7 @@ fn table(lines: &[Line]) -> String {
     text
 }
 
-/// The policy with what orders its tasks: priority, or nice value where it is not 0.
+/// The policy and the task's rank in it: the priority, or the nice value where it is not 0.
 fn policy(task: &Task) -> String {
     match task.policy {
         Policy::Fifo | Policy::RoundRobin => format!("{} {}", task.policy, task.priority),
@@ -106,7 +106,7 @@ fn policy(task: &Task) -> String {
     }
 }
 
-/// The list, or how many where it is long.
+/// The list, or the number of CPUs when the list is long.
 fn short(cpus: &CpuList) -> String {
     let text = cpus.to_string();
     if text.len() <= 11 {

@@ -15,6 +15,7 @@ pub mod jitter;
 pub mod latency;
 pub mod loads;
 pub mod scatter;
+pub mod scheduler;
 pub mod series;
 mod style;
 mod svg;

@@ -30,8 +30,7 @@ pub fn announce(event: Event) {
         }
         Event::Ready { rt, nrt, detector } => {
             eprintln!("artis: scheduling: RT CPUs {rt}, NRT CPUs {nrt}, detector {detector}");
-            // Without NOTIFY_SOCKET this does nothing. With a broken one nobody can be notified.
-            let _ = sd_notify::notify(&[NotifyState::Ready]);
+            notify_ready();
         }
         Event::Offline { offline, rt } if offline.is_empty() => {
             eprintln!("artis: all RT CPUs ({rt}) are online again");
@@ -41,6 +40,21 @@ pub fn announce(event: Event) {
              kernel put them, without any guarantee; bring it online again, or stop them"
         ),
     }
+}
+
+/// As [`announce`], but says warnings only.
+pub fn announce_warnings(event: Event) {
+    match event {
+        Event::Cycled(_) | Event::Changed(_) => (),
+        Event::Offline { offline, .. } if offline.is_empty() => (),
+        Event::Ready { .. } => notify_ready(),
+        warning => announce(warning),
+    }
+}
+
+fn notify_ready() {
+    // Without NOTIFY_SOCKET this does nothing. With a broken one nobody can be notified.
+    let _ = sd_notify::notify(&[NotifyState::Ready]);
 }
 
 /// Says which settings of an earlier artis were put back.

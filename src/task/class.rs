@@ -33,7 +33,7 @@ impl fmt::Display for Class {
     }
 }
 
-/// Why a thread is not what it should be.
+/// Why a thread could not be changed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("there is no task {tid}; `ps -eLo pid,lwp,comm` lists the ones there are")]
@@ -60,7 +60,7 @@ impl Class {
             policy,
             nice,
             priority,
-            // Taking the flag away needs CAP_SYS_NICE, and nobody asked for it.
+            // The flag stays: to clear it needs CAP_SYS_NICE, and nobody asked for that.
             reset_on_fork,
         }
     }
@@ -68,10 +68,9 @@ impl Class {
     /// Makes one thread a task of this class.
     ///
     /// An RT0 task is bound first and made real-time then, so that it never runs as
-    /// `SCHED_FIFO` on a CPU that is not its own; on the way back, the policy goes first.
-    /// The binding belongs to RT0: a task that stops being RT0 may use every CPU of its cpuset
-    /// again. Any other affinity is the user's own and stays. When the kernel refuses, the
-    /// thread is as it was before.
+    /// `SCHED_FIFO` on another CPU; on the way back, the policy is changed first. The binding
+    /// belongs to RT0: a task that stops being RT0 may use every CPU of its cpuset again. Any other
+    /// affinity is the user's choice and stays. When the kernel refuses, the thread is unchanged.
     ///
     /// # Errors
     /// [`Error::NoSuchTask`] when the thread has ended, [`Error::Refused`] with what the
@@ -98,7 +97,8 @@ impl Class {
                 syscall::set_affinity(tid, &CpuList::from_iter([cpu]))
                     .map_err(|errno| refused(Step::Bind(cpu), errno))?;
                 set_policy().inspect_err(|_| {
-                    // The refusal is the news; a thread that ended meanwhile needs no affinity.
+                    // The first refusal is the error to report; a thread that has ended meanwhile
+                    // needs no affinity.
                     let _ = syscall::set_affinity(tid, &allowed);
                 })
             }

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the kernel's refusal to schedule a thread otherwise means on this machine.
+//! Why the kernel refused to change how a thread is scheduled, and what to do about it.
 //!
 //! Looks at the machine for the one check of the kernel that must have failed, in the kernel's
 //! order; never tries anything out. Source: `user_check_sched_setscheduler()`,
 //! `__sched_setscheduler()` and `sched_setaffinity()` in `kernel/sched/syscalls.c`.
 
-use super::scheduler;
+mod right;
+
 use super::syscall::{SCHED_DEADLINE, SCHED_EXT, Scheduling};
+use super::{cpuset, scheduler};
 use artis_machine::cgroup::{self, RtGroup};
-use artis_machine::privilege::{self, Capability, Limit, Privilege};
-use artis_machine::{CpuList, Root, cpus};
+use artis_machine::privilege::{Capability, Limit, Privilege};
+use artis_machine::{CpuList, Root, cpus, tasks};
 use nix::errno::Errno;
+use right::{Resource, Way};
+use std::fmt;
 
 /// What was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,14 +27,23 @@ pub enum Step {
     Release,
 }
 
-/// Where the process sits, which decides how a missing right is given.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Setting {
-    Plain,
-    /// A container of this kind, in the machine's first user namespace.
-    Container(String),
-    /// Another user namespace, where no capability counts for scheduling policies.
-    UserNamespace,
+/// The task, in words that the user can type in a shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    /// A running task.
+    Task(i32),
+    /// artis itself, which was about to become the user's command. It ends with the error, so the
+    /// advice is about the user's shell, which hands its own state down to what it starts.
+    Shell,
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Task(tid) => write!(f, "{tid}"),
+            Self::Shell => f.write_str("$$"),
+        }
+    }
 }
 
 /// The cause of a refusal, and what to do about it.
@@ -38,40 +51,32 @@ pub enum Setting {
 pub enum Refusal {
     #[error(
         "without CAP_SYS_NICE, RLIMIT_RTPRIO is the largest priority, and here it is {limit}; {}",
-        advice(*.wanted, *.limit, "-r", "rtprio", "LimitRTPRIO", .setting)
+        .way.to_limit(Resource::RtPriority, *.wanted, *.limit)
     )]
-    RtprioLimit {
-        limit: Limit,
-        wanted: u64,
-        setting: Setting,
-    },
+    RtprioLimit { limit: Limit, wanted: u64, way: Way },
     #[error(
         "without CAP_SYS_NICE, the lowest nice value is 20 minus RLIMIT_NICE, and here this limit \
          is {limit} where {wanted} is needed; {}",
-        advice(*.wanted, *.limit, "-e", "nice", "LimitNICE", .setting)
+        .way.to_limit(Resource::Nice, *.wanted, *.limit)
     )]
-    NiceLimit {
-        limit: Limit,
-        wanted: u64,
-        setting: Setting,
-    },
+    NiceLimit { limit: Limit, wanted: u64, way: Way },
     #[error(
-        "the task belongs to user {owner}, and only that user or CAP_SYS_NICE may change it; run \
-         artis with sudo"
+        "the task belongs to user {owner}, and only that user or CAP_SYS_NICE may change it; {}",
+        .way.to_capability()
     )]
-    NotOwner { owner: u32 },
+    NotOwner { owner: u32, way: Way },
     #[error(
         "its cgroup has no real-time budget: {file} is 0 (RT group scheduling); give it one, such \
          as `echo 950000 > {file}` (its parents need one first), or move the task to the root \
-         group: `echo {tid} > /sys/fs/cgroup/cpu/tasks`"
+         group: `echo {who} > /sys/fs/cgroup/cpu/tasks`"
     )]
-    RtGroup { file: String, tid: i32 },
+    RtGroup { file: String, who: Who },
     #[error(
-        "this kernel has RT group scheduling (CONFIG_RT_GROUP_SCHED), which gives cgroup {cgroup} no \
-         real-time budget; boot with `rt_group_sched=0`, or move the task to the root group: `echo \
-         {tid} > /sys/fs/cgroup/cgroup.procs`"
+        "this kernel has RT group scheduling (CONFIG_RT_GROUP_SCHED), which gives cgroup {cgroup} \
+         no real-time budget; boot with `rt_group_sched=0`, or move the task to the root group: `echo \
+         {who} > /sys/fs/cgroup/cgroup.procs`"
     )]
-    RtGroupV2 { cgroup: String, tid: i32 },
+    RtGroupV2 { cgroup: String, who: Who },
     #[error(
         "the seccomp filter of this process refuses the system call; let it pass sched_setattr and \
          sched_setaffinity (docker: --security-opt seccomp=PROFILE; systemd: SystemCallFilter=)"
@@ -89,53 +94,34 @@ pub enum Refusal {
         allowed: CpuList,
     },
     #[error(
-        "it is a SCHED_DEADLINE task, whose bandwidth is reserved on all CPUs of its domain; give \
-         that up first: `artis run linux --pid {tid}`"
+        "it is the kernel thread {name}, which the kernel binds to its own CPUs for good; leave it \
+         where it is"
     )]
-    Deadline { tid: i32 },
+    Bound { name: String },
+    #[error(
+        "it is a SCHED_DEADLINE task, whose bandwidth is reserved on all CPUs of its domain; give \
+         that up first: `artis run linux --pid {who}`"
+    )]
+    Deadline { who: Who },
     #[error(
         "this kernel has no sched_ext (/sys/kernel/sched_ext does not exist); boot one with \
-         CONFIG_SCHED_CLASS_EXT=y, such as Debian's from backports"
+         CONFIG_SCHED_CLASS_EXT=y, such as Debian's from backports, or be content with the nice \
+         value of that level: {}",
+        nice_value(*.who, *.nice)
     )]
-    NoSchedExt,
+    NoSchedExt { who: Who, nice: i32 },
     #[error(
-        "nothing on this machine explains it; `strace -e sched_setattr,sched_setaffinity artis run …` \
-         shows the system call, and `dmesg` may show a security module's reason"
+        "nothing on this machine explains it; `strace -e sched_setattr,sched_setaffinity artis run \
+         …` shows the system call, and `dmesg` may show a security module's reason"
     )]
     Unknown,
 }
 
-/// How to get a limit of at least `wanted`.
-fn advice(
-    wanted: u64,
-    limit: Limit,
-    ulimit: &str,
-    pam: &str,
-    systemd: &str,
-    setting: &Setting,
-) -> String {
-    // PAM and systemd take the nice value itself, the limit counts down from 20.
-    let value = match pam {
-        "nice" => (20 - wanted as i64).to_string(),
-        _ => wanted.to_string(),
-    };
-    if limit.may_reach(wanted) {
-        return format!("raise it with `ulimit {ulimit} {wanted}`");
-    }
-    match setting {
-        Setting::Container(kind) => format!(
-            "the container ({kind}) must be started with the capability (`--cap-add SYS_NICE`) or \
-             the limit (`--ulimit {pam}={wanted}`)"
-        ),
-        Setting::UserNamespace => format!(
-            "root and capabilities of this user namespace do not count here; raise the limit where \
-             the namespace was entered (`ulimit {ulimit} {wanted}` as root; docker and podman: \
-             `--ulimit {pam}={wanted}`)"
-        ),
-        Setting::Plain => format!(
-            "run artis with sudo, or put `USER - {pam} {value}` in /etc/security/limits.conf and log \
-             in again, or {systemd}={value} in the systemd unit"
-        ),
+/// How to get a nice value without artis.
+fn nice_value(who: Who, nice: i32) -> String {
+    match who {
+        Who::Task(tid) => format!("`renice -n {nice} -p {tid}`"),
+        Who::Shell => format!("`nice -n {nice} CMD`"),
     }
 }
 
@@ -144,21 +130,34 @@ fn advice(
 /// `before` is how the thread is scheduled now. A cause is only named when the machine shows
 /// it; otherwise the answer is [`Refusal::Unknown`].
 pub fn explain(root: &Root, tid: i32, before: Scheduling, step: Step, errno: Errno) -> Refusal {
+    let who = match tid == nix::unistd::gettid().as_raw() {
+        true => Who::Shell,
+        false => Who::Task(tid),
+    };
     let found = match (step, errno) {
-        (_, Errno::EBUSY) if before.policy == SCHED_DEADLINE => Some(Refusal::Deadline { tid }),
-        (Step::Policy(to), Errno::EINVAL) => no_sched_ext(root, to),
-        (Step::Bind(cpu), Errno::EINVAL) => {
-            offline(root, cpu).or_else(|| cpuset_excludes(root, tid, cpu))
-        }
-        (Step::Policy(to), Errno::EPERM) => policy_not_permitted(root, tid, before, to),
+        (_, Errno::EBUSY) if before.policy == SCHED_DEADLINE => Some(Refusal::Deadline { who }),
+        (Step::Policy(to), Errno::EINVAL) => no_sched_ext(root, who, to),
+        (Step::Bind(cpu), Errno::EINVAL) => offline(root, cpu)
+            .or_else(|| cpuset_excludes(root, tid, cpu))
+            .or_else(|| bound(root, tid)),
+        (Step::Policy(to), Errno::EPERM) => policy_not_permitted(root, tid, who, before, to),
         (Step::Bind(_) | Step::Release, Errno::EPERM) => affinity_not_permitted(root, tid),
         _ => None,
     };
     found.unwrap_or(Refusal::Unknown)
 }
 
-fn no_sched_ext(root: &Root, to: Scheduling) -> Option<Refusal> {
-    (to.policy == SCHED_EXT && !root.exists(scheduler::SCHED_EXT)).then_some(Refusal::NoSchedExt)
+fn no_sched_ext(root: &Root, who: Who, to: Scheduling) -> Option<Refusal> {
+    let missing = to.policy == SCHED_EXT && !root.exists(scheduler::SCHED_EXT);
+    missing.then_some(Refusal::NoSchedExt { who, nice: to.nice })
+}
+
+fn bound(root: &Root, tid: i32) -> Option<Refusal> {
+    let task = tasks::all(root)
+        .ok()?
+        .into_iter()
+        .find(|one| one.tid == tid)?;
+    task.is_bound.then_some(Refusal::Bound { name: task.name })
 }
 
 fn offline(root: &Root, cpu: u32) -> Option<Refusal> {
@@ -169,6 +168,7 @@ fn offline(root: &Root, cpu: u32) -> Option<Refusal> {
 fn policy_not_permitted(
     root: &Root,
     tid: i32,
+    who: Who,
     before: Scheduling,
     to: Scheduling,
 ) -> Option<Refusal> {
@@ -178,23 +178,26 @@ fn policy_not_permitted(
     let by_right = if this.has(Capability::SysNice) && this.initial_user_namespace {
         None
     } else {
-        not_owner(&this, &target).or_else(|| limit_reached(root, &this, &target, before, to))
+        not_owner(root, &this, &target).or_else(|| limit_reached(root, &this, &target, before, to))
     };
     by_right
-        .or_else(|| rt_group(root, tid, to))
+        .or_else(|| rt_group(root, tid, who, to))
         .or_else(|| this.seccomp_filter.then_some(Refusal::Seccomp))
 }
 
 fn affinity_not_permitted(root: &Root, tid: i32) -> Option<Refusal> {
     let this = Privilege::of_self(root).ok()?;
     let target = Privilege::of_task(root, tid).ok()?;
-    not_owner(&this, &target).or_else(|| this.seccomp_filter.then_some(Refusal::Seccomp))
+    not_owner(root, &this, &target).or_else(|| this.seccomp_filter.then_some(Refusal::Seccomp))
 }
 
 /// `check_same_owner()`.
-fn not_owner(this: &Privilege, target: &Privilege) -> Option<Refusal> {
+fn not_owner(root: &Root, this: &Privilege, target: &Privilege) -> Option<Refusal> {
     let same = this.euid == target.euid || this.euid == target.uid;
-    (!same).then_some(Refusal::NotOwner { owner: target.uid })
+    (!same).then(|| Refusal::NotOwner {
+        owner: target.uid,
+        way: Way::of(root, this),
+    })
 }
 
 /// The limits are those of the task that is changed, not of the one that changes it.
@@ -205,11 +208,6 @@ fn limit_reached(
     before: Scheduling,
     to: Scheduling,
 ) -> Option<Refusal> {
-    let setting = || match privilege::container(root) {
-        _ if !this.initial_user_namespace => Setting::UserNamespace,
-        Some(kind) => Setting::Container(kind),
-        None => Setting::Plain,
-    };
     if to.policy == libc::SCHED_FIFO {
         let wanted = u64::from(to.priority);
         let unprivileged = (to.policy == before.policy || target.rtprio.soft != Some(0))
@@ -217,7 +215,7 @@ fn limit_reached(
         return (!unprivileged).then(|| Refusal::RtprioLimit {
             limit: target.rtprio,
             wanted,
-            setting: setting(),
+            way: Way::of(root, this),
         });
     }
     // Leaving SCHED_IDLE counts as a rise to the nice value that the task already has.
@@ -232,12 +230,12 @@ fn limit_reached(
     (rises && !target.nice.allows(wanted)).then(|| Refusal::NiceLimit {
         limit: target.nice,
         wanted,
-        setting: setting(),
+        way: Way::of(root, this),
     })
 }
 
 /// A cgroup without a real-time budget refuses everybody, root too.
-fn rt_group(root: &Root, tid: i32, to: Scheduling) -> Option<Refusal> {
+fn rt_group(root: &Root, tid: i32, who: Who, to: Scheduling) -> Option<Refusal> {
     if to.policy != libc::SCHED_FIFO {
         return None;
     }
@@ -246,36 +244,14 @@ fn rt_group(root: &Root, tid: i32, to: Scheduling) -> Option<Refusal> {
         return None;
     }
     Some(match group {
-        RtGroup::V1 { file, .. } => Refusal::RtGroup { file, tid },
-        RtGroup::V2 { cgroup } => Refusal::RtGroupV2 { cgroup, tid },
+        RtGroup::V1 { file, .. } => Refusal::RtGroup { file, who },
+        RtGroup::V2 { cgroup } => Refusal::RtGroupV2 { cgroup, who },
     })
 }
 
 fn cpuset_excludes(root: &Root, tid: i32, cpu: u32) -> Option<Refusal> {
-    let (file, allowed) = cpuset(root, tid)?;
+    let (file, allowed) = cpuset::of(root, &tid.to_string())?;
     (!allowed.contains(cpu)).then_some(Refusal::Cpuset { cpu, file, allowed })
-}
-
-/// The CPUs of a task's cpuset, and the file that says so.
-fn cpuset(root: &Root, tid: i32) -> Option<(String, CpuList)> {
-    let task = tid.to_string();
-    let (mount, cgroup, name) = match cgroup::v1_path(root, &task, "cpuset") {
-        Some(cgroup) => ("/sys/fs/cgroup/cpuset", cgroup, "cpuset.effective_cpus"),
-        None => (
-            "/sys/fs/cgroup",
-            cgroup::v2_path(root, &task)?,
-            "cpuset.cpus.effective",
-        ),
-    };
-    // A group without the controller lives by the nearest parent that has it.
-    let mut group = cgroup.trim_end_matches('/');
-    loop {
-        let file = format!("{mount}{group}/{name}");
-        if let Some(text) = root.hint(&file) {
-            return Some((file, CpuList::from_kernel(&text).ok()?));
-        }
-        group = group.rsplit_once('/')?.0;
-    }
 }
 
 #[cfg(test)]

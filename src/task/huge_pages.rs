@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Keeps transparent huge pages out of this process.
 //!
-//! Where the kernel makes them for everybody, its thread khugepaged gathers the pages of 2 MiB
-//! into one, locked pages too, and whoever uses one of them meanwhile waits. It is a normal task
-//! of the lowest nice value: on a loaded machine its work took up to 190 ms, and real-time threads
-//! were late by as much (docs/results/README.md).
+//! Where the kernel makes them for every process, its thread khugepaged joins the pages of 2 MiB to
+//! one, locked pages too, and a thread that uses one of them meanwhile waits. khugepaged is a
+//! normal task with the weakest nice value: on a loaded machine it took up to 190 ms, and real-time
+//! threads were late by as much (docs/results/README.md).
 
 use nix::errno::Errno;
 use nix::sys::prctl;
 use std::sync::OnceLock;
 
-/// Whether this process went without already, when it was first asked to.
+/// Whether this process had none already, before the first call.
 static BEFORE: OnceLock<bool> = OnceLock::new();
 
 /// From here on this process gets no huge page. What it has stays as it is.
 ///
 /// # Errors
-/// The kernel's refusal; a kernel that knows no huge pages is none.
+/// The kernel's refusal; a kernel without huge pages refuses nothing.
 ///
 /// Source: `PR_SET_THP_DISABLE` of prctl(2).
 pub fn go_without() -> Result<(), Errno> {
@@ -30,7 +30,7 @@ pub fn go_without() -> Result<(), Errno> {
     prctl::set_thp_disable(true)
 }
 
-/// In a child, which inherits it and is no real-time task: as it was before.
+/// In a child, which inherits the setting and is no real-time task: restores the value from before.
 ///
 /// # Errors
 /// The kernel's refusal.
@@ -47,7 +47,7 @@ mod tests {
     use nix::sys::wait::{WaitStatus, waitpid};
     use nix::unistd::{ForkResult, fork};
 
-    /// Whether a process goes without: asked for in a child, which keeps this one as it is.
+    /// What `body` finds in a child process, so that this one stays as it is.
     fn in_child(body: impl FnOnce() -> Option<bool>) -> Option<bool> {
         // SAFETY: the child makes system calls and ends.
         match unsafe { fork() }.unwrap() {

@@ -16,14 +16,14 @@ pub enum Kind {
     Rt0,
     /// `SCHED_DEADLINE`.
     Deadline,
-    /// `SCHED_FIFO` or `SCHED_RR` on several CPUs: in no class of the paper, and out of a BPF
-    /// scheduler's reach.
+    /// `SCHED_FIFO` or `SCHED_RR` on several CPUs: in no class of the paper, and no BPF scheduler
+    /// manages it.
     Unbound,
     /// `SCHED_EXT`.
     Rt1,
-    /// Everybody else.
+    /// All other tasks.
     Linux,
-    /// The kernel's own.
+    /// Threads of the kernel.
     Kernel,
 }
 

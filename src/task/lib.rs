@@ -2,15 +2,17 @@
 //! Makes tasks RT0, RT1+ or Linux tasks, and says why the kernel refuses.
 //!
 //! Owns the mapping of the paper's classes to scheduling policies and affinity, its order, and
-//! the threads of a process; and keeps what would hold a real-time process up out of it. Never
-//! starts a command and never loads the scheduler.
+//! the threads of a process; also keeps huge pages, which delay real-time threads,
+//! out of a process. Never starts a command and never loads the scheduler.
 //! Source: piel-artis, sections 2.1 (the classes) and 2.4 (the helper program).
 
 pub mod class;
+pub mod cpuset;
 pub mod diagnose;
 pub mod huge_pages;
 pub mod kind;
 pub mod memory;
+pub mod protected;
 pub mod scheduler;
 pub mod starter;
 pub mod syscall;

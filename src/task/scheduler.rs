@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which CPUs the running artis scheduler made RT CPUs, for commands that place tasks.
+//! The RT CPUs of the running artis scheduler, for commands that place tasks.
 //!
 //! Reads what `artis sched run` leaves in its state file; never writes it.
 
@@ -36,7 +36,7 @@ pub enum Error {
 
 /// The artis scheduler that is on now; `None` when the kernel has no or another one.
 ///
-/// The kernel decides whether it is on: a killed scheduler leaves its file behind.
+/// The kernel's file decides whether it is on, because a killed scheduler leaves its own behind.
 ///
 /// # Errors
 /// When the scheduler is on and its file is absent, unreadable or malformed.

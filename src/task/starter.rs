@@ -6,18 +6,18 @@ use nix::sys::signal::Signal;
 use nix::unistd::{Pid, getppid};
 use std::io;
 
-/// Exit status of a process whose starter was gone before it began.
+/// Exit status of a process whose starter had ended before it began.
 const STARTER_GONE: i32 = 1;
 
-/// In a new process: from here on, `signal` comes when the thread that started it ends; when
-/// that has ended already, the process ends here, as nobody is left to be told. `starter` is the
-/// number of that thread's process, asked for before the fork. Only makes system calls, so it
-/// may stand between fork and exec.
+/// In a new process: from here on, the process gets `signal` when the thread that started it ends.
+/// When that thread has ended already, the process ends here, because no signal would come.
+/// `starter` is the number of that thread's process, read before the fork. Only makes system calls,
+/// so it may stand between fork and exec.
 ///
 /// # Errors
 /// The kernel's refusal.
 ///
-/// Source: `PR_SET_PDEATHSIG` of prctl(2), which says nothing of a starter that ended before.
+/// Source: `PR_SET_PDEATHSIG` of prctl(2), which ignores a starter that has ended before.
 pub fn ends_with(starter: Pid, signal: Signal) -> io::Result<()> {
     prctl::set_pdeathsig(signal)?;
     if getppid() != starter {
@@ -38,9 +38,9 @@ mod tests {
         // SAFETY: the child makes system calls and ends.
         match unsafe { fork() }.unwrap() {
             ForkResult::Child => {
-                let settled = ends_with(starter, Signal::SIGTERM);
+                let outcome = ends_with(starter, Signal::SIGTERM);
                 let is_set = prctl::get_pdeathsig() == Ok(Some(Signal::SIGTERM));
-                let status = if settled.is_ok() && is_set { 0 } else { 2 };
+                let status = if outcome.is_ok() && is_set { 0 } else { 2 };
                 // SAFETY: ends the child without the test's destructors.
                 unsafe { libc::_exit(status) }
             }
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_starter_that_has_gone_already_is_noticed() {
+    fn a_starter_that_has_ended_already_is_noticed() {
         assert_eq!(child_of(getpid()), 0);
         assert_eq!(child_of(Pid::from_raw(1)), STARTER_GONE);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The threads of a process, also while it makes new ones.
+//! The threads of a process, even while it creates new ones.
 
 use super::class::{Class, Error};
 use artis_machine::Root;
@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 /// Makes every thread of a process a task of this class, and returns how many there were.
 ///
-/// A thread made by one that was not changed yet starts in the old class, so this looks again
-/// until nobody is new. Threads that end meanwhile are left out.
+/// A thread that an unchanged one creates starts in the old class, so this lists the threads again
+/// until there is no new one. Threads that end meanwhile are left out.
 ///
 /// # Errors
 /// [`Error::NoSuchTask`] when there is no such process; the first refusal, with the threads
@@ -34,7 +34,7 @@ pub fn threads(root: &Root, pid: i32) -> BTreeSet<i32> {
     names.iter().filter_map(|name| name.parse().ok()).collect()
 }
 
-/// Visits what `list` gives until it gives nobody new; counts the visits that said true.
+/// Visits what `list` gives until it gives nothing new; counts the visits that returned true.
 fn visit_all<E>(
     mut list: impl FnMut() -> BTreeSet<i32>,
     mut visit: impl FnMut(i32) -> Result<bool, E>,

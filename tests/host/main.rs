@@ -8,11 +8,13 @@ mod common;
 
 mod check;
 mod compare;
+mod help;
 mod load;
 mod measure;
 mod occupancy;
 mod output;
 mod partition_export;
+mod poor_inputs;
 mod result;
 mod run;
 mod schema;

@@ -20,8 +20,7 @@ const TIMED_OUT: u8 = 124;
 /// How long a wait lasts before the stop flag is looked at again: a signal may have come just
 /// before the wait began.
 const PATIENCE: Duration = Duration::from_millis(200);
-/// Time that a command has to end by itself: after Ctrl-C, which it got as well, and then after
-/// SIGTERM.
+/// Time that a command has to end after each signal.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Runs the command, or only waits when there is none.
@@ -53,11 +52,11 @@ pub fn run(
     if let Some(status) = child.try_wait()? {
         return Ok(exit_code(status));
     }
-    let was_stopped = stop.load(Ordering::Relaxed) != 0;
-    let status = end_command(&mut child, &running, was_stopped)?;
-    Ok(match was_stopped {
-        true => exit_code(status),
-        false => ExitCode::from(TIMED_OUT),
+    let stopped_by = stop.load(Ordering::Relaxed);
+    let status = end_command(&mut child, &running, to_forward(stopped_by))?;
+    Ok(match stopped_by {
+        0 => ExitCode::from(TIMED_OUT),
+        _ => exit_code(status),
     })
 }
 
@@ -86,18 +85,31 @@ fn ended_within(running: Option<&OwnedFd>, time: Duration) -> anyhow::Result<boo
     }
 }
 
-/// Lets the command end, asks it to, and kills it.
+/// What the command is sent at once when artis is to end for this reason, the value of the stop flag:
+/// the signal that artis got, or SIGTERM when the time is over or a load has ended. Ctrl-C went to
+/// the command as well, and many programs take a second one for "at once".
+fn to_forward(stopped_by: usize) -> Option<Signal> {
+    let signal = i32::try_from(stopped_by).ok().map(Signal::try_from);
+    match signal {
+        Some(Ok(Signal::SIGINT)) => None,
+        Some(Ok(signal)) => Some(signal),
+        _ => Some(Signal::SIGTERM),
+    }
+}
+
+/// Sends the first signal, if any, and then SIGTERM and SIGKILL until the command has ended.
 fn end_command(
     child: &mut Child,
     running: &OwnedFd,
-    has_signal: bool,
+    first: Option<Signal>,
 ) -> anyhow::Result<ExitStatus> {
     let pid = Pid::from_raw(child.id().cast_signed());
-    let steps = [None, Some(Signal::SIGTERM), Some(Signal::SIGKILL)];
-    for signal in steps.iter().skip(usize::from(!has_signal)) {
+    let again = (first != Some(Signal::SIGTERM)).then_some(Some(Signal::SIGTERM));
+    let steps = [Some(first), again, Some(Some(Signal::SIGKILL))];
+    for signal in steps.into_iter().flatten() {
         if let Some(signal) = signal {
             // Not waited for yet, so the number is still its own.
-            let _ = kill(pid, *signal);
+            let _ = kill(pid, signal);
         }
         let end = Instant::now() + GRACE;
         while Instant::now() < end {
@@ -121,4 +133,19 @@ fn pidfd(child: &Child) -> anyhow::Result<OwnedFd> {
 fn exit_code(status: ExitStatus) -> ExitCode {
     let code = status.code().or(status.signal().map(|signal| 128 + signal));
     ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_but_the_terminals_own_signal_is_forwarded() {
+        assert_eq!(to_forward(15), Some(Signal::SIGTERM));
+        assert_eq!(to_forward(1), Some(Signal::SIGHUP));
+        assert_eq!(to_forward(2), None);
+        // The time is over; a load has ended.
+        assert_eq!(to_forward(0), Some(Signal::SIGTERM));
+        assert_eq!(to_forward(usize::MAX), Some(Signal::SIGTERM));
+    }
 }

@@ -10,6 +10,7 @@ use super::piece::{self, Piece};
 use super::session::{Common, Figures, Session, Threads};
 use super::{cpus, latency as latency_command};
 use crate::cli::exit::UsageError;
+use crate::cli::value;
 use crate::machine::CpuList;
 use crate::measure::exec;
 use crate::measure::latency::sampler::{Limits, Task};
@@ -38,11 +39,11 @@ use std::sync::atomic::AtomicUsize;
 )]
 pub struct Args {
     /// CPUs to measure, one thread on each [default: all that are allowed]
-    #[arg(short, long, value_name = "LIST")]
+    #[arg(short, long, value_name = "LIST", value_parser = value::cpus::list)]
     affinity: Option<CpuList>,
     /// Period, microseconds
     #[arg(short, long, value_name = "US", default_value_t = 1000)]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=3_600_000_000))]
+    #[arg(value_parser = value::duration::microseconds(1..=3_600_000_000_u64))]
     interval: u64,
     #[command(flatten)]
     piece: piece::Options,

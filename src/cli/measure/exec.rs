@@ -3,6 +3,7 @@
 
 use super::session::{Common, Figures, Session, Threads};
 use super::{cpus, piece};
+use crate::cli::value;
 use crate::measure::exec;
 use crate::measure::reference::{doubts, shortest_ns};
 use crate::measure::routine::Routine;
@@ -23,7 +24,7 @@ use std::process::ExitCode;
 )]
 pub struct Args {
     /// CPU to bind the thread to [default: the last that is allowed]
-    #[arg(short = 'a', long, value_name = "N")]
+    #[arg(short = 'a', long, value_name = "N", value_parser = value::cpus::one)]
     cpu: Option<u32>,
     #[command(flatten)]
     piece: piece::Options,

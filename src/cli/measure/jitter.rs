@@ -4,6 +4,7 @@
 
 use super::session::{Common, Figures, Session, Threads};
 use super::{cpus, piece};
+use crate::cli::value;
 use crate::machine::CpuList;
 use crate::measure::jitter::series::{ROUND, series};
 use crate::measure::jitter::{self, Plan, Samples};
@@ -29,7 +30,7 @@ use std::process::ExitCode;
 )]
 pub struct Args {
     /// CPUs, one thread on each [default: all that are allowed]
-    #[arg(short = 'a', long, value_name = "LIST")]
+    #[arg(short = 'a', long, value_name = "LIST", value_parser = value::cpus::list)]
     cpus: Option<CpuList>,
     #[command(flatten)]
     piece: piece::Options,

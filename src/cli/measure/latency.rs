@@ -6,6 +6,7 @@ use super::session::{Common, Figures, Session, Threads};
 use crate::cli::duration;
 use crate::cli::exit::{BOUND_MISSED, UsageError};
 use crate::cli::result::tables;
+use crate::cli::value;
 use crate::machine::{CpuList, Root};
 use crate::measure::latency::sampler::Limits;
 use crate::measure::latency::series::{LATENCY, series};
@@ -39,21 +40,22 @@ pub struct Args {
     source: SourceKind,
     /// Priority of the threads, 1 to 99; 0 is the normal policy
     #[arg(short, long, value_name = "PRIO", default_value_t = PRIORITY)]
-    #[arg(value_parser = clap::value_parser!(u8).range(0..=99))]
+    #[arg(value_parser = value::number::whole(0..=99_u8))]
     priority: u8,
     /// Period, microseconds [default: 1000, for rtc 976]
     #[arg(short, long, value_name = "US")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..=3_600_000_000))]
+    #[arg(value_parser = value::duration::microseconds(1..=3_600_000_000_u64))]
     interval: Option<u64>,
     /// How much longer each thread's period is than the one before, microseconds
     #[arg(short, long, value_name = "US", default_value_t = 0)]
+    #[arg(value_parser = value::duration::microseconds(0..=3_600_000_000_u64))]
     distance: u64,
     /// CPUs to bind the threads to, one after the other [default: all that are allowed]
-    #[arg(short, long, value_name = "LIST", num_args = 0..=1)]
+    #[arg(short, long, value_name = "LIST", num_args = 0..=1, value_parser = value::cpus::list)]
     affinity: Option<Option<CpuList>>,
     /// Number of threads; alone: one per CPU, which is the default
     #[arg(short, long, value_name = "N", num_args = 0..=1)]
-    #[arg(value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(value_parser = value::number::whole(1..=u16::MAX))]
     threads: Option<Option<u16>>,
     /// One thread on each CPU, which is also the default
     #[arg(short = 'S', long, conflicts_with = "threads")]
@@ -66,11 +68,11 @@ pub struct Args {
     duration: Option<Duration>,
     /// Samples of each thread, instead of a duration
     #[arg(short, long, value_name = "N")]
-    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(value_parser = value::number::whole(1..=u64::MAX))]
     loops: Option<u64>,
     /// Print a histogram of so many buckets of 1 us, as cyclictest does, instead of the table
     #[arg(short = 'h', long, value_name = "US")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(value_parser = value::duration::microseconds(1..=1_000_000_u32))]
     histogram: Option<u32>,
     /// Write a histogram as cyclictest does to FILE; without -h it has a line for every value
     #[arg(long, value_name = "FILE")]
@@ -80,12 +82,15 @@ pub struct Args {
     split: bool,
     /// Stop when a latency is above, with exit status 2
     #[arg(long, value_name = "US")]
+    #[arg(value_parser = value::duration::microseconds(0..=3_600_000_000_u64))]
     on_threshold: Option<u64>,
     /// As --on-threshold, and freeze the kernel's trace on the spot
     #[arg(short, long, value_name = "US", conflicts_with = "on_threshold")]
+    #[arg(value_parser = value::duration::microseconds(0..=3_600_000_000_u64))]
     breaktrace: Option<u64>,
     /// Exit latency of idle states to allow meanwhile, microseconds (/dev/cpu_dma_latency)
     #[arg(long, value_name = "US", default_value_t = 0)]
+    #[arg(value_parser = value::duration::microseconds(0..=2_000_000_000_i32))]
     latency: i32,
     /// The clock of --source rtc
     #[arg(long, value_name = "DEVICE", default_value = "/dev/rtc0")]
@@ -107,9 +112,11 @@ struct Gpio {
     gpio_chip: PathBuf,
     /// Its input line, counted from 0
     #[arg(long, value_name = "LINE", required_if_eq("source", "gpio"))]
+    #[arg(value_parser = value::number::whole(0..=u32::MAX))]
     gpio_in: Option<u32>,
     /// Its output line, which answers
     #[arg(long, value_name = "LINE", required_if_eq("source", "gpio"))]
+    #[arg(value_parser = value::number::whole(0..=u32::MAX))]
     gpio_out: Option<u32>,
 }
 

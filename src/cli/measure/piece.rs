@@ -3,6 +3,7 @@
 
 use crate::cli::duration;
 use crate::cli::exit::UsageError;
+use crate::cli::value;
 use crate::measure::routine::{Routine, Work};
 use crate::measure::thread::{PRIORITY, Policy};
 use serde_json::{Value, json};
@@ -15,13 +16,13 @@ use std::time::Duration;
 pub(super) struct Options {
     /// SCHED_FIFO priority of the threads, 1 to 99; 0 is the normal policy
     #[arg(short, long, value_name = "PRIO", default_value_t = PRIORITY)]
-    #[arg(value_parser = clap::value_parser!(u8).range(0..=99))]
+    #[arg(value_parser = value::number::whole(0..=99_u8))]
     priority: u8,
     /// Kind of work: integer or float (divisions), memory (loads), syscall
     #[arg(long, value_enum, default_value_t = Routine::Integer, hide_possible_values = true)]
     routine: Routine,
     /// Steps in a piece of work
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = value::number::whole(1..=u32::MAX))]
     count: Option<u32>,
     /// How long: seconds, or with a unit: 90s, 5m, 12h, 1d
     #[arg(short = 'D', long, value_name = "TIME", default_value = "10s", value_parser = duration::parse)]

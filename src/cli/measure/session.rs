@@ -10,6 +10,7 @@ use super::voice::Voice;
 use crate::cli::output::Outcome;
 use crate::cli::result::tables;
 use crate::cli::signals::stop_on_signals;
+use crate::cli::value;
 use crate::lab::engine::bochs;
 use crate::load::preset::{Presets, Running};
 use crate::machine::{CpuList, Root};
@@ -41,7 +42,7 @@ pub struct Common {
     #[arg(long, value_name = "NAME,…")]
     pub load: Option<Presets>,
     /// CPUs that the loads run on [default: all]
-    #[arg(long, value_name = "LIST", requires = "load")]
+    #[arg(long, value_name = "LIST", requires = "load", value_parser = value::cpus::list)]
     pub load_cpus: Option<CpuList>,
     #[command(flatten)]
     pub voice: Voice,

@@ -3,6 +3,7 @@
 
 use super::session::{Common, Figures, Session};
 use crate::cli::exit::UsageError;
+use crate::cli::value;
 use crate::measure::throughput::permutation::Setting;
 use crate::measure::throughput::series::series;
 use crate::measure::throughput::workload::{BuiltIn, Workload};
@@ -34,7 +35,7 @@ pub struct Args {
     workload: Option<BuiltIn>,
     /// Recorded runs
     #[arg(long, value_name = "R", default_value_t = 5)]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(value_parser = value::number::whole(1..=1_000_000_u32))]
     runs: u32,
     /// Measure ten settings: one CPU (1 or 2 instances) and all CPUs (1, 2 or 4), each as
     /// SCHED_NORMAL and as SCHED_FIFO

@@ -28,9 +28,13 @@ struct Machine<'a> {
     capabilities: u64,
     rtprio: &'a str,
     nice: &'a str,
+    /// Who runs artis, and whose task 42 is.
+    user: u32,
     owner: u32,
     user_namespace: bool,
     seccomp: u32,
+    /// More lines of /proc/self/status.
+    status: &'a str,
     files: &'a [(&'a str, &'a str)],
 }
 
@@ -38,10 +42,12 @@ const PLAIN: Machine = Machine {
     capabilities: 0,
     rtprio: "0 0",
     nice: "0 0",
+    user: 1000,
     owner: 1000,
     user_namespace: false,
     seccomp: 0,
-    files: &[],
+    status: "",
+    files: &[("usr/bin/sudo", "")],
 };
 
 const ROOT: Machine = Machine {
@@ -53,15 +59,15 @@ impl Machine<'_> {
     fn explain(&self, before: Scheduling, step: Step, errno: Errno) -> Refusal {
         let status = |uid: u32| {
             format!(
-                "Uid:\t{uid}\t{uid}\t{uid}\t{uid}\nCapEff:\t{:016x}\nSeccomp:\t{}\n",
-                self.capabilities, self.seccomp
+                "Uid:\t{uid}\t{uid}\t{uid}\t{uid}\nCapEff:\t{:016x}\nSeccomp:\t{}\n{}",
+                self.capabilities, self.seccomp, self.status
             )
         };
         let limits = format!(
             "Max nice priority {}\nMax realtime priority {}\n",
             self.nice, self.rtprio
         );
-        let (mine, theirs) = (status(1000), status(self.owner));
+        let (mine, theirs) = (status(self.user), status(self.owner));
         let basic = [
             ("proc/self/status", mine.as_str()),
             ("proc/self/limits", &limits),
@@ -128,16 +134,68 @@ fn a_sufficient_limit_is_not_blamed() {
     assert_eq!(already, Refusal::Unknown);
 }
 
-#[test]
-fn a_container_is_started_with_the_right() {
+/// The words for a machine where `RLIMIT_RTPRIO` is too low, with this user, these lines of
+/// /proc/self/status, and these files.
+fn advice(user: u32, status: &str, files: &[(&str, &str)]) -> String {
     let machine = Machine {
-        files: &[(".dockerenv", "")],
+        user,
+        owner: user,
+        status,
+        files,
         ..PLAIN
     };
-    has(
-        &machine.fifo(),
-        &["docker", "--cap-add SYS_NICE", "--ulimit rtprio=80"],
-    );
+    machine.fifo().to_string()
+}
+
+const DOCKER: (&str, &str) = (".dockerenv", "");
+const SUDO: (&str, &str) = ("usr/bin/sudo", "");
+const UNBOUNDED: &str = "CapBnd:\t000001ffffffffff\nNoNewPrivs:\t0\n";
+const BOUNDED: &str = "CapBnd:\t00000000a80425fb\nNoNewPrivs:\t0\n";
+const NO_NEW: &str = "CapBnd:\t000001ffffffffff\nNoNewPrivs:\t1\n";
+
+#[test]
+fn advice_can_work_where_it_is_given() {
+    let flags = ["docker", "--cap-add SYS_NICE", "--ulimit rtprio=80"];
+    for (text, words, others) in [
+        // The container gives root the capability: sudo is enough, and nobody logs in there.
+        (
+            advice(1000, UNBOUNDED, &[DOCKER, SUDO]),
+            &["run artis with sudo"][..],
+            &["--cap-add", "limits.conf"][..],
+        ),
+        (
+            advice(1000, UNBOUNDED, &[DOCKER]),
+            &["run artis as root (there is no sudo here)"],
+            &["--cap-add", "with sudo"],
+        ),
+        // It does not: not even root can.
+        (advice(1000, BOUNDED, &[DOCKER, SUDO]), &flags, &["sudo"]),
+        (advice(0, BOUNDED, &[DOCKER, SUDO]), &flags, &["sudo"]),
+        (advice(0, UNBOUNDED, &[DOCKER, SUDO]), &flags, &["sudo"]),
+        // No container, and root has lost it, or sudo gives nothing.
+        (
+            advice(0, BOUNDED, &[SUDO]),
+            &["CapabilityBoundingSet=CAP_SYS_NICE", "LimitRTPRIO=80"],
+            &["sudo", "limits.conf", "--cap-add"],
+        ),
+        (
+            advice(1000, NO_NEW, &[SUDO]),
+            &["this session", "LimitRTPRIO=80"],
+            &["sudo", "limits.conf"],
+        ),
+        (
+            advice(1000, UNBOUNDED, &[]),
+            &["as root (there is no sudo here)", "limits.conf"],
+            &["with sudo"],
+        ),
+    ] {
+        for word in words {
+            assert!(text.contains(word), "{word:?} is not in: {text}");
+        }
+        for word in others {
+            assert!(!text.contains(word), "{word:?} is in: {text}");
+        }
+    }
 }
 
 #[test]
@@ -164,7 +222,8 @@ fn another_users_task_names_its_owner() {
     };
     has(&machine.fifo(), &["user 1001", "sudo"]);
     let bind = machine.explain(NORMAL, Step::Bind(1), Errno::EPERM);
-    assert_eq!(bind, Refusal::NotOwner { owner: 1001 });
+    has(&bind, &["user 1001", "sudo"]);
+    assert!(matches!(bind, Refusal::NotOwner { owner: 1001, .. }));
 }
 
 #[test]
@@ -289,7 +348,11 @@ fn deadline_tasks_and_kernels_without_sched_ext_are_named() {
     let step = Step::Policy(LEVEL_1);
     has(
         &ROOT.explain(NORMAL, step, Errno::EINVAL),
-        &["no sched_ext", "CONFIG_SCHED_CLASS_EXT"],
+        &[
+            "no sched_ext",
+            "CONFIG_SCHED_CLASS_EXT",
+            "`renice -n -20 -p 42`",
+        ],
     );
     let machine = Machine {
         files: &[("sys/kernel/sched_ext/state", "disabled\n")],
@@ -299,4 +362,34 @@ fn deadline_tasks_and_kernels_without_sched_ext_are_named() {
         machine.explain(NORMAL, step, Errno::EINVAL),
         Refusal::Unknown
     );
+}
+
+#[test]
+fn what_was_about_to_start_is_not_named_by_a_number_that_is_gone() {
+    let (_folder, root) = canned(&[]);
+    let tid = nix::unistd::gettid().as_raw();
+    let refusal = explain(&root, tid, NORMAL, Step::Policy(LEVEL_1), Errno::EINVAL);
+    has(&refusal, &["`nice -n -20 CMD`"]);
+    let deadline = Scheduling {
+        policy: SCHED_DEADLINE,
+        ..NORMAL
+    };
+    let refusal = explain(&root, tid, deadline, Step::Bind(1), Errno::EBUSY);
+    has(&refusal, &["artis run linux --pid $$"]);
+}
+
+#[test]
+fn a_kernel_thread_that_is_bound_is_named() {
+    // PF_KTHREAD and PF_NO_SETAFFINITY.
+    let stat = format!(
+        "42 (kworker/0:1) S 2 0 0 0 -1 {}{}",
+        0x0420_0000,
+        " 0".repeat(44)
+    );
+    let machine = Machine {
+        files: &[("proc/42/stat", &stat)],
+        ..ROOT
+    };
+    let refusal = machine.explain(NORMAL, Step::Bind(1), Errno::EINVAL);
+    has(&refusal, &["kernel thread kworker/0:1"]);
 }

@@ -183,6 +183,25 @@ fn a_signal_ends_it_in_order() {
 }
 
 #[test]
+fn the_command_gets_the_signal_that_artis_got() {
+    need!("the_command_gets_the_signal", "stress-ng");
+    for (signal, code) in [(Signal::SIGTERM, 7), (Signal::SIGHUP, 8)] {
+        let place = Place::new();
+        let ready = place.outside("ready");
+        let script = format!(
+            "trap 'exit 7' TERM; trap 'exit 8' HUP; : >{}; while :; do sleep 0.1; done",
+            ready.display()
+        );
+        let words = ["run", "compute", "--", "sh", "-c", &script];
+        let (mut artis, _) = place.at_work(&words);
+        place.wait_for(|| ready.exists().then_some(()));
+        place::signal(&artis, signal);
+        assert_eq!(artis.wait().unwrap().code(), Some(code));
+        place.must_be_empty();
+    }
+}
+
+#[test]
 fn kill_9_leaves_nothing() {
     need!(
         "kill_9_leaves_nothing",

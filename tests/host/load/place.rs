@@ -151,7 +151,7 @@ impl Place {
         );
     }
 
-    fn wait_for<T>(&self, done: impl FnMut() -> Option<T>) -> T {
+    pub fn wait_for<T>(&self, done: impl FnMut() -> Option<T>) -> T {
         self.wait_for_or_say(done, || self.said())
     }
 

@@ -101,10 +101,7 @@ fn the_command_replaces_artis() {
         *command = Command::new(ARTIS);
         command.args(["run", "rt0", "--cpu", &cpu(), "--", "sleep", "600"]);
     });
-    let comm = format!("/proc/{}/comm", guest.0);
-    while fs::read_to_string(&comm).unwrap() != "sleep\n" {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    becomes(&guest, "sleep");
     assert_eq!(Task::of(&guest), rt0(99));
 }
 
@@ -452,6 +449,54 @@ fn wrong_words_are_usage_errors() {
         assert_eq!(output.status.code(), Some(64), "{words:?}");
         assert!(!output.stderr.is_empty(), "{words:?}");
     }
+}
+
+/// Waits until the process runs the program of this name.
+fn becomes(guest: &Guest, name: &str) {
+    let comm = format!("/proc/{}/comm", guest.0);
+    while fs::read_to_string(&comm).unwrap().trim_end() != name {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn threads_of_the_kernel_are_refused_without_their_flag() {
+    let name = fs::read_to_string("/proc/2/comm").unwrap_or_default();
+    let other = (name != "kthreadd\n").then_some("needs to see the kernel's threads in /proc");
+    need!("threads_of_the_kernel_are_refused", other);
+    let first = online().first().unwrap().to_string();
+    let before = Task::read(Path::new("/proc/2"));
+    for words in [
+        &["rt0", "--cpu", &first, "--pid", "2"][..],
+        &["rt1", "--level", "1", "--pid", "2"],
+        &["linux", "--pid", "2", "--thread"],
+        &["linux", "--pid", "2", "--artis-thread"],
+    ] {
+        let output = artis(words);
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(64), "{text}");
+        assert!(
+            text.contains("kthreadd") && text.contains("--kernel-thread"),
+            "{text}"
+        );
+    }
+    assert_eq!(Task::read(Path::new("/proc/2")), before);
+}
+
+#[test]
+fn a_running_artis_is_refused_without_its_flag() {
+    let guest = Guest::asleep(|command| {
+        *command = Command::new(ARTIS);
+        command.args(["irq", "-D", "600"]).stdout(Stdio::null());
+    });
+    becomes(&guest, "artis");
+    let output = artis(&["linux", "--pid", &guest.pid()]);
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(64), "{text}");
+    assert!(text.contains("running artis"), "{text}");
+    let output = artis(&["linux", "--artis-thread", "--quiet", "--pid", &guest.pid()]);
+    succeeded(&output);
+    assert!(output.stdout.is_empty() && output.stderr.is_empty());
 }
 
 #[test]

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What `artis sched status` prints, and `artis sched run` at its end.
+
+use crate::sched::status::{CpuTimes, Details};
+use std::fmt::Write;
+use std::time::Duration;
+
+/// Which counters to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counters {
+    NotZero,
+    All,
+}
+
+/// The status as text: the facts, the time of each RT CPU, the counters by what they mean.
+pub fn in_words(details: &Details, counters: Counters) -> String {
+    let mut text = String::new();
+    // Writing to a String cannot fail.
+    let _ = writeln!(
+        text,
+        "scheduling since {} ({}), process {}, kernel {}",
+        details.since,
+        humantime::format_duration(Duration::from_secs(details.uptime_s)),
+        details.pid,
+        details.kernel
+    );
+    let _ = write!(
+        text,
+        "RT CPUs {}, NRT CPUs {}",
+        details.rt_cpus, details.nrt_cpus
+    );
+    if !details.rt_cpus_offline.is_empty() {
+        let _ = write!(text, ", offline {}", details.rt_cpus_offline);
+    }
+    let _ = writeln!(text, "\ndetector {}, which cannot see", details.detector);
+    for spot in &details.detector_blind_spots {
+        let _ = writeln!(text, "  - {spot}");
+    }
+    rt_cpu_times(&mut text, &details.rt_cpu_times);
+    let _ = writeln!(
+        text,
+        "\nlongest wait of a runnable Linux task: {:.1} ms",
+        details.linux_wait_ns_max as f64 / 1e6
+    );
+    let _ = writeln!(
+        text,
+        "longest time from a kernel entry on an RT CPU to leaving it: {:.3} ms",
+        details.leave_ns_max as f64 / 1e6
+    );
+    let mut left_out = 0;
+    for (name, meaning) in crate::sched::COUNTERS {
+        match details.counters.get(name).copied().unwrap_or(0) {
+            0 if counters == Counters::NotZero => left_out += 1,
+            value => {
+                let _ = writeln!(text, "{value:>12}  {meaning}");
+            }
+        }
+    }
+    if left_out > 0 {
+        let _ = writeln!(
+            text,
+            "{left_out:>12}  other counters are 0: --verbose shows them"
+        );
+    }
+    text
+}
+
+fn rt_cpu_times(text: &mut String, all_times: &[CpuTimes]) {
+    let _ = writeln!(
+        text,
+        "\n{:<8}{:>10}{:>10}{:>10}{:>10}{:>22}",
+        "RT CPU", "Linux", "RT1+", "kthreads", "idle", "RT0 and interrupts"
+    );
+    for times in all_times {
+        let all = times.linux_ns
+            + times.rt1_ns
+            + times.kthread_ns
+            + times.idle_ns
+            + times.rt0_and_interrupts_ns;
+        let share = |ns: u64| format!("{:.1} %", ns as f64 * 100.0 / all.max(1) as f64);
+        let _ = writeln!(
+            text,
+            "{:<8}{:>10}{:>10}{:>10}{:>10}{:>22}",
+            times.cpu,
+            share(times.linux_ns),
+            share(times.rt1_ns),
+            share(times.kthread_ns),
+            share(times.idle_ns),
+            share(times.rt0_and_interrupts_ns)
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sched::COUNTERS;
+    use crate::sched::detector::Detector;
+
+    #[test]
+    fn counters_of_zero_are_shown_to_whoever_asks() {
+        let (name, meaning) = COUNTERS[0];
+        let details = Details {
+            pid: 7,
+            since: "2026-01-01T00:00:00Z".to_owned(),
+            uptime_s: 90,
+            kernel: "7.0".to_owned(),
+            rt_cpus: "1".parse().unwrap(),
+            nrt_cpus: "0".parse().unwrap(),
+            rt_cpus_offline: Default::default(),
+            detector: Detector::Syscall,
+            detector_blind_spots: Vec::new(),
+            counters: [(name.to_owned(), 4711)].into(),
+            linux_wait_ns_max: 1,
+            leave_ns_max: 1,
+            rt_cpu_times: vec![CpuTimes {
+                cpu: 1,
+                linux_ns: 1,
+                rt1_ns: 0,
+                kthread_ns: 0,
+                idle_ns: 3,
+                rt0_and_interrupts_ns: 0,
+            }],
+        };
+        let short = in_words(&details, Counters::NotZero);
+        assert!(short.contains(&format!("4711  {meaning}")), "{short}");
+        assert!(
+            short.contains("25.0 %") && short.contains("--verbose"),
+            "{short}"
+        );
+        let all = in_words(&details, Counters::All);
+        assert!(!all.contains("--verbose"), "{all}");
+        for (name, meaning) in &COUNTERS[1..] {
+            assert!(all.contains(&format!("0  {meaning}")), "{name}: {all}");
+            assert!(!short.contains(meaning), "{name}: {short}");
+        }
+    }
+}

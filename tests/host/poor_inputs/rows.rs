@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The table of wrong inputs, and the files that some of them name.
+
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// One wrong input.
+pub struct Row {
+    pub words: &'static str,
+    pub status: i32,
+    /// What the answer has to contain.
+    pub says: &'static [&'static str],
+}
+
+impl Row {
+    /// Variables that are part of the input.
+    pub fn environment(&self) -> Option<(&'static str, &'static str)> {
+        (self.words == NO_PLACE).then_some(("TMPDIR", "/proc"))
+    }
+}
+
+/// A load whose files cannot be written: its `TMPDIR` is /proc.
+const NO_PLACE: &str = "load run compute -D 1";
+
+const fn row(words: &'static str, status: i32, says: &'static [&'static str]) -> Row {
+    Row {
+        words,
+        status,
+        says,
+    }
+}
+
+/// Exit status of wrong words.
+const USAGE: i32 = 64;
+
+const INTERVAL: &str =
+    "write whole microseconds from 1 to 3600000000, or such a time with its unit";
+const FROM_ZERO_US: &str =
+    "write whole microseconds from 0 to 3600000000, or such a time with its unit";
+const HISTOGRAM: &str = "write whole microseconds from 1 to 1000000,";
+const TIME: &str = "write seconds or a number with its unit, more than 0 and at most 36500d: 90";
+const COUNT: &str = "write a whole number from 1 to 4294967295";
+const RUNS: &str = "write a whole number from 1 to 1000000";
+const LOOPS: &str = "write a whole number from 1 to 18446744073709551615";
+const PRIORITY: &str = "write a whole number from 0 to 99";
+const PROCESS: &str = "write a whole number from 1 to 4194303; `ps -eL`";
+const ONE_CPU: &str = "write the number of one CPU; online: 0";
+const CPU_LIST: &str = "is not a CPU number; write CPU numbers such as 1 or 1-3,5";
+const THERE_ARE: &str = "CPU 8191 is not online; choose among 0";
+
+// One row a line.
+#[rustfmt::skip]
+pub const ROWS: &[Row] = &[
+    // Negative numbers.
+    row("measure latency -p -1", USAGE, &["'-1'", "--priority", PRIORITY]),
+    row("measure latency -i -1", USAGE, &["'-1'", "--interval", INTERVAL]),
+    row("measure latency -d -1", USAGE, &["'-1'", "--distance", FROM_ZERO_US]),
+    row("measure latency -a -1", USAGE, &["'-1'", "--affinity", CPU_LIST]),
+    row("measure latency -t -1", USAGE, &["'-1'", "--threads", "number from 1 to 65535"]),
+    row("measure latency -h -1", USAGE, &["'-1'", "--histogram", HISTOGRAM]),
+    row("measure latency --on-threshold -1", USAGE, &["'-1'", FROM_ZERO_US]),
+    row("measure latency --latency -1", USAGE, &["'-1'", "microseconds from 0 to 2000000000,"]),
+    row("measure latency -l -1", USAGE, &["'-1'", "--loops", LOOPS]),
+    row("measure latency -D -1", USAGE, &["'-1'", "--duration", TIME]),
+    row("measure exec --count -1", USAGE, &["'-1'", "--count", COUNT]),
+    row("measure jitter --count -1", USAGE, &["'-1'", "--count", COUNT]),
+    row("measure all --count -1", USAGE, &["'-1'", "--count", COUNT]),
+    row("measure throughput --runs -1 -- true", USAGE, &["'-1'", "--runs", RUNS]),
+    row("load run compute -D -1", USAGE, &["'-1'", "--duration", TIME]),
+    row("partition plan --rt -1", USAGE, &["'-1'", "--rt", CPU_LIST]),
+    row("partition plan --rt 1 --exit-latency -1", USAGE, &["'-1'", "microseconds from 0 to"]),
+    row("irq -D -1", USAGE, &["'-1'", "--duration", TIME]),
+    row("run rt0 --cpu -1 -- true", USAGE, &["'-1'", "--cpu", ONE_CPU]),
+    row("run rt0 --cpu 0 --pid -1", USAGE, &["'-1'", "--pid", PROCESS]),
+    row("lab run --timeout -1 -- true", USAGE, &["'-1'", "write whole seconds from 0 to"]),
+    row("lab run --seed -1 -- true", USAGE, &["'-1'", "--seed", "write a whole number from 0 to"]),
+    // No numbers.
+    row("measure latency -p abc", USAGE, &["'abc'", "--priority", PRIORITY]),
+    row("measure latency -i 1e3", USAGE, &["'1e3'", "--interval", INTERVAL]),
+    row("measure latency -p 0 -q -l 1 -i 1ms", 0, &[]),
+    row("measure latency -t abc", USAGE, &["'abc'", "number from 1 to 65535"]),
+    row("measure latency -h abc", USAGE, &["'abc'", HISTOGRAM]),
+    row("measure latency -b abc", USAGE, &["'abc'", "--breaktrace", FROM_ZERO_US]),
+    row("measure latency -l abc", USAGE, &["'abc'", LOOPS]),
+    row("measure latency -l 1.5", USAGE, &["'1.5'", LOOPS]),
+    row("measure exec -a zz", USAGE, &["'zz'", ONE_CPU]),
+    row("measure throughput --runs abc -- true", USAGE, &["'abc'", RUNS]),
+    row("partition plan --rt 1 --rt0-irq abc", USAGE, &["'abc'", "whole number", "`artis irq`"]),
+    row("run rt0 --cpu x -- true", USAGE, &["'x'", ONE_CPU]),
+    row("run rt0 --cpu 0-1 -- true", USAGE, &["'0-1'", ONE_CPU]),
+    row("run rt0 --cpu 0 --pid abc", USAGE, &["'abc'", PROCESS]),
+    row("run rt1 --level abc -- true", USAGE, &["'abc'", "write a whole number from 1 to 40"]),
+    row("lab run --cpus abc -- true", USAGE, &["'abc'", "write a whole number from 1 to 64"]),
+    row("lab run --timeout abc -- true", USAGE, &["'abc'", "whole seconds from 0", "90s, 5m, 1h"]),
+    // Huge.
+    row("measure latency -p 99999999999999999999", USAGE, &["'99999999999999999999'", PRIORITY]),
+    row("measure latency -i 99999999999999999999", USAGE, &["'99999999999999999999'", INTERVAL]),
+    row("measure exec --count 99999999999999999999", USAGE, &["'99999999999999999999'", COUNT]),
+    row("measure jitter --count 99999999999999999999", USAGE, &["'99999999999999999999'", COUNT]),
+    row("measure all --count 99999999999999999999", USAGE, &["'99999999999999999999'", COUNT]),
+    // Damaged results: the file, the line, the reason.
+    row("result show {brace}", 1, &["/brace:1:"]),
+    row("result show {cut}", 1, &["/cut:"]),
+    row("result show {cut-series}", 1, &["/cut-series:", "ends"]),
+    row("result show {cut-end}", 1, &["/cut-end:", "ends"]),
+    row("result show {schema-result}", 1, &["/schema-result:1"]),
+    row("result show {schema-experiment}", 1, &["/schema-experiment:1", "artis compare"]),
+    row("result show {schema-unknown}", 1, &["/schema-unknown:1", "artis.nonsense/9"]),
+    row("result show {no-series}", 1, &["/no-series:", "series"]),
+    row("result show {text-series}", 1, &["/text-series:", "a list of series"]),
+    row("result show {unit}", 1, &["/unit:", "furlong"]),
+    row("result show --from artis {hist}", 1, &["/hist:1", "--from"]),
+    // CPUs that are not there.
+    row("measure latency -p 0 -l 1 --load compute --load-cpus 8191", USAGE, &["'8191'", THERE_ARE]),
+    row("load run compute --cpus 8191 -D 1", USAGE, &["'8191'", THERE_ARE]),
+    row("run rt0 --cpu 8191 -- true", USAGE, &["'8191'", THERE_ARE]),
+    row("measure latency -a 8191", USAGE, &["'8191'", THERE_ARE]),
+    row("measure exec -a 8191", USAGE, &["'8191'", THERE_ARE]),
+    row("measure jitter -a 8191", USAGE, &["'8191'", THERE_ARE]),
+    row("measure all -a 8191", USAGE, &["'8191'", THERE_ARE]),
+    row("check --cpus 8191", USAGE, &["CPU 8191", "0"]),
+    row("sched run --rt 8191", USAGE, &["CPU 8191", "0"]),
+    row("partition plan --rt 8191", USAGE, &["CPU 8191", "0"]),
+    // What was accepted.
+    row("result show {negative}", 1, &["/negative:", "seconds"]),
+    row("result show {absurd}", 1, &["/absurd:", "seconds"]),
+    row("result show {twice}", 1, &["/twice:", "second series"]),
+    row("result merge {no-series} {good} -o {folder}/merged.json", 1, &["/no-series:", "series"]),
+    row("compare {good} {other}", USAGE, &["have no figure in common"]),
+    row("measure latency -D 99999999999999d", USAGE, &["'99999999999999d'", TIME]),
+    row("run rt0 --cpu 0 --pid 2", USAGE, &["task 2", "kthreadd", "--kernel-thread"]),
+    row("run rt1 --level 1 --pid 2", USAGE, &["task 2", "kthreadd", "--kernel-thread"]),
+    row("run linux --pid 2 --thread", USAGE, &["task 2", "kthreadd", "--kernel-thread"]),
+    row("partition plan --rt 1 --rt0-irq 9999", USAGE, &["no interrupt 9999", "artis irq"]),
+    // Others.
+    row("measure latency -p 0 -q -l 10 --histfile /dev/full", 1, &["/dev/full", "No space left"]),
+    row("measure latency -p 0 -q -l 10 --json /dev/full", 1, &["/dev/full", "No space left"]),
+    row("measure latency -p 0 -q -l 10 --json /proc/version", 1, &["/proc/version", "file"]),
+    row("measure latency --latency 99999999999", USAGE, &["'99999999999'", "from 0 to 2000000000,"]),
+    row("result show {experiment}", 1, &["/experiment:1", "artis compare"]),
+    row("measure throughput -- ''", 1, &["empty"]),
+    row("measure throughput -- /etc/passwd", 1, &["/etc/passwd", "chmod +x"]),
+    row("measure throughput -- /", 1, &["/", "folder"]),
+    row("measure throughput true --runs 1", USAGE, &["true", "--", "artis measure throughput"]),
+    row("measure throughput sleep 0.1", USAGE, &["sleep", "artis measure throughput", "-- sleep 0.1"]),
+    row("lab --mirror zzz kernels", 1, &["zzz", "http://deb.debian.org/debian"]),
+    row("lab --mirror http://127.0.0.1:9/debian kernels", 1, &["127.0.0.1:9"]),
+    row(NO_PLACE, 1, &["/proc", "TMPDIR"]),
+];
+
+/// A histogram of another quantity: it shares no figure with cyclictest's.
+const OTHER: &str = include_str!("../data/result/rtla-osnoise.txt");
+const CYCLICTEST: &str = include_str!("../data/result/cyclictest.hist");
+
+/// Writes the files that rows name in braces.
+pub fn write_files(folder: &Path) {
+    fs::write(folder.join("hist"), CYCLICTEST).unwrap();
+    let good = convert(folder);
+    let up_to = |part: &str| good[..good.find(part).unwrap() + part.len()].to_owned();
+    let edited = |edit: fn(&mut Value)| {
+        let mut document: Value = serde_json::from_str(&good).unwrap();
+        edit(&mut document);
+        serde_json::to_string_pretty(&document).unwrap()
+    };
+    let schema = |name: &str| format!("{{\"schema\": \"{name}\"}}\n");
+    for (name, content) in [
+        ("other", OTHER.to_owned()),
+        ("brace", "{".to_owned()),
+        ("cut", up_to("\"schema\"")),
+        ("cut-series", up_to("\"series\": [")),
+        ("cut-end", good.trim_end().trim_end_matches('}').to_owned()),
+        ("schema-result", schema("artis.result/1")),
+        ("schema-experiment", schema("artis.experiment/1")),
+        ("schema-unknown", schema("artis.nonsense/9")),
+        ("no-series", edited(|all| all["series"] = json!([]))),
+        ("text-series", edited(|all| all["series"] = json!("none"))),
+        (
+            "unit",
+            edited(|all| all["series"][0]["unit"] = json!("furlong")),
+        ),
+        ("negative", edited(|all| all["seconds"] = json!(-1))),
+        ("absurd", edited(|all| all["seconds"] = json!(1e308))),
+        (
+            "twice",
+            edited(|all| {
+                let one = all["series"][0].clone();
+                all["series"].as_array_mut().unwrap().push(one);
+            }),
+        ),
+        (
+            "experiment",
+            "{\"schema\": \"artis.experiment/1\", \"rows\": []}\n".to_owned(),
+        ),
+    ] {
+        fs::write(folder.join(name), content).unwrap();
+    }
+}
+
+/// Makes the file `good`, a whole result, and gives its text.
+fn convert(folder: &Path) -> String {
+    let status = Command::new(crate::ARTIS)
+        .args(["result", "convert", "hist", "--to", "artis", "-o", "good"])
+        .current_dir(folder)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    fs::read_to_string(folder.join("good")).unwrap()
+}
