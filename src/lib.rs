@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! artis: real-time and high-performance work on the same multi-core Linux machine.
 //!
-//! Layers, arrows only downward: `cli` (one file a subcommand) uses `check`, `report`, `lab`,
-//! `sched`, `measure` and `load`, which use `decide`, `partition`, `task`, `machine` and `result`;
-//! `partition` changes threads with the system calls of `task`. Nothing below `cli` prints a result
-//! or ends the process.
-//!
-//! A second program, `artis-guest` (`src/guest`), runs inside the lab's guests. Its parts, and what
-//! both sides agree on, are [`guest`], which uses the layers below `lab` and never `lab` itself.
+//! Each layer is a package of its own in a folder beside this file, and its `Cargo.toml` says what it
+//! may use: the compiler refuses everything else. From below: `machine` and `result` use no other
+//! layer; `task`, `partition`, `load`, `measure`, `sched` and `trace` act on the machine; `guest` is
+//! the lab's half inside a guest, `lab` its half outside; `check` and `decide` are pure; `report`
+//! writes what people read. This package is the command line over all of them: only it prints a
+//! result or ends the process.
 
-pub mod check;
 pub mod cli;
-pub mod decide;
+
+pub use artis_check as check;
+pub use artis_decide as decide;
 pub use artis_guest as guest;
-pub mod lab;
+pub use artis_lab as lab;
 pub use artis_load as load;
 pub use artis_machine as machine;
 pub use artis_measure as measure;
 pub use artis_partition as partition;
-pub mod report;
+pub use artis_report as report;
 pub use artis_result as result;
 pub use artis_sched as sched;
 pub use artis_task as task;

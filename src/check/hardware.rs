@@ -3,9 +3,9 @@
 
 use super::finding::{Finding, Severity, few};
 use super::subject::Subject;
-use crate::machine::clock_source;
-use crate::machine::cpu_times::CpuTimes;
-use crate::machine::facts::Facts;
+use artis_machine::clock_source;
+use artis_machine::cpu_times::CpuTimes;
+use artis_machine::facts::Facts;
 
 /// System management interrupts that occur more often than this are not only those of the boot.
 const SMI_PERIOD_S: u64 = 3600;

@@ -3,10 +3,10 @@
 
 use super::finding::{Finding, Severity, counted, few};
 use super::subject::Subject;
-use crate::machine::deadline_servers::DEBUGFS;
-use crate::machine::facts::{Facts, Thread};
-use crate::machine::interrupts::{self, Interrupt};
-use crate::machine::irq_affinity;
+use artis_machine::deadline_servers::DEBUGFS;
+use artis_machine::facts::{Facts, Thread};
+use artis_machine::interrupts::{self, Interrupt};
+use artis_machine::irq_affinity;
 use std::collections::BTreeSet;
 
 pub(super) fn judge(facts: &Facts, subject: &Subject) -> Vec<Finding> {

@@ -3,9 +3,9 @@
 
 use super::finding::{Finding, Severity};
 use super::subject::{ChosenBy, Subject};
-use crate::machine::cgroup;
-use crate::machine::facts::Facts;
-use crate::machine::kernel::CgroupVersion;
+use artis_machine::cgroup;
+use artis_machine::facts::Facts;
+use artis_machine::kernel::CgroupVersion;
 
 pub(super) fn judge(facts: &Facts, subject: &Subject) -> Vec<Finding> {
     let all = [

@@ -3,8 +3,8 @@
 
 use super::finding::{Finding, Severity};
 use super::subject::Subject;
-use crate::machine::facts::{Facts, PRESSURE_FILE};
-use crate::machine::kernel::{DEBUGFS, Kernel, Preemption};
+use artis_machine::facts::{Facts, PRESSURE_FILE};
+use artis_machine::kernel::{DEBUGFS, Kernel, Preemption};
 
 pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
     let of_kernel = facts.kernel.get().map(|kernel| {

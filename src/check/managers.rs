@@ -5,9 +5,9 @@
 
 use super::finding::{Finding, Severity};
 use super::subject::{ChosenBy, Subject};
-use crate::machine::facts::Facts;
-use crate::machine::kernel::SchedExt;
-use crate::machine::managers::Manager;
+use artis_machine::facts::Facts;
+use artis_machine::kernel::SchedExt;
+use artis_machine::managers::Manager;
 
 pub(super) fn judge(facts: &Facts, subject: &Subject) -> Vec<Finding> {
     let managers = facts.managers.get().into_iter().flatten();

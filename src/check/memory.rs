@@ -3,8 +3,8 @@
 
 use super::finding::{Finding, Severity, few};
 use super::subject::Subject;
-use crate::machine::facts::Facts;
-use crate::machine::memory::{self, Memory};
+use artis_machine::facts::Facts;
+use artis_machine::memory::{self, Memory};
 
 pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
     let Some(memory) = facts.memory.get() else {

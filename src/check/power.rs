@@ -3,9 +3,9 @@
 
 use super::finding::{Finding, Severity, few};
 use super::subject::Subject;
-use crate::machine::facts::Facts;
-use crate::machine::idle::C1_EXIT_LATENCY_US;
-use crate::machine::{CpuList, topology};
+use artis_machine::facts::Facts;
+use artis_machine::idle::C1_EXIT_LATENCY_US;
+use artis_machine::{CpuList, topology};
 
 pub(super) fn judge(facts: &Facts, subject: &Subject) -> Vec<Finding> {
     let all = [

@@ -3,8 +3,8 @@
 //!
 //! Source: McKenney, 'Real Time' vs. 'Real Fast': How to Choose?, section 5.
 
-use crate::machine::facts::Facts;
-use crate::machine::kernel::Kernel;
+use artis_machine::facts::Facts;
+use artis_machine::kernel::Kernel;
 use serde::Serialize;
 
 /// One of the six.

@@ -3,11 +3,11 @@
 
 use super::finding::{Finding, Severity};
 use super::subject::Subject;
-use crate::machine::CpuList;
-use crate::machine::cgroup::RtGroup;
-use crate::machine::deadline_servers::DEBUGFS;
-use crate::machine::facts::Facts;
-use crate::machine::privilege::{Capability, Privilege};
+use artis_machine::CpuList;
+use artis_machine::cgroup::RtGroup;
+use artis_machine::deadline_servers::DEBUGFS;
+use artis_machine::facts::Facts;
+use artis_machine::privilege::{Capability, Privilege};
 
 /// A real-time program needs to lock more memory than this.
 const MEMLOCK_MIN: u64 = 64 << 20;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which CPUs a machine is judged for.
 
-use crate::machine::CpuList;
-use crate::machine::facts::Facts;
+use artis_machine::CpuList;
+use artis_machine::facts::Facts;
 use serde::Serialize;
 use std::fmt;
 

@@ -2,7 +2,7 @@
 //! Unusual machines; the usual ones are in `tests/check`.
 
 use super::*;
-use crate::machine::{CpuList, Root};
+use artis_machine::{CpuList, Root};
 use artis_testing::canned;
 use proptest::prelude::*;
 

@@ -3,8 +3,8 @@
 
 use super::finding::{Finding, Severity, counted, few};
 use super::subject::Subject;
-use crate::machine::facts::{Facts, TIMER_MIGRATION, Thread};
-use crate::machine::workqueues;
+use artis_machine::facts::{Facts, TIMER_MIGRATION, Thread};
+use artis_machine::workqueues;
 
 pub(super) fn judge(facts: &Facts, subject: &Subject) -> Vec<Finding> {
     let mut found = Vec::new();

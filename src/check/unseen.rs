@@ -3,8 +3,8 @@
 
 use super::finding::{Finding, Severity};
 use super::subject::Subject;
-use crate::machine::deadline_servers::DEBUGFS;
-use crate::machine::facts::{Fact, Facts};
+use artis_machine::deadline_servers::DEBUGFS;
+use artis_machine::facts::{Fact, Facts};
 
 pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
     let problems = [

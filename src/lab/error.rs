@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What can go wrong in the lab, and what to do about it.
 
-use crate::guest::protocol::UnknownMessage;
+use artis_guest::protocol::UnknownMessage;
 use std::io;
 use std::path::{Path, PathBuf};
 

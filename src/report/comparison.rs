@@ -5,7 +5,7 @@
 //! Columns that do not fit beside each other continue in a second block.
 
 use super::words::{legend, plain};
-use crate::decide::compare::{Cell, Compared, Comparison, Metric, Ratio};
+use artis_decide::compare::{Cell, Compared, Comparison, Metric, Ratio};
 use std::fmt::Write;
 
 /// Columns of a terminal that tables may use.
@@ -270,7 +270,7 @@ fn short(ratio: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::compare::tests::compared;
+    use crate::tests::compared;
 
     #[test]
     fn figures_ratios_and_intervals_stand_below_each_other() {

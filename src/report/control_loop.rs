@@ -2,9 +2,9 @@
 //! Latency, execution time and the load's work of one interval, as text.
 
 use super::{under_load, us};
-use crate::measure::exec::{EXCESS, TIME, UNLOADED};
-use crate::measure::latency::series::LATENCY;
-use crate::result::{Distribution, Document};
+use artis_measure::exec::{EXCESS, TIME, UNLOADED};
+use artis_measure::latency::series::LATENCY;
+use artis_result::{Distribution, Document};
 use std::fmt::Write as _;
 
 /// The table: three figures and what they rest on. `what` is the piece of work.
@@ -64,7 +64,7 @@ fn figures(values: &Distribution) -> Option<String> {
 mod tests {
     use super::super::tests::values;
     use super::*;
-    use crate::result::{Kind, Series, Setup, Unit};
+    use artis_result::{Kind, Series, Setup, Unit};
 
     #[test]
     fn the_excess_is_related_to_the_shortest_time() {

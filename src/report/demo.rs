@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The demo's table: what each configuration did, and the verdict.
 
-use crate::lab::demo::verdict::{Figures, informative, sentence};
+use artis_lab::demo::verdict::{Figures, informative, sentence};
 use std::fmt::Write as _;
 
 /// A line of the table: its label, and the figure of one configuration.
@@ -69,7 +69,7 @@ fn grouped(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guest::demo::{Configuration, Measured};
+    use artis_guest::demo::{Configuration, Measured};
 
     #[test]
     fn thousands_have_commas() {

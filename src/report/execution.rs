@@ -2,9 +2,9 @@
 //! How much the time of a fixed piece of work varied, as text.
 
 use super::{under_load, us};
-use crate::measure::exec::{EXCESS, Live, TIME, UNLOADED};
-use crate::measure::thread::Policy;
-use crate::result::{Document, PERCENTILES};
+use artis_measure::exec::{EXCESS, Live, TIME, UNLOADED};
+use artis_measure::thread::Policy;
+use artis_result::{Document, PERCENTILES};
 use std::fmt::Write as _;
 
 /// What the progress line says; `t_min_ns` is the shortest time of the unloaded run.
@@ -67,8 +67,8 @@ pub fn table(document: &Document, what: &str, cpu: u32, policy: Policy) -> Strin
 mod tests {
     use super::super::tests::values;
     use super::*;
-    use crate::measure::exec::{Samples, series};
-    use crate::result::Setup;
+    use artis_measure::exec::{Samples, series};
+    use artis_result::Setup;
 
     #[test]
     fn the_table_gives_the_excess_in_us_and_per_cent() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The table of an experiment: latency, what others got of the RT CPU, and how the loads fared.
 
-use crate::result::experiment::{Experiment, Figures, Row};
+use artis_result::experiment::{Experiment, Figures, Row};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 

@@ -9,9 +9,9 @@ use super::style::{ACROSS, BOTTOM, HEIGHT, INK, LEFT, RIGHT, TEXT_PX, TOP, UP, W
 use super::style::{colour, font, frame, line};
 use super::svg::{Anchor, Svg, text_width};
 use super::words::plain;
-use crate::decide::compare::metric::{Quantity, Stat};
-use crate::decide::compare::{Comparison, Metric};
-use crate::result::Distribution;
+use artis_decide::compare::metric::{Quantity, Stat};
+use artis_decide::compare::{Comparison, Metric};
+use artis_result::Distribution;
 
 /// The most bins, but for the fewest in a decade.
 const BINS_MAX: f64 = 45.0;

@@ -2,10 +2,10 @@
 //! The OS noise of barrier-based computing, as text: the time lost, and to whom.
 
 use super::{under_load, us};
-use crate::machine::CpuList;
-use crate::measure::jitter::Plan;
-use crate::measure::jitter::series::{LOST, NOISE, ROUND, SLOWEST};
-use crate::result::{Distribution, Document};
+use artis_machine::CpuList;
+use artis_measure::jitter::Plan;
+use artis_measure::jitter::series::{LOST, NOISE, ROUND, SLOWEST};
+use artis_result::{Distribution, Document};
 use std::fmt::Write as _;
 
 /// The table.
@@ -83,11 +83,11 @@ fn row(name: &str, share: &str, values: &Distribution) -> String {
 mod tests {
     use super::super::tests::values;
     use super::*;
-    use crate::measure::jitter::series::series;
-    use crate::measure::jitter::{Rounds, Samples};
-    use crate::measure::routine::Routine;
-    use crate::measure::thread::Policy;
-    use crate::result::Setup;
+    use artis_measure::jitter::series::series;
+    use artis_measure::jitter::{Rounds, Samples};
+    use artis_measure::routine::Routine;
+    use artis_measure::thread::Policy;
+    use artis_result::Setup;
     use std::time::Duration;
 
     #[test]

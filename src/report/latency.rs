@@ -2,8 +2,8 @@
 //! Sentences about a latency measurement: while it goes on, and when a limit ended it.
 
 use super::us;
-use crate::measure::latency::Outcome;
-use crate::measure::latency::sampler::Live;
+use artis_measure::latency::Outcome;
+use artis_measure::latency::sampler::Live;
 
 /// The progress line has room for the last latency of so many threads.
 const THREADS_MAX: usize = 8;
@@ -54,9 +54,9 @@ pub fn failure(outcome: &Outcome, source: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::latency::Measured;
-    use crate::measure::latency::sampler::{Exceeded, Samples};
-    use crate::result::Distribution;
+    use artis_measure::latency::Measured;
+    use artis_measure::latency::sampler::{Exceeded, Samples};
+    use artis_result::Distribution;
     use nix::errno::Errno;
 
     #[test]

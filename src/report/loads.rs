@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What loads did, as a table.
 
-use crate::result::LoadDone;
+use artis_result::LoadDone;
 use std::fmt::Write;
 
 /// One line for each load: what it did, in how much time, and on how much CPU time.

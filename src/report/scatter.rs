@@ -8,8 +8,8 @@ use super::style::{ACROSS, BOTTOM, FAINT, HEIGHT, INK, LEFT, RIGHT, TEXT_PX, TOP
 use super::style::{font, frame, mark};
 use super::svg::{Anchor, Stroke, text_width};
 use super::words::plain;
-use crate::decide::compare::metric::{Quantity, Stat};
-use crate::decide::compare::{Comparison, Metric};
+use artis_decide::compare::metric::{Quantity, Stat};
+use artis_decide::compare::{Comparison, Metric};
 
 /// From here on a linear axis would hide the small ones.
 const LOGARITHMIC_FROM: f64 = 5.0;
@@ -207,7 +207,7 @@ fn label_place((x, y): (f64, f64), label: &str, taken: &[Area]) -> ((f64, f64), 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::compare::tests::compared;
+    use crate::tests::compared;
 
     #[test]
     fn every_configuration_is_a_point_with_its_name() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What `artis sched status` prints, and `artis sched run` at its end.
 
-use crate::sched::status::{CpuTimes, Details};
+use artis_sched::status::{CpuTimes, Details};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub fn in_words(details: &Details, counters: Counters) -> String {
         details.leave_ns_max as f64 / 1e6
     );
     let mut left_out = 0;
-    for (name, meaning) in crate::sched::COUNTERS {
+    for (name, meaning) in artis_sched::COUNTERS {
         match details.counters.get(name).copied().unwrap_or(0) {
             0 if counters == Counters::NotZero => left_out += 1,
             value => {
@@ -94,8 +94,8 @@ fn rt_cpu_times(text: &mut String, all_times: &[CpuTimes]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sched::COUNTERS;
-    use crate::sched::detector::Detector;
+    use artis_sched::COUNTERS;
+    use artis_sched::detector::Detector;
 
     #[test]
     fn counters_of_zero_are_shown_to_whoever_asks() {

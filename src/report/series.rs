@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Series as tables: one for each quantity, a line a series, the merged one last.
 
-use crate::result::{Distribution, Document, Series, Unit};
+use artis_result::{Distribution, Document, Series, Unit};
 
 /// The widest that fits 80 columns beside the others.
 const FIGURE_WIDTH: usize = 8;
@@ -185,7 +185,7 @@ fn short(value: f64, decimals: usize, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::Kind;
+    use artis_result::Kind;
 
     fn series(cpu: u32, values: &[i64]) -> Series {
         let mut distribution = Distribution::signed();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The times and context switches of a workload's runs, as text.
 
-use crate::measure::throughput::Run;
-use crate::measure::throughput::permutation::Setting;
-use crate::measure::throughput::series::{distributions, quantities};
-use crate::result::{Kind, Moments};
+use artis_measure::throughput::Run;
+use artis_measure::throughput::permutation::Setting;
+use artis_measure::throughput::series::{distributions, quantities};
+use artis_result::{Kind, Moments};
 use std::fmt::Write as _;
 
 const NS_PER_S: f64 = 1e9;
@@ -36,7 +36,7 @@ pub fn runs_table(runs: &[Run]) -> String {
 
 /// One run has no deviation.
 fn deviation(all: &Moments) -> Option<f64> {
-    let stddev: Option<f64> = all.stddev.into();
+    let stddev: Option<f64> = all.stddev;
     stddev.filter(|_| all.count > 1)
 }
 

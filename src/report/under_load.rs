@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The loads of a measurement, beside its figures.
 
-use crate::result::{Document, LoadDone};
+use artis_result::{Document, LoadDone};
 use std::fmt::Write as _;
 
 /// The loads of a measurement, in a few words.

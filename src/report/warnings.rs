@@ -2,7 +2,7 @@
 //! What speaks against a measurement, for the screen.
 
 use super::words::plain;
-use crate::result::Warning;
+use artis_result::Warning;
 
 /// One line: what was seen.
 pub fn line(warning: &Warning) -> String {

@@ -3,9 +3,9 @@
 //! what became of its gates.
 
 use super::comparison::WIDTH;
-use crate::decide::compare::gate::{Bound, Check, Verdict};
-use crate::decide::compare::interval::METHOD;
-use crate::decide::compare::{Cell, Comparison};
+use artis_decide::compare::gate::{Bound, Check, Verdict};
+use artis_decide::compare::interval::METHOD;
+use artis_decide::compare::{Cell, Comparison};
 
 /// Control characters of a file do not reach the terminal.
 pub fn plain(text: &str) -> String {
@@ -154,7 +154,7 @@ fn wrapped(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decide::compare::tests::compared;
+    use crate::tests::compared;
 
     #[test]
     fn a_verdict_is_a_sentence() {
@@ -163,7 +163,7 @@ mod tests {
             ("shield", &[100.0]),
             ("artis", &[110.5]),
         ];
-        let gate: crate::decide::compare::Gate = "latency.max<=1.2*shield".parse().unwrap();
+        let gate: artis_decide::compare::Gate = "latency.max<=1.2*shield".parse().unwrap();
         let verdict = gate.check(&compared(&rows, false)).unwrap();
         assert_eq!(
             sentence(&verdict),

@@ -64,3 +64,12 @@ pub fn experiment(rows: Vec<Row>) -> Experiment {
         rows,
     }
 }
+
+/// An experiment of rows whose seeds have these maxima.
+pub fn of_rows(rows: &[(&str, &[f64])]) -> Experiment {
+    experiment(
+        rows.iter()
+            .map(|(name, maxima)| row(name, maxima))
+            .collect(),
+    )
+}

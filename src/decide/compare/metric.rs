@@ -3,7 +3,7 @@
 //!
 //! Owns the words and their order; knows no value.
 
-use crate::result::PERCENTILES;
+use artis_result::PERCENTILES;
 use std::fmt;
 use std::str::FromStr;
 

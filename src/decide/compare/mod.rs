@@ -315,22 +315,16 @@ impl Comparison {
 pub(crate) mod tests {
     use super::metric::{Quantity, Stat};
     use super::*;
-    use artis_testing::experiment::{experiment, row};
+    use artis_testing::experiment::{experiment, of_rows, row};
 
     pub(crate) const LATENCY_MAX: Metric = Metric::Of(Quantity::Latency, Stat::Max);
     const LATENCY_MEAN: Metric = Metric::Of(Quantity::Latency, Stat::Mean);
 
     pub(crate) fn compared(rows: &[(&str, &[f64])], unequal_allowed: bool) -> Comparison {
-        let rows = rows.iter().map(|(name, maxima)| row(name, maxima));
-        let experiment = experiment(rows.collect());
+        let experiment = of_rows(rows);
         let configurations = figures::of_experiment(&experiment).unwrap();
-        compare(
-            configurations,
-            experiment.time_unit(),
-            None,
-            unequal_allowed,
-        )
-        .unwrap()
+        let unit = experiment.time_unit();
+        compare(configurations, unit, None, unequal_allowed).unwrap()
     }
 
     #[test]

@@ -6,10 +6,10 @@
 //! lists, sources and hooks are never changed or run. Needs no root.
 
 use super::index::Package;
-use crate::lab::Error;
-use crate::lab::host::cache::Cache;
-use crate::lab::host::tool;
-use crate::lab::progress::Progress;
+use crate::Error;
+use crate::host::cache::Cache;
+use crate::host::tool;
+use crate::progress::Progress;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

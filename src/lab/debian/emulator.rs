@@ -7,10 +7,10 @@
 //! kernel that loads tracing or a scheduler patches itself.
 
 use super::apt::Apt;
-use crate::lab::Error;
-use crate::lab::host::cache::Cache;
-use crate::lab::host::tool;
-use crate::lab::progress::Progress;
+use crate::Error;
+use crate::host::cache::Cache;
+use crate::host::tool;
+use crate::progress::Progress;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};

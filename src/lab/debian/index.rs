@@ -8,7 +8,7 @@
 //! needs are built in.
 
 use super::version;
-use crate::lab::Error;
+use crate::Error;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;

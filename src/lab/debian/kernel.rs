@@ -8,9 +8,9 @@ use super::apt::{self, Apt};
 use super::index::{self, Flavour, Index, Offer, Package};
 use super::package::{self, Facts};
 use super::version;
-use crate::lab::Error;
-use crate::lab::host::cache::{Cache, Lock};
-use crate::lab::progress::Progress;
+use crate::Error;
+use crate::host::cache::{Cache, Lock};
+use crate::progress::Progress;
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -376,7 +376,7 @@ fn now_s() -> u64 {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::lab::progress::Silent;
+    use crate::progress::Silent;
 
     /// Puts a kernel into the cache.
     pub(crate) fn kernel(cache: &Cache, release: &str, flavour: Flavour, version: &str) {

@@ -8,9 +8,9 @@
 
 use super::kernel::{Kernel, Kernels};
 use super::package::{Facts, download_files};
-use crate::lab::Error;
-use crate::lab::host::tool;
-use crate::lab::progress::Progress;
+use crate::Error;
+use crate::host::tool;
+use crate::progress::Progress;
 use object::read::elf::ElfFile64;
 use object::{Object, ObjectSection};
 use std::collections::BTreeMap;

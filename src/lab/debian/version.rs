@@ -4,8 +4,8 @@
 //! dpkg itself compares them. Its rules (epochs, tildes, digits against letters) are easy to get
 //! nearly right, and every system with apt has dpkg.
 
-use crate::lab::Error;
-use crate::lab::host::tool;
+use crate::Error;
+use crate::host::tool;
 use std::cmp::Ordering;
 use std::process::Command;
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The host's part of the demo: boots one guest, and gets its counts back.
 
-use crate::guest::demo::{Configuration, Measured, Task};
-use crate::lab::Error as LabError;
-use crate::lab::debian::kernel::Kernel;
-use crate::lab::engine::Engine;
-use crate::lab::host::cache::Cache;
-use crate::lab::host::scratch::Scratch;
-use crate::lab::image::Image;
-use crate::lab::machine::Machine;
-use crate::lab::machine::record::Ended;
-use crate::lab::progress::Progress;
-use crate::machine::CpuList;
+use crate::Error as LabError;
+use crate::debian::kernel::Kernel;
+use crate::engine::Engine;
+use crate::host::cache::Cache;
+use crate::host::scratch::Scratch;
+use crate::image::Image;
+use crate::machine::Machine;
+use crate::machine::record::Ended;
+use crate::progress::Progress;
+use artis_guest::demo::{Configuration, Measured, Task};
+use artis_machine::CpuList;
 use std::ffi::OsString;
 use std::io::Write;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 //! What the demo's counts mean: the figures of the table and of the JSON document, the bars that
 //! artis must reach, and the sentences that say what to see.
 
-use crate::guest::demo::{Configuration, Measured};
+use artis_guest::demo::{Configuration, Measured};
 use serde::Serialize;
 
 /// Kernel entries without which "no leak" would say little. So few that the slowest host gets
@@ -174,8 +174,8 @@ fn find(figures: &[Figures], name: Configuration) -> Option<&Figures> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::guest::demo::Work;
-    use crate::trace::occupancy::{Counts, Entries};
+    use artis_guest::demo::Work;
+    use artis_trace::occupancy::{Counts, Entries};
 
     fn measured(name: Configuration, leaks: u64, others_ns: u64, rounds: u64) -> Measured {
         let rt = Counts {

@@ -4,9 +4,9 @@
 
 use super::devices::Devices;
 use super::{Channels, Engine, Hardware, Limits, Power, Prepared, Started, pair};
-use crate::lab::Error;
-use crate::lab::host::cache::Cache;
-use crate::lab::progress::Progress;
+use crate::Error;
+use crate::host::cache::Cache;
+use crate::progress::Progress;
 use std::fmt::{self, Debug, Formatter};
 use std::fs::File;
 use std::io::{Read, Write};

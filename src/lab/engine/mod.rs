@@ -179,7 +179,7 @@ fn pair() -> Result<(UnixStream, UnixStream), Error> {
 
 /// A new end mark.
 fn random_end_mark() -> Result<String, Error> {
-    use crate::guest::protocol::{RANDOM, end_mark};
+    use artis_guest::protocol::{RANDOM, end_mark};
     end_mark().map_err(Error::io("read", Path::new(RANDOM)))
 }
 

@@ -2,9 +2,9 @@
 //! The emulator's process: started with the file descriptors that it needs, killed when dropped.
 
 use super::Power;
-use crate::lab::Error;
-use crate::lab::host::cache::Cache;
-use crate::lab::host::tool;
+use crate::Error;
+use crate::host::cache::Cache;
+use crate::host::tool;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

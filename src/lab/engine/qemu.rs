@@ -10,11 +10,11 @@ use super::{
     Channels, Engine, Hardware, Limits, Power, Prepared, Started, first_words, pair,
     random_end_mark,
 };
-use crate::guest::protocol;
-use crate::lab::Error;
-use crate::lab::debian::emulator::{Emulator, Wanted};
-use crate::lab::host::cache::Cache;
-use crate::lab::progress::Progress;
+use crate::Error;
+use crate::debian::emulator::{Emulator, Wanted};
+use crate::host::cache::Cache;
+use crate::progress::Progress;
+use artis_guest::protocol;
 use std::fs::File;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;

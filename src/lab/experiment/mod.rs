@@ -3,7 +3,7 @@
 //!
 //! Owns what an experiment is ([`plan`]), the samples in the cache, by which an interrupted
 //! experiment continues ([`store`]), who runs what is missing ([`run`], `workers`) and how samples
-//! become rows ([`rows`]). The work in a guest is in [`crate::guest::experiment`]. One sample is
+//! become rows ([`rows`]). The work in a guest is in [`artis_guest::experiment`]. One sample is
 //! one guest, booted for it alone: nothing that ran before can be in it. The format of the file and
 //! how samples are cached: `docs/experiments.md`.
 

@@ -3,11 +3,11 @@
 //!
 //! The first configuration is the one with which the work of the others is compared.
 
-use crate::guest::experiment::{Measure, Task};
-use crate::lab::engine::bochs;
-use crate::load::own::Load;
-use crate::machine::CpuList;
-use crate::result::experiment::Scheduler;
+use crate::engine::bochs;
+use artis_guest::experiment::{Measure, Task};
+use artis_load::own::Load;
+use artis_machine::CpuList;
+use artis_result::experiment::Scheduler;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -316,7 +316,7 @@ mod tests {
     /// The files that come with artis.
     #[test]
     fn the_shipped_experiments_are_understood() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("lab");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab");
         let mut names = Vec::new();
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

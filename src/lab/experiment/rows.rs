@@ -7,12 +7,12 @@
 
 use super::plan::{Experiment, Run};
 use super::run::Measured;
-use crate::guest::experiment::{
+use crate::engine::bochs;
+use artis_guest::experiment::{
     Done, EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY, Measure, Sample, USER_LATENCY,
 };
-use crate::lab::engine::bochs;
-use crate::result::experiment::{self, Figures, Row, SchemaName, Seed};
-use crate::result::{Distribution, Series};
+use artis_result::experiment::{self, Figures, Row, SchemaName, Seed};
+use artis_result::{Distribution, Series};
 use std::collections::BTreeMap;
 
 /// The unit of the fields with `_us_` in their names.

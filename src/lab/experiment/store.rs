@@ -2,9 +2,9 @@
 //! Samples that have been measured, each under the hash of the guest that gave it: one file in the
 //! lab's cache, complete or not there. A sample that is there is not measured again.
 
-use crate::guest::experiment::Sample;
-use crate::lab::Error;
-use crate::lab::host::cache::Cache;
+use crate::Error;
+use crate::host::cache::Cache;
+use artis_guest::experiment::Sample;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::ErrorKind;

@@ -4,16 +4,16 @@
 
 use super::plan::Experiment;
 use super::run::{Error, Measured, Options, run};
-use crate::guest::demo::Configuration;
-use crate::guest::experiment::Sample;
-use crate::lab::Error as LabError;
-use crate::lab::debian::index::Flavour;
-use crate::lab::debian::kernel::{Kernels, tests as canned};
-use crate::lab::demo;
-use crate::lab::engine::fake::{Behaviour, Fake};
-use crate::lab::host::cache::Cache;
-use crate::lab::image::Image;
-use crate::lab::progress::{Progress, Silent};
+use crate::Error as LabError;
+use crate::debian::index::Flavour;
+use crate::debian::kernel::{Kernels, tests as canned};
+use crate::demo;
+use crate::engine::fake::{Behaviour, Fake};
+use crate::host::cache::Cache;
+use crate::image::Image;
+use crate::progress::{Progress, Silent};
+use artis_guest::demo::Configuration;
+use artis_guest::experiment::Sample;
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 
 use super::run::{Error, Guest, Options};
 use super::store::{Kept, Store};
-use crate::lab::progress::Progress;
+use crate::progress::Progress;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -4,7 +4,7 @@
 //! Whatever has its final name is complete: files and folders get a temporary name, are written to
 //! disk, and are renamed. Writers hold one lock; readers need none.
 
-use crate::lab::Error;
+use crate::Error;
 use nix::fcntl::{Flock, FlockArg};
 use std::fs::{self, File};
 use std::io::Write;

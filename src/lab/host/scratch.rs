@@ -4,7 +4,7 @@
 //! A folder in use is locked (flock on the folder itself), and the kernel drops the lock when the
 //! process ends in whatever way. So a folder of ours that nobody holds locked is a leftover.
 
-use crate::lab::Error;
+use crate::Error;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg, OFlag};
 use nix::unistd::geteuid;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Programs of this machine that the lab calls: finds them, and runs them to their end.
 
-use crate::lab::Error;
-use crate::task::starter::ends_with;
+use crate::Error;
+use artis_task::starter::ends_with;
 use nix::sys::signal::Signal;
 use nix::unistd::getpid;
 use std::ffi::OsStr;

@@ -3,7 +3,7 @@
 //! would cost an emulated CPU more time than copying does.
 
 use super::Entry;
-use crate::lab::Error;
+use crate::Error;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};

@@ -4,8 +4,8 @@
 //! The dynamic loader lists them. `ldd` does the same, but it may start the program itself, or a
 //! loader that the program names; here only this system's own loader runs.
 
-use crate::lab::Error;
-use crate::lab::host::tool;
+use crate::Error;
+use crate::host::tool;
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader};
 use std::fs;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A file that the user adds to a guest: `--file HOSTPATH[:GUESTPATH]`.
 
-use crate::lab::Error;
+use crate::Error;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which programs a guest gets: those of artis itself, and those of the host.
 
-use crate::lab::Error;
+use crate::Error;
 use std::path::{Path, PathBuf};
 
 /// Which host programs a guest has beside busybox and artis-guest.

@@ -285,7 +285,7 @@ impl Machine {
             ("ARTIS_LAB_TIMEOUT", timeout.to_string()),
         ];
         if let Some(seed) = self.seed {
-            variables.push((crate::load::seed::VARIABLE, seed.to_string()));
+            variables.push((artis_load::seed::VARIABLE, seed.to_string()));
         }
         image.set_run(&self.devices.set_up_for(command), &variables, end);
         let file = self.cache.nameless_file()?;

@@ -5,7 +5,7 @@
 //! folder are created; everything else is left out, and named.
 
 use super::record;
-use crate::lab::Error;
+use crate::Error;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `run.json`: what ran where, so that a result can be judged and repeated later.
 
-use crate::lab::debian::index::Flavour;
-use crate::lab::engine::devices::Network;
+use crate::debian::index::Flavour;
+use crate::engine::devices::Network;
 use serde::{Deserialize, Serialize};
 
 /// Name of the record in the output folder.

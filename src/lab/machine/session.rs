@@ -3,13 +3,13 @@
 //! everything has arrived.
 //!
 //! One thread and one poll loop, whatever the engine: it needs only a byte stream for the console
-//! and one for each port of [`crate::guest::protocol`].
+//! and one for each port of [`artis_guest::protocol`].
 
 use super::record::Ended;
-use crate::guest::protocol::{BYE, Message, STOP, Stream};
-use crate::lab::Error;
-use crate::lab::engine::{Channels, Limits};
-use crate::lab::progress::Progress;
+use crate::Error;
+use crate::engine::{Channels, Limits};
+use crate::progress::Progress;
+use artis_guest::protocol::{BYE, Message, STOP, Stream};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::fs::File;
@@ -282,7 +282,7 @@ fn sink(stream: &'static str) -> impl FnOnce(io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab::progress::Silent;
+    use crate::progress::Silent;
     use std::io::{BufRead, BufReader, Seek};
     use std::os::unix::net::UnixStream;
     use std::thread;

@@ -151,8 +151,8 @@ pub const ROWS: &[Row] = &[
 ];
 
 /// A histogram of another quantity: it shares no figure with cyclictest's.
-const OTHER: &str = include_str!("../data/result/rtla-osnoise.txt");
-const CYCLICTEST: &str = include_str!("../data/result/cyclictest.hist");
+const OTHER: &str = include_str!("../../data/result/rtla-osnoise.txt");
+const CYCLICTEST: &str = include_str!("../../data/result/cyclictest.hist");
 
 /// Writes the files that rows name in braces.
 pub fn write_files(folder: &Path) {
@@ -200,7 +200,7 @@ pub fn write_files(folder: &Path) {
 
 /// Makes the file `good`, a whole result, and gives its text.
 fn convert(folder: &Path) -> String {
-    let status = Command::new(crate::ARTIS)
+    let status = Command::new(super::ARTIS)
         .args(["result", "convert", "hist", "--to", "artis", "-o", "good"])
         .current_dir(folder)
         .status()

@@ -12,7 +12,7 @@ pub use of_experiment::of_experiment;
 pub use of_results::of_results;
 
 use super::metric::{Metric, Quantity, Stat};
-use crate::result::Distribution;
+use artis_result::Distribution;
 use std::collections::BTreeMap;
 
 /// One figure.

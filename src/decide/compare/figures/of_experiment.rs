@@ -2,9 +2,9 @@
 //! The rows of an experiment as configurations.
 
 use super::{Configuration, Error, Figure, Figures};
-use crate::decide::compare::metric::{Metric, Quantity, Stat};
-use crate::result::PERCENTILES;
-use crate::result::experiment::{self, Experiment, Row};
+use crate::compare::metric::{Metric, Quantity, Stat};
+use artis_result::PERCENTILES;
+use artis_result::experiment::{self, Experiment, Row};
 use std::collections::BTreeSet;
 
 /// The rows of an experiment.

@@ -2,9 +2,9 @@
 //! Result files as runs of a configuration.
 
 use super::{Configuration, Error, Figure, Figures};
-use crate::decide::compare::metric::{Metric, Quantity, Stat};
-use crate::result::document::Document;
-use crate::result::{Distribution, Kind, LoadDone, PERCENTILES, Series, Unit};
+use crate::compare::metric::{Metric, Quantity, Stat};
+use artis_result::document::Document;
+use artis_result::{Distribution, Kind, LoadDone, PERCENTILES, Series, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
 const NS_PER_US: f64 = 1000.0;
@@ -270,8 +270,8 @@ fn leave_out_partial(configuration: &mut Configuration) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::result::Setup;
-    use crate::result::document::{EMULATED_TIME, VIRTUAL_TIME};
+    use artis_result::Setup;
+    use artis_result::document::{EMULATED_TIME, VIRTUAL_TIME};
 
     fn distribution(values: &[i64]) -> Distribution {
         let mut all = Distribution::new();
@@ -370,8 +370,8 @@ mod tests {
     }
 
     /// A finding with nothing but its name and what was seen.
-    fn warning(id: &str, seen: &str) -> crate::result::Warning {
-        crate::result::Warning {
+    fn warning(id: &str, seen: &str) -> artis_result::Warning {
+        artis_result::Warning {
             id: id.to_owned(),
             seen: seen.to_owned(),
             why: String::new(),

@@ -6,8 +6,8 @@
 //! 2.12 and later: the offsets of the header, and where its pieces may lie.
 
 use super::vmlinux;
-use crate::lab::Error;
-use crate::lab::engine::Hardware;
+use crate::Error;
+use crate::engine::Hardware;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;

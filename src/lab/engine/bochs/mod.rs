@@ -10,7 +10,7 @@
 //! hundred instructions apart from its twin. So Bochs gets a clock that stands still (libfaketime).
 //! (c) The disk holds a boot sector, the kernel and the initramfs ([`disk`]); no boot loader asks
 //! or waits. (d) The guest sends its streams through a debugging port of Bochs
-//! ([`crate::guest::frames`]); nothing is ever sent to it.
+//! ([`artis_guest::frames`]); nothing is ever sent to it.
 //!
 //! What it cannot do: it has no caches, no pipelines and no memory latency; every instruction costs
 //! the same. Its microseconds are instructions at 100 MIPS, about ten times those of a real
@@ -22,11 +22,11 @@ mod vmlinux;
 use super::devices::Devices;
 use super::process::{Process, inherited_path};
 use super::{Channels, Engine, Hardware, Limits, Prepared, Started, first_words, pair};
-use crate::guest::frames::Sorter;
-use crate::lab::Error;
-use crate::lab::debian::emulator::{Emulator, Wanted};
-use crate::lab::host::cache::Cache;
-use crate::lab::progress::Progress;
+use crate::Error;
+use crate::debian::emulator::{Emulator, Wanted};
+use crate::host::cache::Cache;
+use crate::progress::Progress;
+use artis_guest::frames::Sorter;
 use nix::sched::{CloneFlags, unshare};
 use std::fs::File;
 use std::io::{self, Read, Write};

@@ -2,6 +2,6 @@
 //! What figures mean for a choice: which configuration is better, by how much, and whether
 //! that is certain.
 //!
-//! Pure: works on what [`crate::result`] has read, and neither reads nor prints anything.
+//! Pure: works on what [`artis_result`] has read, and neither reads nor prints anything.
 
 pub mod compare;

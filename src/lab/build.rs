@@ -15,7 +15,7 @@ fn main() {
 /// is, and it needs no linker: the assembler's `.text` is the code, which has `length` bytes.
 fn assemble(clang: &Path, out: &Path, name: &str, length: usize) {
     use object::{Object, ObjectSection};
-    let source = format!("src/lab/engine/bochs/{name}.S");
+    let source = format!("engine/bochs/{name}.S");
     println!("cargo:rerun-if-changed={source}");
     let assembled = out.join(format!("{name}.o"));
     let status = Command::new(clang)

@@ -21,7 +21,7 @@ mod unseen;
 pub use finding::{Finding, Severity};
 pub use subject::Subject;
 
-use crate::machine::facts::Facts;
+use artis_machine::facts::Facts;
 use principles::Principle;
 use serde::Serialize;
 

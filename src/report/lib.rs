@@ -31,7 +31,17 @@ fn us(ns: i64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::result::Distribution;
+    use artis_decide::compare::{Comparison, compare, figures};
+    use artis_result::Distribution;
+    use artis_testing::experiment::of_rows;
+
+    /// A comparison of rows whose seeds have these maxima.
+    pub(super) fn compared(rows: &[(&str, &[f64])], unequal_allowed: bool) -> Comparison {
+        let experiment = of_rows(rows);
+        let configurations = figures::of_experiment(&experiment).unwrap();
+        let unit = experiment.time_unit();
+        compare(configurations, unit, None, unequal_allowed).unwrap()
+    }
 
     /// A distribution of these values.
     pub(super) fn values(all: &[i64]) -> Distribution {

@@ -16,7 +16,7 @@
 //! Never changes the machine it runs on: the user's own package set-up is only read, and all that
 //! is written goes to one cache folder, to the output folder and to temporary folders.
 //!
-//! What runs inside a guest is a program of its own, `artis-guest` ([`crate::guest`]), which must
+//! What runs inside a guest is a program of its own, `artis-guest` ([`artis_guest`]), which must
 //! be in the same folder as artis. A guest of an experiment contains it and no artis.
 //!
 //! QEMU translates the guest's instructions as fast as it can, so its times mean nothing: it
