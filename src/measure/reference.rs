@@ -37,7 +37,7 @@ fn judge(reference_ns: u64, fastest_ns: u64, clock_read_ns: f64) -> Vec<Warning>
             ),
             why: "the reference is not the shortest possible time, so the excess is too small"
                 .to_owned(),
-            mend: Some("measure it for longer with --unloaded, on an idle machine".to_owned()),
+            fix: Some("measure it for longer with --unloaded, on an idle machine".to_owned()),
         });
     }
     if reference < clock_read_ns * CLOCK_READS {
@@ -48,7 +48,7 @@ fn judge(reference_ns: u64, fastest_ns: u64, clock_read_ns: f64) -> Vec<Warning>
                 reference / 1000.0
             ),
             why: "reading the clock is more than 1 % of each sample".to_owned(),
-            mend: Some("give it more work with --count".to_owned()),
+            fix: Some("give it more work with --count".to_owned()),
         });
     }
     found

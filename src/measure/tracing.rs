@@ -58,7 +58,7 @@ pub fn empty(root: &Root) -> Option<Warning> {
             "{seen}, so -b freezes an empty trace; type `echo 1 | sudo tee {folder}/{file}` first"
         ),
         why: "the trace is to show what the kernel did before the late wakeup".to_owned(),
-        mend: Some(format!(
+        fix: Some(format!(
             "`echo 1 | sudo tee {folder}/{file}`; afterwards the trace is in {folder}/trace"
         )),
     })

@@ -14,7 +14,7 @@ pub fn block(warning: &Warning) -> String {
     let mut text = line(warning);
     text += &plain(&format!("  why: {}", warning.why));
     text.push('\n');
-    if let Some(fix) = &warning.mend {
+    if let Some(fix) = &warning.fix {
         text += &plain(&format!("  fix: {fix}"));
         text.push('\n');
     }
@@ -31,14 +31,14 @@ mod tests {
             id: "memory".to_owned(),
             seen: "it is not\nlocked".to_owned(),
             why: "page faults".to_owned(),
-            mend: Some("run artis with sudo".to_owned()),
+            fix: Some("run artis with sudo".to_owned()),
         };
         assert_eq!(line(&warning), "artis: warning: memory: it is notlocked\n");
         assert_eq!(
             block(&warning),
             line(&warning) + "  why: page faults\n  fix: run artis with sudo\n"
         );
-        warning.mend = None;
+        warning.fix = None;
         assert_eq!(block(&warning).lines().count(), 2);
     }
 }

@@ -133,9 +133,9 @@ pub struct Warning {
     pub seen: String,
     /// Why it matters.
     pub why: String,
-    /// What to type or change; none where nothing helps.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub mend: Option<String>,
+    /// What to type or change; none where nothing helps. Older documents say `mend`.
+    #[serde(skip_serializing_if = "Option::is_none", default, alias = "mend")]
+    pub fix: Option<String>,
 }
 
 impl Machine {

@@ -30,7 +30,7 @@ pub fn warning<'a>(series: impl Iterator<Item = (&'a str, u64)>) -> Option<Warni
         ),
         why: "these percentiles, and the maximum, may be quite different in the next run"
             .to_owned(),
-        mend: Some(format!(
+        fix: Some(format!(
             "measure longer: {most} samples are enough for {}",
             names[names.len() - 1]
         )),

@@ -356,7 +356,7 @@ mod tests {
                 id: "a".to_owned(),
                 seen: "b".to_owned(),
                 why: "c".to_owned(),
-                mend: None,
+                fix: None,
             });
         }
         assert_eq!(merge(&runs, false).unwrap().audit.len(), 1);

@@ -197,9 +197,9 @@ pub fn clean_up() -> Result<Vec<Change>, Error> {
     for _ in 0..CLEAN_UP_TRIES {
         match hold(&runtime, &privilege)? {
             Hold::Ours(_lock) => {
-                let undone = put_back()?;
+                let reverted = put_back()?;
                 runtime.clear();
-                return Ok(undone.restored);
+                return Ok(reverted.restored);
             }
             Hold::NotAllowed => break,
             // Nobody answered, yet the lock is held: by a killed process that has not ended yet.
@@ -297,8 +297,8 @@ fn be_quiet(root: &Root, rt: &CpuList, nrt: &CpuList) -> Result<Vec<Change>, Err
 /// Restores what this or a killed scheduling process changed.
 fn put_back() -> Result<Reverted, Error> {
     let host = Host::default();
-    let undone = Transaction::begin(&host)?.revert(Owner::Sched)?;
-    Ok(undone.whole()?)
+    let reverted = Transaction::begin(&host)?.revert(Owner::Sched)?;
+    Ok(reverted.whole()?)
 }
 
 /// Restores everything when dropped.

@@ -327,13 +327,13 @@ fn emulated() -> Option<Warning> {
             why: "every instruction takes as long as any other; compare with results of this \
                   emulator only"
                 .to_owned(),
-            mend: None,
+            fix: None,
         });
     }
     (lab == "qemu").then(|| Warning {
         id: EMULATED_TIME.to_owned(),
         seen: "this is a machine of artis lab, whose CPUs are emulated (QEMU TCG)".to_owned(),
         why: "its times mean nothing, neither alone nor beside each other".to_owned(),
-        mend: Some("measure on a real machine".to_owned()),
+        fix: Some("measure on a real machine".to_owned()),
     })
 }

@@ -135,7 +135,7 @@ fn alike(audit: &[Warning]) -> Vec<Vec<&Warning>> {
     for warning in audit {
         let same = |group: &&mut Vec<&Warning>| {
             let first = group[0];
-            (&first.id, &first.why, &first.mend) == (&warning.id, &warning.why, &warning.mend)
+            (&first.id, &first.why, &first.fix) == (&warning.id, &warning.why, &warning.fix)
         };
         match groups.iter_mut().find(same) {
             Some(group) => group.push(warning),
@@ -150,8 +150,8 @@ fn warning_in_words(alike: &[&Warning]) -> String {
     let mut words = seen.join("; ");
     if let Some(warning) = alike.first() {
         words += &format!(". Why it matters: {}", warning.why);
-        if let Some(mend) = &warning.mend {
-            words += &format!(". To do: {mend}");
+        if let Some(fix) = &warning.fix {
+            words += &format!(". To do: {fix}");
         }
     }
     words

@@ -13,21 +13,21 @@ pub fn whole<T>(
 where
     T: TryFrom<u64> + Into<i128> + Copy + Send + Sync + 'static,
 {
-    move |text| within(text.parse().ok(), &range).ok_or_else(|| wish(&range))
+    move |text| within(text.parse().ok(), &range).ok_or_else(|| allowed(&range))
 }
 
 /// A process or thread number.
 pub fn process(text: &str) -> Result<i32, String> {
     let range = 1..=PID_MAX;
     within(text.parse().ok(), &range)
-        .ok_or_else(|| format!("{}; `ps -eL` lists them in the column LWP", wish(&range)))
+        .ok_or_else(|| format!("{}; `ps -eL` lists them in the column LWP", allowed(&range)))
 }
 
 /// The number of an interrupt.
 pub fn interrupt(text: &str) -> Result<u32, String> {
     let range = 0..=u32::MAX;
     within(text.parse().ok(), &range)
-        .ok_or_else(|| format!("{}; `artis irq` lists the interrupts", wish(&range)))
+        .ok_or_else(|| format!("{}; `artis irq` lists the interrupts", allowed(&range)))
 }
 
 /// The number as a `T`, when there is one and it is in the range.
@@ -40,7 +40,7 @@ where
     (first..=last).contains(&number.into()).then_some(number)
 }
 
-fn wish<T: Into<i128> + Copy>(range: &RangeInclusive<T>) -> String {
+fn allowed<T: Into<i128> + Copy>(range: &RangeInclusive<T>) -> String {
     let (first, last): (i128, i128) = ((*range.start()).into(), (*range.end()).into());
     format!("write a whole number from {first} to {last}")
 }

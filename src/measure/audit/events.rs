@@ -42,7 +42,7 @@ pub fn steal(plan: &Plan, during: &BTreeMap<u32, CpuTimes>) -> Option<Warning> {
         ),
         why: "work that was due meanwhile was late, and no setting of this system can help"
             .to_owned(),
-        mend: Some(
+        fix: Some(
             "pin each virtual CPU to a host CPU of its own, or measure on the host".to_owned(),
         ),
     })
@@ -76,7 +76,7 @@ pub fn siblings(
         ),
         why: "hardware threads of a core share its units and caches: each slows the other down"
             .to_owned(),
-        mend: Some(
+        fix: Some(
             "measure one CPU of each core and keep load off its sibling, or switch SMT off: \
              `echo off | sudo tee /sys/devices/system/cpu/smt/control`"
                 .to_owned(),

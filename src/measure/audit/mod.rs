@@ -118,7 +118,7 @@ fn unchecked(id: &str, error: &Unchecked) -> Warning {
         id: id.to_owned(),
         seen: format!("could not be checked: {error}"),
         why: "what could not be read may spoil the figures".to_owned(),
-        mend: Some("run artis as root, on the machine itself and not in a container".to_owned()),
+        fix: Some("run artis as root, on the machine itself and not in a container".to_owned()),
     }
 }
 

@@ -29,7 +29,7 @@ impl User {
     /// The findings with commands as this user types them, and without what root has already done.
     pub fn can_type(self, mut found: Vec<Warning>) -> Vec<Warning> {
         for warning in &mut found {
-            warning.mend = warning.mend.take().map(|fix| self.typed(&fix));
+            warning.fix = warning.fix.take().map(|fix| self.typed(&fix));
             warning.seen = self.typed(&warning.seen);
         }
         found
@@ -57,9 +57,9 @@ mod tests {
             id: String::new(),
             seen: String::new(),
             why: String::new(),
-            mend: Some("`sudo sysctl a=1` or `echo 1 | sudo tee b`".to_owned()),
+            fix: Some("`sudo sysctl a=1` or `echo 1 | sudo tee b`".to_owned()),
         }];
-        user.can_type(found).remove(0).mend.unwrap()
+        user.can_type(found).remove(0).fix.unwrap()
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub fn no_histogram() -> Warning {
         id: "no_histogram".to_owned(),
         seen: "only count, minimum, mean and maximum of the latency are known".to_owned(),
         why: "there is no percentile and no standard deviation to compare".to_owned(),
-        mend: Some("run cyclictest with -h 1000, or with -v".to_owned()),
+        fix: Some("run cyclictest with -h 1000, or with -v".to_owned()),
     }
 }
 

@@ -225,7 +225,7 @@ impl Tally {
                     self.overflows
                 ),
                 why: "high percentiles and the standard deviation may be too high".to_owned(),
-                mend: Some("measure again with a larger histogram".to_owned()),
+                fix: Some("measure again with a larger histogram".to_owned()),
             });
         }
         if self.width > 1
@@ -239,7 +239,7 @@ impl Tally {
                     self.width
                 ),
                 why: "percentiles may be too low by the width of a bucket".to_owned(),
-                mend: Some("measure again with a bucket size of 1".to_owned()),
+                fix: Some("measure again with a bucket size of 1".to_owned()),
             });
         }
         warnings

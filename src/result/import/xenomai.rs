@@ -240,7 +240,7 @@ impl Whole {
                 self.min_ns as f64 / 1000.0
             ),
             why: "low percentiles mix early and late wake-ups; the high ones are right".to_owned(),
-            mend: None,
+            fix: None,
         });
         Ok((values, warnings))
     }
@@ -267,7 +267,7 @@ impl Whole {
                 self.mode_switches
             ),
             why: "a peak may be the latency of Linux, not of Xenomai".to_owned(),
-            mend: None,
+            fix: None,
         })
     }
 }

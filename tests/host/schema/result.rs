@@ -56,7 +56,7 @@ fn whole() -> Document {
             id: text("rt_throttling"),
             seen: text("it is on"),
             why: text("it takes the CPU away"),
-            mend: Some(text("sysctl kernel.sched_rt_runtime_us=-1")),
+            fix: Some(text("sysctl kernel.sched_rt_runtime_us=-1")),
         }],
         series: vec![Series {
             name: text("latency"),

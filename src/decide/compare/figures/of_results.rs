@@ -375,7 +375,7 @@ mod tests {
             id: id.to_owned(),
             seen: seen.to_owned(),
             why: String::new(),
-            mend: None,
+            fix: None,
         }
     }
 

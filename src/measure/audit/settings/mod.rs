@@ -45,12 +45,12 @@ pub fn judge(root: &Root, plan: &Plan) -> Vec<Warning> {
 }
 
 /// A finding that gets its id in [`judge`].
-pub(super) fn finding(seen: String, why: &str, mend: String) -> Judged {
+pub(super) fn finding(seen: String, why: &str, fix: String) -> Judged {
     Ok(Some(Warning {
         id: String::new(),
         seen,
         why: why.to_owned(),
-        mend: Some(mend),
+        fix: Some(fix),
     }))
 }
 

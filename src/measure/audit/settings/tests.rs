@@ -29,7 +29,7 @@ fn a_normal_policy_matters_where_real_time_is_measured() {
         ..plan()
     };
     let warning = only(&[], &normal, "policy");
-    assert!(warning.mend.unwrap().contains("-p 98"));
+    assert!(warning.fix.unwrap().contains("-p 98"));
     let batch = Plan {
         wants_real_time: false,
         ..normal
@@ -87,7 +87,7 @@ fn deadline_servers_of_measured_cpus_are_found() {
         "{}",
         warning.seen
     );
-    assert!(warning.mend.unwrap().contains("for n in 1;"));
+    assert!(warning.fix.unwrap().contains("for n in 1;"));
     fine(&[other], &plan());
 }
 
@@ -173,7 +173,7 @@ fn isolated_cpus_should_be_measured() {
         ]
     };
     let warning = only(&cpus("1,6-7\n"), &plan(), "isolated_cpus");
-    assert_eq!(warning.mend.unwrap(), "measure them: -a 6-7");
+    assert_eq!(warning.fix.unwrap(), "measure them: -a 6-7");
     fine(&cpus("1\n"), &plan());
     fine(&cpus("\n"), &plan());
 }
