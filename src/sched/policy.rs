@@ -5,6 +5,12 @@
 //! function `artis_promote` is [`promote`], `struct artis_side` is [`Side`], and
 //! `ARTIS_CLASS_RT1` is [`Class::Rt1`].
 
-#![allow(dead_code, missing_docs, non_camel_case_types, non_upper_case_globals)]
+#![allow(
+    clippy::all,
+    dead_code,
+    missing_docs,
+    non_camel_case_types,
+    non_upper_case_globals
+)]
 
 include!(concat!(env!("OUT_DIR"), "/policy.rs"));
