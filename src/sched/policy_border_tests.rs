@@ -100,7 +100,7 @@ fn without_rules(policy: &str) -> String {
                 let is_void = is_void.is_some_and(|line| line.starts_with("static inline void "));
                 out.push(if is_void { "{" } else { "{ return artis_any;" }.to_owned());
                 out.push("}".to_owned());
-            } else if !out.last().is_some_and(|line| line == "}") {
+            } else if out.last().is_none_or(|line| line != "}") {
                 out.push(line.to_owned());
             }
         }

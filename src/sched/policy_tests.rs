@@ -120,8 +120,8 @@ fn a_stay_that_did_not_pay_is_not_tried_again_at_once() {
     assert!(pauses.windows(2).all(|two| two[0] <= two[1]));
     assert_eq!(pauses.last(), Some(&PAUSE_NS_MAX));
     // moves in vain stay cheap, and a change of habit is noticed within half a second or so
-    assert!(2 * MIGRATION_NS * 1000 < PAUSE_NS_MAX);
-    assert!(PAUSE_NS_MAX <= 1000 * MS);
+    const { assert!(2 * MIGRATION_NS * 1000 < PAUSE_NS_MAX) };
+    const { assert!(PAUSE_NS_MAX <= 1000 * MS) };
     trial_ended(&mut trial, Class::Linux, now_ns, 2 * MIGRATION_NS);
     assert!(may_try(&trial, now_ns), "one stay that paid clears it");
     assert_eq!(trial.pause_ns, 0);
@@ -134,7 +134,7 @@ fn rt1_is_tried_again_sooner() {
         trial_ended(&mut trial, Class::Rt1, 0, 0);
     }
     assert_eq!(trial.until_ns, PAUSE_RT1_NS_MAX);
-    assert!(PAUSE_RT1_NS_MAX < PAUSE_NS_MAX);
+    const { assert!(PAUSE_RT1_NS_MAX < PAUSE_NS_MAX) };
 }
 
 #[test]
