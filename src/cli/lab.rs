@@ -64,8 +64,8 @@ enum Command {
 #[derive(clap::Args)]
 #[command(
     after_help = "The command runs in the guest's folder $ARTIS_OUTPUT; the files that it writes\n\
-                  there come back with --output. Exit status: the command's own, 128 + signal\n\
-                  when it was killed, 124 after a time-out.\n\n\
+                  there come back with --output. Exit status: the command's own, 128 + signal when\n\
+                  it was killed, 124 after a time-out.\n\n\
                   Example:\n  artis lab run --kernel newest-rt --cpus 4 -- cyclictest -q -D 5"
 )]
 struct Run {

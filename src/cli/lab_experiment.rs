@@ -23,8 +23,8 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(
     after_help = "Each sample is one guest, booted for it alone, and kept in the cache. So after\n\
-                  an interruption the same command continues where it was, and gives the\n\
-                  same figures. The format of the file: docs/experiments.md.\n\n\
+                  an interruption the same command continues where it was, and gives the same\n\
+                  figures. The format of the file: docs/experiments.md.\n\n\
                   Example:\n  artis lab experiment lab/table1.toml --json table1.json"
 )]
 pub struct Args {

@@ -43,7 +43,6 @@ pub fn check_seconds(seconds: f64) -> Result<(), String> {
     }
     // Not {seconds}: 1e308 has 309 digits.
     Err(format!(
-        "a duration is {seconds:e} s, and it must be from 0 to {SECONDS_MAX:.0} s (36 years); \
-         correct the number"
+        "the seconds are {seconds:e}, and they must be from 0 to {SECONDS_MAX:.0} (36 years); correct the number"
     ))
 }

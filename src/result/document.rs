@@ -176,7 +176,8 @@ impl Document {
     /// # Errors
     /// A sentence.
     pub fn check(&self) -> Result<(), String> {
-        if self.series.is_empty() && self.load.is_empty() {
+        let measured = !self.series.is_empty() || !self.load.is_empty();
+        if !measured && self.ended_early.is_none() {
             let reason = "there is neither a series nor a load in it, so there is no result; \
                           measure again";
             return Err(reason.to_owned());

@@ -20,8 +20,8 @@ use std::process::ExitCode;
 /// Compare configurations: ratios with intervals, gates, pictures
 #[derive(clap::Args)]
 #[command(
-    after_help = "A FILE is a result, or an experiment, whose rows are configurations. A name given\n\
-                  several times makes several runs of one configuration.\n\n\
+    after_help = "A FILE is a result, or an experiment, whose rows are configurations. A name\n\
+                  given several times makes several runs of one configuration.\n\n\
                   Figures are of all runs together; times are in us of the unit above the table:\n  \
                   latency.min, .mean, .p50 to .p99_999, .max    kernel.max\n  \
                   execution.variation    SERIES.STAT of any other series\n  \

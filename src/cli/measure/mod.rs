@@ -14,6 +14,7 @@ pub mod voice;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
+#[command(after_help = "Example:\n  sudo artis measure latency -a 1 -D 1m")]
 pub struct Args {
     #[command(subcommand)]
     command: Command,

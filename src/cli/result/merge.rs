@@ -12,8 +12,8 @@ use std::process::ExitCode;
 #[derive(clap::Args)]
 #[command(
     after_help = "Series are joined by name, kind, unit, CPU and thread. The same run twice is\n\
-             refused. So are different programs, machines, settings or loads, because one\n\
-             run could not have measured them.\n\n\
+             refused. So are different programs, machines, settings or loads, because one run\n\
+             could not have measured them.\n\n\
              Example:\n  artis result merge monday.json tuesday.json -o both.json"
 )]
 pub struct Args {

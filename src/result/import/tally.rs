@@ -330,7 +330,7 @@ mod tests {
                 overflows: u64::MAX,
                 ..tally()
             })
-            .contains("anybody")
+            .contains("than a run can have")
         );
         let spread = Tally {
             buckets: vec![(1, 1), (101, 1)],

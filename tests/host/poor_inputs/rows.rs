@@ -34,6 +34,7 @@ const fn row(words: &'static str, status: i32, says: &'static [&'static str]) ->
 
 /// Exit status of wrong words.
 const USAGE: i32 = 64;
+const FAILURE: i32 = 1;
 
 const INTERVAL: &str =
     "write whole microseconds from 1 to 3600000000, or such a time with its unit";
@@ -128,7 +129,7 @@ pub const ROWS: &[Row] = &[
     row("result show {absurd}", 1, &["/absurd:", "seconds"]),
     row("result show {twice}", 1, &["/twice:", "second series"]),
     row("result merge {no-series} {good} -o {folder}/merged.json", 1, &["/no-series:", "series"]),
-    row("compare {good} {other}", USAGE, &["have no figure in common"]),
+    row("compare {good} {other}", FAILURE, &["have no figure in common"]),
     row("measure latency -D 99999999999999d", USAGE, &["'99999999999999d'", TIME]),
     row("run rt0 --cpu 0 --pid 2", USAGE, &["task 2", "kthreadd", "--kernel-thread"]),
     row("run rt1 --level 1 --pid 2", USAGE, &["task 2", "kthreadd", "--kernel-thread"]),
