@@ -384,7 +384,7 @@ fn ill_formed_results_are_refused_with_line_reason_and_remedy() {
         (
             with("seconds", 1e308.into()),
             None,
-            "from 0 to 1152921505 s",
+            "from 0 to 1152921505 (36 years)",
         ),
         (
             with("series", serde_json::json!([])),
