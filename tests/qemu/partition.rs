@@ -152,7 +152,7 @@ static MOVABLE: Script = Script {
         }
         settle() {
             tries=0
-            while moving "$@" && [ $tries -lt 100 ]; do tries=$((tries + 1)); usleep 100000; done
+            while moving "$@" && [ $tries -lt 30 ]; do tries=$((tries + 1)); usleep 100000; done
         }
         settle 3 on
         artis irq -D 2 --json >$ARTIS_OUTPUT/before.json
