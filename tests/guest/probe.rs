@@ -90,7 +90,7 @@ fn become_rt(cpu: usize, priority: i32) {
 }
 
 /// Eight normal tasks compute beside a hog on the RT CPU. Prints, for each task, the longest
-/// time without progress, and how far it came.
+/// time without progress.
 ///
 /// The emulator sometimes does not run a virtual CPU for a while, and guest time goes on. A
 /// watcher of higher priority than the hog notices that on each CPU. Such time is not the
@@ -139,9 +139,6 @@ fn hog(seconds: u64) {
     println!("stalled_ms {}", stalled_ns / NS_PER_MS);
     for gap_ns in gap_ns_max {
         println!("gap_ms {}", gap_ns / NS_PER_MS);
-    }
-    for progress in &PROGRESS {
-        println!("progress {}", progress.load(Relaxed));
     }
 }
 

@@ -45,6 +45,8 @@ state() {
 
 first=$(programs | tr '\n' ' ')
 before=$(state)
+# The port to the host, for scripts that want it to interrupt: what they write there is not kept.
+exec 3>&1
 for script in "$@"; do
     folder=$all/$script
     mkdir "$folder"

@@ -78,7 +78,7 @@ macro_rules! apply_then_reset {
             artis partition show >/tmp/show || die 'show failed'
             grep -q 'not in force' /tmp/show && die "$(cat /tmp/show)"
             # Some interrupts move when they next come: they do, until all is put back.
-            while :; do echo x; echo x >/dev/ttyS0; usleep 10000; done & load=$!
+            while :; do echo x >&3; echo x >/dev/ttyS0; usleep 10000; done & load=$!
             usleep 500000
             artis partition reset >/tmp/reset || die 'reset failed'
             kill $load
@@ -133,7 +133,7 @@ static MOVABLE: Script = Script {
     name: "partition::movable_interrupts_leave_the_rt_cpu",
     rt: true,
     counts: &[],
-    text: r#"while :; do echo "a line for both ports" | tee /dev/ttyS0; usleep 20000; done &
+    text: r#"while :; do echo "a line for both ports" | tee /dev/ttyS0 >&3; usleep 20000; done &
         read_disk() { taskset -c $1 dd if=/dev/vda of=/dev/null bs=4k iflag=direct status=none; }
         while :; do read_disk 0-2; done &
         while :; do read_disk 3; done &
@@ -152,7 +152,7 @@ static MOVABLE: Script = Script {
         }
         settle() {
             tries=0
-            while moving "$@" && [ $tries -lt 100 ]; do tries=$((tries + 1)); usleep 100000; done
+            while moving "$@" && [ $tries -lt 30 ]; do tries=$((tries + 1)); usleep 100000; done
         }
         settle 3 on
         artis irq -D 2 --json >$ARTIS_OUTPUT/before.json

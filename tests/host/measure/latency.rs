@@ -140,6 +140,8 @@ fn a_missing_source_says_what_to_load() {
         "rtc",
         "--rtc",
         "/dev/no-such-rtc",
+        "-p",
+        "0",
         "-l",
         "5",
     ];
