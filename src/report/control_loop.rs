@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Latency, execution time and the load's work of one interval, as text.
 
-use super::{under_load, us};
+use super::{loads, us};
 use artis_measure::exec::{EXCESS, TIME, UNLOADED};
 use artis_measure::latency::series::LATENCY;
 use artis_result::{Distribution, Document};
@@ -15,7 +15,7 @@ pub fn table(document: &Document, what: &str, interval_us: u64) -> String {
         text,
         "{seconds:.1} s, every {interval_us} us {what}; {}\n\n\
          {:<22} {:>10} {:>10} {:>10} {:>10}",
-        under_load::names(document),
+        loads::names(document),
         "us",
         "min",
         "mean",
@@ -42,7 +42,11 @@ pub fn table(document: &Document, what: &str, interval_us: u64) -> String {
             us(t_min)
         );
     }
-    text + &under_load::table(&document.load)
+    if !document.load.is_empty() {
+        text.push('\n');
+        text += &loads::table(&document.load);
+    }
+    text
 }
 
 fn figures(values: &Distribution) -> Option<String> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How much the time of a fixed piece of work varied, as text.
 
-use super::{under_load, us};
+use super::{loads, us};
 use artis_measure::exec::{EXCESS, Live, TIME, UNLOADED};
 use artis_measure::thread::Policy;
 use artis_result::{Document, PERCENTILES};
@@ -37,7 +37,7 @@ pub fn table(document: &Document, what: &str, cpu: u32, policy: Policy) -> Strin
         moments.count,
         document.seconds.unwrap_or(0.0),
         time.max_at_s.unwrap_or(0.0),
-        under_load::names(document),
+        loads::names(document),
         "",
         "time us",
         "excess us",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The OS noise of barrier-based computing, as text: the time lost, and to whom.
 
-use super::{under_load, us};
+use super::{loads, us};
 use artis_machine::CpuList;
 use artis_measure::jitter::Plan;
 use artis_measure::jitter::series::{LOST, NOISE, ROUND, SLOWEST};
@@ -40,7 +40,7 @@ pub fn table(document: &Document, plan: &Plan) -> String {
         plan.policy,
         loss.mean * 100.0 / time.mean,
         document.seconds.unwrap_or(0.0),
-        under_load::names(document),
+        loads::names(document),
         us(loss.max),
         round.max_at_s.unwrap_or(0.0),
         "lost",

@@ -20,7 +20,6 @@ pub mod series;
 mod style;
 mod svg;
 pub mod throughput;
-pub mod under_load;
 pub mod warnings;
 pub mod words;
 

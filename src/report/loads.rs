@@ -1,8 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What loads did, as a table.
+//! The loads of a measurement: their names, and what they did.
 
-use artis_result::LoadDone;
-use std::fmt::Write;
+use artis_result::{Document, LoadDone};
+use std::fmt::Write as _;
+
+/// The loads of a measurement, in a few words.
+pub fn names(document: &Document) -> String {
+    let names: Vec<&str> = document
+        .load
+        .iter()
+        .map(|load| load.name.as_str())
+        .collect();
+    match names.as_slice() {
+        [] => "without --load".to_owned(),
+        names => format!("load: {}", names.join(", ")),
+    }
+}
 
 /// One line for each load: what it did, in how much time, and on how much CPU time.
 pub fn table(loads: &[LoadDone]) -> String {
@@ -14,7 +27,7 @@ pub fn table(loads: &[LoadDone]) -> String {
     let cpus = width("CPUs", &|load| cpus_of(load));
     let unit = width("unit", &|load| &load.unit);
     let mut text = format!(
-        "{:name$}  {:cpus$}{:>16}  {:unit$}{:>9}{:>16}{:>9}\n",
+        "{:name$}  {:cpus$}{:>12}  {:unit$}{:>8}{:>13}{:>8}\n",
         "load", "CPUs", "work", "unit", "seconds", "work/second", "CPU s"
     );
     for load in loads {
@@ -23,7 +36,7 @@ pub fn table(loads: &[LoadDone]) -> String {
             .map_or_else(String::new, |cpu_s| format!("{cpu_s:.1}"));
         let _ = writeln!(
             text,
-            "{:name$}  {:cpus$}{:>16.0}  {:unit$}{:>9.1}{:>16.1}{cpu_s:>9}",
+            "{:name$}  {:cpus$}{:>12.0}  {:unit$}{:>8.1}{:>13.1}{cpu_s:>8}",
             load.name,
             cpus_of(load),
             load.work,

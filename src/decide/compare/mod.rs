@@ -51,6 +51,37 @@ pub enum Error {
         other: String,
         other_unit: String,
     },
+    #[error(
+        "the load {load} is counted in {one_unit} in {one}, in {other_unit} in {other}: these are \
+         two loads of one name; give files with the same load"
+    )]
+    LoadUnits {
+        load: String,
+        one: String,
+        one_unit: String,
+        other: String,
+        other_unit: String,
+    },
+}
+
+/// Work of a load is compared only where it is counted in the same unit.
+fn same_load_units(others: &[Configuration], one: &Configuration) -> Result<(), Error> {
+    for (load, unit) in &one.load_units {
+        let differs = |other: &&Configuration| {
+            let known = other.load_units.get(load);
+            known.is_some_and(|known| known != unit)
+        };
+        if let Some(other) = others.iter().find(differs) {
+            return Err(Error::LoadUnits {
+                load: load.clone(),
+                one: other.name.clone(),
+                one_unit: other.load_units[load].clone(),
+                other: one.name.clone(),
+                other_unit: unit.clone(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Configurations, and how their figures compare with the baseline's.
@@ -139,6 +170,7 @@ pub fn compare(
         {
             return Err(Error::Twice(one.name.clone()));
         }
+        same_load_units(&configurations[..at], one)?;
     }
     let known = || configurations.iter().map(|one| one.name.clone()).collect();
     let name = baseline.unwrap_or_else(|| configurations.first().map_or("", |it| &it.name));

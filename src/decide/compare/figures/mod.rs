@@ -37,6 +37,8 @@ pub struct Configuration {
     pub kernel: String,
     /// What ran beside the measurement, ascending.
     pub loads: Vec<String>,
+    /// What the work of each load is counted in, where the files say.
+    pub load_units: BTreeMap<String, String>,
     /// Of all runs together.
     pub whole: Figures,
     /// Of each run.

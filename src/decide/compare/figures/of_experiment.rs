@@ -5,7 +5,7 @@ use super::{Configuration, Error, Figure, Figures};
 use crate::compare::metric::{Metric, Quantity, Stat};
 use artis_result::PERCENTILES;
 use artis_result::experiment::{self, Experiment, Row};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The rows of an experiment.
 ///
@@ -29,6 +29,7 @@ pub fn of_experiment(experiment: &Experiment) -> Result<Vec<Configuration>, Erro
             unit: experiment.time_unit(),
             kernel: row.kernel.clone(),
             loads,
+            load_units: BTreeMap::new(),
             whole: of_row(&row.figures),
             runs: row
                 .per_seed

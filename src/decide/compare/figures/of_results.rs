@@ -56,6 +56,7 @@ pub fn of_results(name: &str, documents: &[Document]) -> Result<Configuration, E
         unit: common_unit(name, documents)?,
         kernel: listed(kernels.map(|machine| machine.kernel.clone())).join(", "),
         loads: listed(loads(documents).map(|load| load.name.clone())),
+        load_units: load_units(documents).map_err(inconsistent)?,
         whole: figures(&together, documents),
         runs: runs
             .map(|(document, values)| figures(values, std::slice::from_ref(document)))
@@ -85,6 +86,23 @@ fn common_unit(name: &str, documents: &[Document]) -> Result<String, Error> {
 
 fn loads(documents: &[Document]) -> impl Iterator<Item = &LoadDone> {
     documents.iter().flat_map(|document| &document.load)
+}
+
+/// What the work of each load is counted in.
+fn load_units(documents: &[Document]) -> Result<BTreeMap<String, String>, String> {
+    let mut units = BTreeMap::new();
+    for load in loads(documents) {
+        let known: &mut String = units
+            .entry(load.name.clone())
+            .or_insert_with(|| load.unit.clone());
+        if *known != load.unit {
+            return Err(format!(
+                "the load {} is counted in {known} in one run, in {} in another",
+                load.name, load.unit
+            ));
+        }
+    }
+    Ok(units)
 }
 
 /// Ascending, each once.
@@ -319,6 +337,24 @@ mod tests {
         assert_eq!(value(&both.runs[1], "load_cpu_time"), 2.0);
         assert_eq!((both.samples(), both.unit.as_str()), (4, "us"));
         assert_eq!(both.latencies.unwrap().count(), 4);
+    }
+
+    #[test]
+    fn two_loads_of_one_name_are_not_compared() {
+        let counted_in = |unit: &str| {
+            let mut run = result(&[("latency", Kind::Latency, &[1000])], 1.0);
+            run.load[0].unit = unit.to_owned();
+            run
+        };
+        let runs = [counted_in("rounds"), counted_in("bogo-ops")];
+        let error = of_results("mixed", &runs).unwrap_err().to_string();
+        assert!(error.contains("cache is counted in rounds"), "{error}");
+        let [one, other] = [("one", &runs[0]), ("other", &runs[1])]
+            .map(|(name, run)| of_results(name, std::slice::from_ref(run)).unwrap());
+        let unit = one.unit.clone();
+        let compared = crate::compare::compare(vec![one, other], unit, None, false);
+        let error = compared.unwrap_err().to_string();
+        assert!(error.contains("bogo-ops in other"), "{error}");
     }
 
     #[test]
