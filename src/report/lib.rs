@@ -14,6 +14,8 @@ pub mod histograms;
 pub mod jitter;
 pub mod latency;
 pub mod loads;
+mod paragraph;
+pub mod result;
 pub mod scatter;
 pub mod scheduler;
 pub mod series;
