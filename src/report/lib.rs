@@ -15,6 +15,7 @@ pub mod jitter;
 pub mod latency;
 pub mod loads;
 mod paragraph;
+pub mod partition;
 pub mod result;
 pub mod scatter;
 pub mod scheduler;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Plans, and what became of them, as tables that fit 100 columns.
 
-use crate::partition::change::Change;
-use crate::partition::plan::{Left, Plan, Request};
-use crate::partition::transaction::{Foreign, InForce, Refused, Reverted, Standing, State};
+use artis_partition::change::Change;
+use artis_partition::plan::{Left, Plan, Request};
+use artis_partition::transaction::{Foreign, InForce, Refused, Reverted, Standing, State};
 
 const WIDTH: usize = 100;
 
@@ -11,7 +11,7 @@ const WIDTH: usize = 100;
 const VALUE_WIDTH: usize = 34;
 
 /// All of a plan.
-pub(super) fn plan(request: &Request, plan: &Plan) -> String {
+pub fn plan(request: &Request, plan: &Plan) -> String {
     let count = plan.changes.len();
     let mut text = heading(request, &format!("{count} changes to make"));
     text += &changes(&plan.changes);
@@ -20,7 +20,7 @@ pub(super) fn plan(request: &Request, plan: &Plan) -> String {
 }
 
 /// The changes that were made of a plan.
-pub(super) fn applied(request: &Request, plan: &Plan, refused: &[Refused]) -> String {
+pub fn applied(request: &Request, plan: &Plan, refused: &[Refused]) -> String {
     let made = plan.changes.len();
     let mut text = heading(request, &format!("{made} changes made"));
     text += &changes(&plan.changes);
@@ -129,7 +129,7 @@ fn wrapped(sentence: &str, first: &str, rest: &str) -> String {
 }
 
 /// What is in force and who owns it.
-pub(super) fn in_force(in_force: &[InForce]) -> String {
+pub fn in_force(in_force: &[InForce]) -> String {
     if in_force.is_empty() {
         return "nothing is changed by artis\n".to_owned();
     }
@@ -177,7 +177,7 @@ pub(super) fn in_force(in_force: &[InForce]) -> String {
 }
 
 /// What was reverted, and what was not.
-pub(super) fn reverted(reverted: &Reverted, whose: &str) -> String {
+pub fn reverted(reverted: &Reverted, whose: &str) -> String {
     if reverted.rebooted {
         return format!(
             "{whose} ended with the boot that it was made in; there is nothing to put back\n"
@@ -231,7 +231,7 @@ fn three_values(one: &Foreign) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::partition::change::{Kind, Target};
+    use artis_partition::change::{Kind, Target};
 
     fn change(what: &str, path: &str, new: &str) -> Change {
         Change {
