@@ -12,6 +12,7 @@ pub mod execution;
 pub mod experiment;
 pub mod histograms;
 pub mod jitter;
+pub mod kernels;
 pub mod latency;
 pub mod loads;
 mod paragraph;
