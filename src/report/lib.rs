@@ -10,6 +10,8 @@ pub mod control_loop;
 pub mod demo;
 pub mod execution;
 pub mod experiment;
+mod facts;
+pub mod findings;
 pub mod histograms;
 pub mod jitter;
 pub mod kernels;
