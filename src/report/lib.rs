@@ -25,14 +25,26 @@ pub mod scheduler;
 pub mod series;
 mod style;
 mod svg;
+pub mod tasks;
 pub mod throughput;
 pub mod under_load;
 pub mod warnings;
 pub mod words;
 
+use artis_machine::CpuList;
+
 /// Nanoseconds in microseconds.
 fn us(ns: i64) -> f64 {
     ns as f64 / 1000.0
+}
+
+/// The CPUs, or how many they are where the list is wider than so many columns.
+fn list_or_count(cpus: &CpuList, width: usize) -> String {
+    let list = cpus.to_string();
+    match list.len() <= width {
+        true => list,
+        false => format!("{} CPUs", cpus.len()),
+    }
 }
 
 #[cfg(test)]
