@@ -13,6 +13,7 @@ pub mod experiment;
 mod facts;
 pub mod findings;
 pub mod histograms;
+pub mod interrupts;
 pub mod jitter;
 pub mod kernels;
 pub mod latency;
