@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Plans, and what became of them, as tables that fit 100 columns.
 
+use super::paragraph;
 use artis_partition::change::Change;
 use artis_partition::plan::{Left, Plan, Request};
 use artis_partition::transaction::{Foreign, InForce, Refused, Reverted, Standing, State};
@@ -102,30 +103,15 @@ fn left(left: &[Left]) -> String {
     let mut text = "\nleft as it is\n".to_owned();
     for one in left {
         let line = format!("{}: {}: {}", one.id, one.what, one.why);
-        text += &wrapped(&line, "  ", "      ");
+        text += &wrapped(&line);
     }
     text
 }
 
-/// A sentence on lines that fit, the first one indented by `first`, the others by `rest`.
-fn wrapped(sentence: &str, first: &str, rest: &str) -> String {
-    let mut text = String::new();
-    let mut line = first.to_owned();
-    let mut empty = true;
-    for word in sentence.split_whitespace() {
-        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            text += &line;
-            text.push('\n');
-            line = rest.to_owned();
-            empty = true;
-        }
-        if !empty {
-            line.push(' ');
-        }
-        line += word;
-        empty = false;
-    }
-    text + &line + "\n"
+/// A sentence on lines that fit, all but the first indented further.
+fn wrapped(sentence: &str) -> String {
+    let words = sentence.split_whitespace().map(str::to_owned);
+    paragraph::wrapped(words, "  ", "      ", WIDTH)
 }
 
 /// What is in force and who owns it.
@@ -170,7 +156,7 @@ pub fn in_force(in_force: &[InForce]) -> String {
                 }
                 State::Gone => "there is no such thing any more".to_owned(),
             };
-            text += &wrapped(&format!("{}: {how}", one.change), "  ", "      ");
+            text += &wrapped(&format!("{}: {how}", one.change));
         }
     }
     text
@@ -190,7 +176,7 @@ pub fn reverted(reverted: &Reverted, whose: &str) -> String {
         }
         text += &format!("\n{title}\n");
         for line in lines {
-            text += &wrapped(&line, "  ", "      ");
+            text += &wrapped(&line);
         }
     };
     list(
@@ -260,7 +246,7 @@ mod tests {
             );
             assert_eq!(text.matches("irq-affinity:").count(), 1, "{text}");
         }
-        let text = wrapped(&"word ".repeat(60), "  ", "      ");
+        let text = wrapped(&"word ".repeat(60));
         assert!(text.lines().all(|line| line.len() <= 100), "{text}");
         assert_eq!(text.matches("word").count(), 60);
     }

@@ -3,6 +3,7 @@
 //! what became of its gates.
 
 use super::comparison::WIDTH;
+use super::paragraph;
 use artis_decide::compare::gate::{Bound, Check, Verdict};
 use artis_decide::compare::interval::METHOD;
 use artis_decide::compare::{Cell, Comparison};
@@ -133,22 +134,10 @@ fn exact(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A paragraph, broken at spaces, its further lines indented.
+/// A paragraph, its further lines indented by "note: ".
 fn wrapped(words: &str) -> String {
-    let mut text = String::new();
-    let mut line = String::new();
-    for word in words.split_whitespace() {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            text += &line;
-            text.push('\n');
-            line = " ".repeat("note:".len());
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line += word;
-    }
-    text + &line + "\n"
+    let words = words.split_whitespace().map(str::to_owned);
+    paragraph::wrapped(words, "", "      ", WIDTH)
 }
 
 #[cfg(test)]
