@@ -39,6 +39,12 @@ fn us(ns: i64) -> f64 {
     ns as f64 / 1000.0
 }
 
+/// With at most so many decimals (one or more), and no zeros at the end.
+fn rounded(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// The CPUs, or how many they are where the list is wider than so many columns.
 fn list_or_count(cpus: &CpuList, width: usize) -> String {
     let list = cpus.to_string();
@@ -50,6 +56,7 @@ fn list_or_count(cpus: &CpuList, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::rounded;
     use artis_decide::compare::{Comparison, compare, figures};
     use artis_result::Distribution;
     use artis_testing::experiment::of_rows;
@@ -69,5 +76,12 @@ mod tests {
             distribution.record(*value);
         }
         distribution
+    }
+
+    #[test]
+    fn numbers_have_no_zeros_at_the_end() {
+        assert_eq!(rounded(10.0, 3), "10");
+        assert_eq!(rounded(1.5, 3), "1.5");
+        assert_eq!(rounded(0.0, 3), "0");
     }
 }

@@ -2,7 +2,7 @@
 //! A whole result, in 80 columns: machine, setup, load, warnings and figures.
 
 use super::paragraph::Layout;
-use super::series;
+use super::{rounded, series};
 use artis_result::{Document, LoadDone, Machine, Warning};
 
 /// All that a result says, for people.
@@ -30,7 +30,7 @@ fn heading(name: &str, document: &Document) -> String {
     words.extend(
         document
             .seconds
-            .map(|seconds| format!("{} s", rounded(seconds))),
+            .map(|seconds| format!("{} s", rounded(seconds, 3))),
     );
     words.join(", ")
 }
@@ -71,14 +71,14 @@ fn load_in_words(load: &LoadDone) -> String {
         .as_ref()
         .map_or_else(String::new, |cpus| format!(" on CPUs {cpus}"));
     let busy = load.cpu_seconds.map_or_else(String::new, |seconds| {
-        format!(", {} s of CPU time", rounded(seconds))
+        format!(", {} s of CPU time", rounded(seconds, 3))
     });
     format!(
         "{}{cpus}: {} {} in {} s{busy}",
         load.name,
-        rounded(load.work),
+        rounded(load.work, 3),
         load.unit,
-        rounded(load.seconds)
+        rounded(load.seconds, 3)
     )
 }
 
@@ -110,12 +110,6 @@ fn warning_in_words(alike: &[&Warning]) -> String {
     words
 }
 
-/// To three decimals, without zeros at the end.
-fn rounded(value: f64) -> String {
-    let text = format!("{value:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
 const LAYOUT: Layout = Layout {
     margin: 0,
     indent: 12,
@@ -124,16 +118,4 @@ const LAYOUT: Layout = Layout {
 
 fn paragraph(title: &str, words: &str) -> String {
     LAYOUT.paragraph(title, words)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_no_zeros_at_the_end() {
-        assert_eq!(rounded(10.0), "10");
-        assert_eq!(rounded(1.5), "1.5");
-        assert_eq!(rounded(0.0), "0");
-    }
 }

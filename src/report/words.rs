@@ -3,7 +3,7 @@
 //! what became of its gates.
 
 use super::comparison::WIDTH;
-use super::paragraph;
+use super::{paragraph, rounded};
 use artis_decide::compare::gate::{Bound, Check, Verdict};
 use artis_decide::compare::interval::METHOD;
 use artis_decide::compare::{Cell, Comparison};
@@ -130,8 +130,7 @@ fn with_value(check: &Check) -> String {
 
 /// To six decimals, without zeros at the end: enough to see why a close gate was missed.
 fn exact(value: f64) -> String {
-    let text = format!("{value:.6}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    rounded(value, 6)
 }
 
 /// A paragraph, its further lines indented by "note: ".
