@@ -7,7 +7,7 @@ use super::progress::Stderr;
 use super::signals::stop_on_signals;
 use super::value;
 use super::{lab_demo, lab_experiment};
-use crate::lab::debian::kernel::{Kernel, Kernels, Listed};
+use crate::lab::debian::kernel::{Kernel, Kernels};
 use crate::lab::debian::modules::{self, Module};
 use crate::lab::engine::Kind;
 use crate::lab::engine::devices::{self, Devices, Network};
@@ -19,6 +19,7 @@ use crate::lab::image::programs::{Own, Programs};
 use crate::lab::machine::Machine;
 use crate::lab::machine::record::Ended;
 use crate::lab::progress::Progress;
+use crate::report::kernels::table;
 use std::ffi::OsString;
 use std::io::{Write, stderr};
 use std::path::PathBuf;
@@ -137,27 +138,7 @@ fn list(kernels: &Kernels, json: bool) -> anyhow::Result<ExitCode> {
         writeln!(out)?;
         return Ok(ExitCode::SUCCESS);
     }
-    writeln!(
-        out,
-        "{:<28} {:<7} {:<17} {:<21} {:<9} CACHED",
-        "RELEASE", "FLAVOUR", "SUITE", "VERSION", "SCHED_EXT"
-    )?;
-    for kernel in &listed {
-        let cached = if kernel.cached { "yes" } else { "no" };
-        let newest = match kernel.newest {
-            true => format!(" ({})", kernel.flavour.newest_name()),
-            false => String::new(),
-        };
-        writeln!(
-            out,
-            "{:<28} {:<7} {:<17} {:<21} {:<9} {cached}{newest}",
-            kernel.release,
-            kernel.flavour,
-            kernel.suite,
-            kernel.version,
-            sched_ext(kernel)
-        )?;
-    }
+    out.write_all(table(&listed).as_bytes())?;
     let unknown = listed.iter().any(|kernel| kernel.sched_ext.is_none());
     if unknown {
         writeln!(
@@ -166,14 +147,6 @@ fn list(kernels: &Kernels, json: bool) -> anyhow::Result<ExitCode> {
         )?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-fn sched_ext(kernel: &Listed) -> &'static str {
-    match kernel.sched_ext {
-        Some(true) => "yes",
-        Some(false) => "no",
-        None => "?",
-    }
 }
 
 fn fetch(kernels: &Kernels, names: &[String]) -> anyhow::Result<ExitCode> {

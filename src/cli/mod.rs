@@ -14,7 +14,6 @@ mod lab_experiment;
 mod load;
 mod measure;
 mod output;
-mod paragraph;
 mod partition;
 mod progress;
 mod result;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Axes: from values to pixels, and which values get a mark.
 
+use super::rounded;
+
 /// One axis of a picture.
 #[derive(Clone, Debug)]
 pub struct Axis {
@@ -111,8 +113,7 @@ fn words(value: f64) -> String {
         let whole = value.round() as i64;
         return format!("{},{:03}", whole / 1000, whole % 1000);
     }
-    let text = format!("{value:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    rounded(value, 3)
 }
 
 #[cfg(test)]

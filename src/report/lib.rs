@@ -10,26 +10,52 @@ pub mod control_loop;
 pub mod demo;
 pub mod execution;
 pub mod experiment;
+mod facts;
+pub mod findings;
 pub mod histograms;
+pub mod interrupts;
 pub mod jitter;
+pub mod kernels;
 pub mod latency;
 pub mod loads;
+mod paragraph;
+pub mod partition;
+pub mod result;
 pub mod scatter;
 pub mod scheduler;
 pub mod series;
 mod style;
 mod svg;
+pub mod tasks;
 pub mod throughput;
 pub mod warnings;
 pub mod words;
+
+use artis_machine::CpuList;
 
 /// Nanoseconds in microseconds.
 fn us(ns: i64) -> f64 {
     ns as f64 / 1000.0
 }
 
+/// With at most so many decimals (one or more), and no zeros at the end.
+fn rounded(value: f64, decimals: usize) -> String {
+    let text = format!("{value:.decimals$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// The CPUs, or how many they are where the list is wider than so many columns.
+fn list_or_count(cpus: &CpuList, width: usize) -> String {
+    let list = cpus.to_string();
+    match list.len() <= width {
+        true => list,
+        false => format!("{} CPUs", cpus.len()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::rounded;
     use artis_decide::compare::{Comparison, compare, figures};
     use artis_result::Distribution;
     use artis_testing::experiment::of_rows;
@@ -49,5 +75,12 @@ mod tests {
             distribution.record(*value);
         }
         distribution
+    }
+
+    #[test]
+    fn numbers_have_no_zeros_at_the_end() {
+        assert_eq!(rounded(10.0, 3), "10");
+        assert_eq!(rounded(1.5, 3), "1.5");
+        assert_eq!(rounded(0.0, 3), "0");
     }
 }

@@ -4,6 +4,7 @@
 //! Owns escaping and the form of numbers; knows nothing of what is drawn. The same calls give
 //! the same bytes.
 
+use super::rounded;
 use std::fmt::Write;
 
 /// A picture that is being drawn.
@@ -159,9 +160,8 @@ fn of_stroke(stroke: Stroke) -> String {
 
 /// To a hundredth of a pixel, without zeros at the end.
 fn n(value: f64) -> String {
-    let text = format!("{value:.2}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    if text == "-0" { "0" } else { text }.to_owned()
+    let text = rounded(value, 2);
+    if text == "-0" { "0".to_owned() } else { text }
 }
 
 /// XML takes no control characters, not even escaped.

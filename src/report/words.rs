@@ -3,6 +3,7 @@
 //! what became of its gates.
 
 use super::comparison::WIDTH;
+use super::{paragraph, rounded};
 use artis_decide::compare::gate::{Bound, Check, Verdict};
 use artis_decide::compare::interval::METHOD;
 use artis_decide::compare::{Cell, Comparison};
@@ -129,26 +130,13 @@ fn with_value(check: &Check) -> String {
 
 /// To six decimals, without zeros at the end: enough to see why a close gate was missed.
 fn exact(value: f64) -> String {
-    let text = format!("{value:.6}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    rounded(value, 6)
 }
 
-/// A paragraph, broken at spaces, its further lines indented.
+/// A paragraph, its further lines indented by "note: ".
 fn wrapped(words: &str) -> String {
-    let mut text = String::new();
-    let mut line = String::new();
-    for word in words.split_whitespace() {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            text += &line;
-            text.push('\n');
-            line = " ".repeat("note:".len());
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line += word;
-    }
-    text + &line + "\n"
+    let words = words.split_whitespace().map(str::to_owned);
+    paragraph::wrapped(words, "", "      ", WIDTH)
 }
 
 #[cfg(test)]

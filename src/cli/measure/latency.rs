@@ -5,7 +5,6 @@ use super::cpus;
 use super::session::{Common, Figures, Session, Threads};
 use crate::cli::duration;
 use crate::cli::exit::{BOUND_MISSED, UsageError};
-use crate::cli::result::tables;
 use crate::cli::value;
 use crate::machine::{CpuList, Root};
 use crate::measure::latency::sampler::Limits;
@@ -16,6 +15,7 @@ use crate::measure::latency::{self, Outcome, Plan, ThreadPlan};
 use crate::measure::thread::{PRIORITY, Policy};
 use crate::measure::tracing;
 use crate::report::latency as report;
+use crate::report::series::of_document;
 use crate::result::Document;
 use crate::result::export::{CyclictestHistogram, Exporter};
 use crate::result::file::Target;
@@ -191,7 +191,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     match histogram.filter(|_| args.histogram.is_some()) {
         Some(text) => finished.publish(&text)?,
-        None => finished.publish_table(tables)?,
+        None => finished.publish_table(of_document)?,
     }
     if let Some(exceeded) = exceeded {
         eprintln!("artis: {exceeded}");

@@ -8,7 +8,6 @@
 
 use super::voice::Voice;
 use crate::cli::output::Outcome;
-use crate::cli::result::tables;
 use crate::cli::signals::stop_on_signals;
 use crate::cli::value;
 use crate::lab::engine::bochs;
@@ -18,6 +17,7 @@ use crate::measure::audit::{self, Audit, Samples, User};
 use crate::measure::dma_latency::DmaLatency;
 use crate::measure::thread::Policy;
 use crate::measure::{host, memory};
+use crate::report::series::of_document;
 use crate::result::document::{EMULATED_TIME, VIRTUAL_TIME};
 use crate::result::file::Target;
 use crate::result::{Document, Series, Setup, Warning};
@@ -292,7 +292,7 @@ impl Finished {
     /// As [`Outcome::publish`].
     pub fn publish_table(self, table: impl FnOnce(&Document) -> String) -> anyhow::Result<()> {
         let text = match self.document.is_emulated() {
-            true => tables(&self.document),
+            true => of_document(&self.document),
             false => table(&self.document),
         };
         self.publish(&text)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis partition`: plan, make, show and revert the changes that give CPUs to real-time tasks.
 
-mod text;
-
 use super::exit::{BOUND_MISSED, UsageError};
 use super::output::{print_json, stdout};
 use super::value;
@@ -16,6 +14,7 @@ use crate::partition::plan::{self, EXIT_LATENCY_US_MAX, Left, Plan, Request};
 use crate::partition::transaction::{
     Applied, Refused, Reverted, Transaction, in_force, planned_here,
 };
+use crate::report::partition as text;
 use anyhow::Context;
 use serde::Serialize;
 use std::collections::BTreeMap;

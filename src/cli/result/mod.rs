@@ -7,7 +7,6 @@ mod merge;
 mod show;
 
 use crate::cli::exit::UsageError;
-pub use crate::report::series::of_document as tables;
 use crate::result::Document;
 use crate::result::import::{self, TimeUnit};
 use std::path::{Path, PathBuf};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis result show`: a result for people, in 80 columns.
+//! `artis result show`: results as tables, or as one JSON list.
 
 use super::Source;
 use crate::cli::output::{print_json, stdout};
-use crate::cli::paragraph::Layout;
-use crate::result::{Document, LoadDone, Machine, Warning};
+use crate::report::result::in_words;
+use crate::result::Document;
 use serde::Serialize;
 use std::io::Write;
 use std::path::PathBuf;
@@ -50,137 +50,4 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         out.write_all(in_words(&name, document).as_bytes())?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// All that a result says, for people.
-fn in_words(name: &str, document: &Document) -> String {
-    let mut text = paragraph("result", &heading(name, document));
-    if let Some(machine) = &document.machine {
-        text += &paragraph("machine", &machine_in_words(machine));
-    }
-    text += &setup(document);
-    let loads: Vec<String> = document.load.iter().map(load_in_words).collect();
-    text += &paragraph("load", &loads.join("; "));
-    if let Some(reason) = &document.ended_early {
-        text += &paragraph("ended early", reason);
-    }
-    for warnings in alike(&document.audit) {
-        text += &paragraph("warning", &warning_in_words(&warnings));
-    }
-    text += &super::tables(document);
-    text
-}
-
-fn heading(name: &str, document: &Document) -> String {
-    let mut words = vec![format!("{name}, {}", document.tool)];
-    words.extend(document.started.clone());
-    words.extend(
-        document
-            .seconds
-            .map(|seconds| format!("{} s", rounded(seconds))),
-    );
-    words.join(", ")
-}
-
-fn machine_in_words(machine: &Machine) -> String {
-    let mut words = vec![format!("Linux {}", machine.kernel)];
-    let mut add = |name: &str, value: Option<&str>| {
-        if let Some(value) = value.filter(|value| !value.is_empty()) {
-            words.push(format!("{name}{value}"));
-        }
-    };
-    add("preemption ", Some(&machine.preemption));
-    add("CPUs ", Some(&machine.cpus));
-    add("", machine.cpu_model.as_deref());
-    add("scheduler ", machine.scheduler.as_deref());
-    add("virtual machine: ", machine.virtualisation.as_deref());
-    add("booted with: ", Some(&machine.cmdline));
-    words.join(", ")
-}
-
-/// The command, and the settings it resolved to.
-fn setup(document: &Document) -> String {
-    let options: Vec<String> = document
-        .setup
-        .options
-        .iter()
-        .map(|(name, value)| match value {
-            serde_json::Value::String(text) => format!("{name}={text}"),
-            other => format!("{name}={other}"),
-        })
-        .collect();
-    paragraph("setup", &document.setup.command.join(" ")) + &paragraph("", &options.join(" "))
-}
-
-fn load_in_words(load: &LoadDone) -> String {
-    let cpus = load
-        .cpus
-        .as_ref()
-        .map_or_else(String::new, |cpus| format!(" on CPUs {cpus}"));
-    let busy = load.cpu_seconds.map_or_else(String::new, |seconds| {
-        format!(", {} s of CPU time", rounded(seconds))
-    });
-    format!(
-        "{}{cpus}: {} {} in {} s{busy}",
-        load.name,
-        rounded(load.work),
-        load.unit,
-        rounded(load.seconds)
-    )
-}
-
-/// Warnings that differ only in what was seen, together.
-fn alike(audit: &[Warning]) -> Vec<Vec<&Warning>> {
-    let mut groups: Vec<Vec<&Warning>> = Vec::new();
-    for warning in audit {
-        let same = |group: &&mut Vec<&Warning>| {
-            let first = group[0];
-            (&first.id, &first.why, &first.fix) == (&warning.id, &warning.why, &warning.fix)
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push(warning),
-            None => groups.push(vec![warning]),
-        }
-    }
-    groups
-}
-
-fn warning_in_words(alike: &[&Warning]) -> String {
-    let seen: Vec<&str> = alike.iter().map(|warning| warning.seen.as_str()).collect();
-    let mut words = seen.join("; ");
-    if let Some(warning) = alike.first() {
-        words += &format!(". Why it matters: {}", warning.why);
-        if let Some(fix) = &warning.fix {
-            words += &format!(". To do: {fix}");
-        }
-    }
-    words
-}
-
-/// To three decimals, without zeros at the end.
-fn rounded(value: f64) -> String {
-    let text = format!("{value:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-const LAYOUT: Layout = Layout {
-    margin: 0,
-    indent: 12,
-    width: 80,
-};
-
-fn paragraph(title: &str, words: &str) -> String {
-    LAYOUT.paragraph(title, words)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_no_zeros_at_the_end() {
-        assert_eq!(rounded(10.0), "10");
-        assert_eq!(rounded(1.5), "1.5");
-        assert_eq!(rounded(0.0), "0");
-    }
 }

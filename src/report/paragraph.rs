@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A title and words beside it, broken at spaces.
+//! Words broken at spaces, with or without a title beside them.
+
+use super::words::plain;
 
 /// How a paragraph is laid out, in columns.
 #[derive(Clone, Copy)]
@@ -20,29 +22,41 @@ impl Layout {
             indent,
             width,
         } = self;
-        let mut text = String::new();
-        let mut line = format!("{:margin$}{title:1$}", "", indent - margin);
-        // A title that reaches into the words keeps a space after it.
-        let mut empty = margin + title.chars().count() < indent;
-        for word in words.split_whitespace() {
-            let word: String = word.chars().filter(|one| !one.is_control()).collect();
-            if !empty && line.chars().count() + 1 + word.chars().count() > width {
-                text += line.trim_end();
-                text.push('\n');
-                line = " ".repeat(indent);
-                empty = true;
-            }
-            if !empty {
-                line.push(' ');
-            }
-            line += &word;
-            empty = false;
-        }
         if words.trim().is_empty() {
             return String::new();
         }
-        text + &line + "\n"
+        // A title that reaches into the words keeps a space after it.
+        let first = format!("{:margin$}{title:1$}", "", indent - margin);
+        let words = words.split_whitespace().map(plain);
+        wrapped(words, &first, &" ".repeat(indent), width)
     }
+}
+
+/// The words on lines that begin with `first` and then `rest`, and end at `width` columns unless a
+/// single word is longer.
+pub fn wrapped(
+    words: impl Iterator<Item = String>,
+    first: &str,
+    rest: &str,
+    width: usize,
+) -> String {
+    let mut text = String::new();
+    let mut line = first.to_owned();
+    let mut empty = first.is_empty() || first.ends_with(' ');
+    for word in words {
+        if !empty && line.chars().count() + 1 + word.chars().count() > width {
+            text += line.trim_end();
+            text.push('\n');
+            line = rest.to_owned();
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line += &word;
+        empty = false;
+    }
+    text + &line + "\n"
 }
 
 #[cfg(test)]

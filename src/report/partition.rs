@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Plans, and what became of them, as tables that fit 100 columns.
 
-use crate::partition::change::Change;
-use crate::partition::plan::{Left, Plan, Request};
-use crate::partition::transaction::{Foreign, InForce, Refused, Reverted, Standing, State};
+use super::paragraph;
+use artis_partition::change::Change;
+use artis_partition::plan::{Left, Plan, Request};
+use artis_partition::transaction::{Foreign, InForce, Refused, Reverted, Standing, State};
 
 const WIDTH: usize = 100;
 
@@ -11,7 +12,7 @@ const WIDTH: usize = 100;
 const VALUE_WIDTH: usize = 34;
 
 /// All of a plan.
-pub(super) fn plan(request: &Request, plan: &Plan) -> String {
+pub fn plan(request: &Request, plan: &Plan) -> String {
     let count = plan.changes.len();
     let mut text = heading(request, &format!("{count} changes to make"));
     text += &changes(&plan.changes);
@@ -20,7 +21,7 @@ pub(super) fn plan(request: &Request, plan: &Plan) -> String {
 }
 
 /// The changes that were made of a plan.
-pub(super) fn applied(request: &Request, plan: &Plan, refused: &[Refused]) -> String {
+pub fn applied(request: &Request, plan: &Plan, refused: &[Refused]) -> String {
     let made = plan.changes.len();
     let mut text = heading(request, &format!("{made} changes made"));
     text += &changes(&plan.changes);
@@ -102,34 +103,19 @@ fn left(left: &[Left]) -> String {
     let mut text = "\nleft as it is\n".to_owned();
     for one in left {
         let line = format!("{}: {}: {}", one.id, one.what, one.why);
-        text += &wrapped(&line, "  ", "      ");
+        text += &wrapped(&line);
     }
     text
 }
 
-/// A sentence on lines that fit, the first one indented by `first`, the others by `rest`.
-fn wrapped(sentence: &str, first: &str, rest: &str) -> String {
-    let mut text = String::new();
-    let mut line = first.to_owned();
-    let mut empty = true;
-    for word in sentence.split_whitespace() {
-        if !empty && line.chars().count() + 1 + word.chars().count() > WIDTH {
-            text += &line;
-            text.push('\n');
-            line = rest.to_owned();
-            empty = true;
-        }
-        if !empty {
-            line.push(' ');
-        }
-        line += word;
-        empty = false;
-    }
-    text + &line + "\n"
+/// A sentence on lines that fit, all but the first indented further.
+fn wrapped(sentence: &str) -> String {
+    let words = sentence.split_whitespace().map(str::to_owned);
+    paragraph::wrapped(words, "  ", "      ", WIDTH)
 }
 
 /// What is in force and who owns it.
-pub(super) fn in_force(in_force: &[InForce]) -> String {
+pub fn in_force(in_force: &[InForce]) -> String {
     if in_force.is_empty() {
         return "nothing is changed by artis\n".to_owned();
     }
@@ -170,14 +156,14 @@ pub(super) fn in_force(in_force: &[InForce]) -> String {
                 }
                 State::Gone => "there is no such thing any more".to_owned(),
             };
-            text += &wrapped(&format!("{}: {how}", one.change), "  ", "      ");
+            text += &wrapped(&format!("{}: {how}", one.change));
         }
     }
     text
 }
 
 /// What was reverted, and what was not.
-pub(super) fn reverted(reverted: &Reverted, whose: &str) -> String {
+pub fn reverted(reverted: &Reverted, whose: &str) -> String {
     if reverted.rebooted {
         return format!(
             "{whose} ended with the boot that it was made in; there is nothing to put back\n"
@@ -190,7 +176,7 @@ pub(super) fn reverted(reverted: &Reverted, whose: &str) -> String {
         }
         text += &format!("\n{title}\n");
         for line in lines {
-            text += &wrapped(&line, "  ", "      ");
+            text += &wrapped(&line);
         }
     };
     list(
@@ -231,7 +217,7 @@ fn three_values(one: &Foreign) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::partition::change::{Kind, Target};
+    use artis_partition::change::{Kind, Target};
 
     fn change(what: &str, path: &str, new: &str) -> Change {
         Change {
@@ -260,7 +246,7 @@ mod tests {
             );
             assert_eq!(text.matches("irq-affinity:").count(), 1, "{text}");
         }
-        let text = wrapped(&"word ".repeat(60), "  ", "      ");
+        let text = wrapped(&"word ".repeat(60));
         assert!(text.lines().all(|line| line.len() <= 100), "{text}");
         assert_eq!(text.matches("word").count(), 60);
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The facts for people: name, value, and where it was read.
 
-use crate::machine::CpuList;
-use crate::machine::facts::{Fact, Facts};
-use crate::machine::interrupts::Interrupt;
-use crate::machine::kernel::{CgroupVersion, Kernel, SchedExt};
-use crate::machine::memory::Memory;
-use crate::machine::privilege::{Capability, Privilege};
-use crate::machine::topology::Topology;
+use artis_machine::CpuList;
+use artis_machine::facts::{Fact, Facts};
+use artis_machine::interrupts::Interrupt;
+use artis_machine::kernel::{CgroupVersion, Kernel, SchedExt};
+use artis_machine::memory::Memory;
+use artis_machine::privilege::{Capability, Privilege};
+use artis_machine::topology::Topology;
 use std::collections::BTreeMap;
 
 /// A line for each fact.
