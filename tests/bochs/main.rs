@@ -39,7 +39,7 @@ fn a_guest_comes_back_whole_and_the_same_twice_also_after_a_time_out() {
     let guests = folders.each_ref().map(|folder| {
         let mut command = artis(&["lab", "run", "--engine", "bochs", "--seed", "3"]);
         command
-            .args(["--timeout", "1", "--output"])
+            .args(["--timeout", "3", "--output"])
             .arg(folder.path());
         command.args(["--", "sh", "-c", script]);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -35,8 +35,8 @@ fn each_edge_is_answered(kernel: &str) {
     assert_eq!(statuses, ["refused 1"; 4], "{}", ran.stderr);
     let refused = String::from_utf8_lossy(ran.file("refused"));
     for sentence in [
-        "cannot have line 0 of /dev/gpiochip0 as input with edges; gpioinfo",
-        "cannot have line 1 of /dev/gpiochip0 as output; gpioinfo",
+        "cannot use line 0 of /dev/gpiochip0 as input with edges; gpioinfo",
+        "cannot use line 1 of /dev/gpiochip0 as output; gpioinfo",
         "has no line 4: it has 4 lines",
         "line 2 cannot be both",
     ] {
