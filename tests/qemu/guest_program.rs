@@ -53,7 +53,14 @@ fn it_holds_no_path_of_the_machine_that_built_it() {
 /// Each dependency of the programs with its features; what tests need asks for more of some.
 fn features(edges: &str) -> BTreeSet<String> {
     let output = Command::new(env!("CARGO"))
-        .args(["tree", "--offline", "--locked", "--workspace", "--prefix", "none"])
+        .args([
+            "tree",
+            "--offline",
+            "--locked",
+            "--workspace",
+            "--prefix",
+            "none",
+        ])
         .args(["--format", "{p} {f}", "--edges", edges])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()

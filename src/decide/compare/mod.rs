@@ -51,17 +51,8 @@ pub enum Error {
         other: String,
         other_unit: String,
     },
-    #[error(
-        "the load {load} is counted in {one_unit} in {one}, in {other_unit} in {other}: these are \
-         two loads of one name; give files with the same load"
-    )]
-    LoadUnits {
-        load: String,
-        one: String,
-        one_unit: String,
-        other: String,
-        other_unit: String,
-    },
+    #[error("{0}: these are two loads of one name; give files with the same load")]
+    LoadUnits(String),
 }
 
 /// Work of a load is compared only where it is counted in the same unit.
@@ -72,13 +63,10 @@ fn same_load_units(others: &[Configuration], one: &Configuration) -> Result<(), 
             known.is_some_and(|known| known != unit)
         };
         if let Some(other) = others.iter().find(differs) {
-            return Err(Error::LoadUnits {
-                load: load.clone(),
-                one: other.name.clone(),
-                one_unit: other.load_units[load].clone(),
-                other: one.name.clone(),
-                other_unit: unit.clone(),
-            });
+            return Err(Error::LoadUnits(format!(
+                "the load {load} is counted in {} in {}, in {unit} in {}",
+                other.load_units[load], other.name, one.name
+            )));
         }
     }
     Ok(())
