@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What a measuring thread does before it measures: it binds itself to its CPU, takes its policy,
+//! What a measuring thread does before it measures: it binds itself to its CPUs, takes its policy,
 //! and blocks the signals that other threads handle.
 //!
 //! Owns the choice of the priority. [`artis_task::diagnose`] says what a refusal means.
 
 use artis_machine::{CpuList, Root};
 use artis_task::diagnose::{self, Refusal, Step};
-use artis_task::syscall::{self, SCHED_DEADLINE, Scheduling};
+use artis_task::syscall::{self, SCHED_DEADLINE, SCHED_EXT, Scheduling};
 use nix::errno::Errno;
+use nix::sys::prctl;
 use nix::sys::signal::{SigSet, Signal};
 use std::fmt;
 
@@ -18,9 +19,14 @@ pub const PRIORITY: u8 = 98;
 /// How a measuring thread is scheduled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
-    /// Not real-time: the policy that artis was started with, or `SCHED_OTHER` if that is a
-    /// real-time one.
+    /// Not real-time: the policy and the nice value that artis was started with, or `SCHED_OTHER`
+    /// if that is a real-time policy.
     Normal,
+    /// `SCHED_OTHER` with this nice value, -20 to 19.
+    Other { nice: i8 },
+    /// `SCHED_EXT` with this nice value: RT1+ where artis schedules. While no BPF scheduler is on,
+    /// the kernel treats it as `SCHED_OTHER`.
+    Ext { nice: i8 },
     /// `SCHED_FIFO` with this priority, 1 to 99.
     Fifo(u8),
 }
@@ -33,12 +39,28 @@ impl Policy {
             priority => Self::Fifo(priority),
         }
     }
+
+    /// Whether it comes before all normal tasks.
+    pub fn is_real_time(self) -> bool {
+        matches!(self, Self::Fifo(_))
+    }
+
+    /// What works where it is refused.
+    fn instead(self) -> &'static str {
+        match self {
+            Self::Normal | Self::Fifo(_) => "measure at the normal policy: -p 0",
+            Self::Other { .. } => "measure without --nice",
+            Self::Ext { .. } => "measure at the normal policy: --policy normal",
+        }
+    }
 }
 
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Normal => f.write_str("normal"),
+            Self::Other { nice } => write!(f, "normal, nice {nice}"),
+            Self::Ext { nice } => write!(f, "SCHED_EXT, nice {nice}"),
             Self::Fifo(priority) => write!(f, "SCHED_FIFO {priority}"),
         }
     }
@@ -47,9 +69,9 @@ impl fmt::Display for Policy {
 /// Why a thread cannot measure as it should.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("could not bind a measuring thread to CPU {cpu}: {}: {refusal}", errno.desc())]
+    #[error("could not bind a measuring thread to {}: {}: {refusal}", cpus.in_words(), errno.desc())]
     Bind {
-        cpu: u32,
+        cpus: CpuList,
         errno: Errno,
         refusal: Refusal,
     },
@@ -71,6 +93,15 @@ pub enum Error {
 /// # Errors
 /// What the kernel refused, and why.
 pub fn prepare(cpu: Option<u32>, policy: Policy) -> Result<(), Error> {
+    let one = cpu.map(|cpu| CpuList::from_iter([cpu]));
+    prepare_on(one.as_ref(), policy)
+}
+
+/// As [`prepare`], for a thread that may use several CPUs; none: those it already may use.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_on(cpus: Option<&CpuList>, policy: Policy) -> Result<(), Error> {
     let mut signals = SigSet::empty();
     signals.extend([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]);
     signals.thread_block().map_err(|source| Error::System {
@@ -84,11 +115,12 @@ pub fn prepare(cpu: Option<u32>, policy: Policy) -> Result<(), Error> {
     })?;
     let explain = |step, errno| diagnose::explain(&Root::default(), tid, before, step, errno);
     // Bound first, so that it is never a real-time task on another CPU.
-    if let Some(cpu) = cpu {
-        syscall::set_affinity(tid, &CpuList::from_iter([cpu])).map_err(|errno| Error::Bind {
-            cpu,
+    if let Some(cpus) = cpus {
+        syscall::set_affinity(tid, cpus).map_err(|errno| Error::Bind {
             errno,
-            refusal: explain(Step::Bind(cpu), errno),
+            // All of them are refused, or none.
+            refusal: explain(Step::Bind(cpus.first().unwrap_or(0)), errno),
+            cpus: cpus.clone(),
         })?;
     }
     let Some(to) = scheduling(before, policy) else {
@@ -98,7 +130,27 @@ pub fn prepare(cpu: Option<u32>, policy: Policy) -> Result<(), Error> {
         policy,
         errno,
         refusal: explain(Step::Policy(to), errno),
-        instead: "measure at the normal policy: -p 0",
+        instead: policy.instead(),
+    })
+}
+
+/// Takes the timer slack from the calling thread and from what it starts. The kernel may end a
+/// sleep of a normal task this much later than asked for, 50 us by default, to join interrupts. That
+/// is the same under every scheduler, and hides what the schedulers differ in. Tasks with a
+/// real-time policy have none.
+///
+/// # Errors
+/// The kernel's refusal.
+///
+/// Source: `PR_SET_TIMERSLACK` of prctl(2).
+pub fn leave_timer_slack(policy: Policy) -> Result<(), Error> {
+    if policy.is_real_time() {
+        return Ok(());
+    }
+    // 0 would be the default.
+    prctl::set_timerslack(1).map_err(|source| Error::System {
+        what: "set the timer slack",
+        source,
     })
 }
 
@@ -112,6 +164,18 @@ fn scheduling(before: Scheduling, policy: Policy) -> Option<Scheduling> {
             ..before
         },
         Policy::Normal => before,
+        Policy::Other { nice } => Scheduling {
+            policy: libc::SCHED_OTHER,
+            nice: nice.into(),
+            priority: 0,
+            ..before
+        },
+        Policy::Ext { nice } => Scheduling {
+            policy: SCHED_EXT,
+            nice: nice.into(),
+            priority: 0,
+            ..before
+        },
         Policy::Fifo(priority) => Scheduling {
             policy: libc::SCHED_FIFO,
             priority: u32::from(priority),
@@ -141,6 +205,32 @@ mod tests {
         assert!(fifo.reset_on_fork, "taking it away needs a privilege");
         assert_eq!(scheduling(fifo, Policy::Fifo(7)), None);
         assert_eq!(scheduling(fifo, Policy::Normal), Some(OTHER));
+    }
+
+    #[test]
+    fn a_nice_value_comes_with_its_policy() {
+        let fifo = scheduling(OTHER, Policy::Fifo(7)).unwrap();
+        let other = scheduling(fifo, Policy::Other { nice: 19 }).unwrap();
+        let is = |one: Scheduling| (one.policy, one.nice, one.priority);
+        assert_eq!(is(other), (libc::SCHED_OTHER, 19, 0));
+        let ext = scheduling(fifo, Policy::Ext { nice: -20 }).unwrap();
+        assert_eq!(is(ext), (SCHED_EXT, -20, 0));
+        assert_eq!(scheduling(OTHER, Policy::Other { nice: 5 }), None);
+    }
+
+    #[test]
+    fn a_normal_thread_has_no_timer_slack_left() {
+        let slack = |policy| {
+            let thread = std::thread::spawn(move || {
+                leave_timer_slack(policy).unwrap();
+                prctl::get_timerslack().unwrap()
+            });
+            thread.join().unwrap()
+        };
+        let before = prctl::get_timerslack().unwrap();
+        assert_eq!(slack(Policy::Normal), 1);
+        assert_eq!(slack(Policy::Ext { nice: 0 }), 1);
+        assert_eq!(slack(Policy::Fifo(1)), before);
     }
 
     #[test]

@@ -154,6 +154,7 @@ fn prepare<'a>(
 ) -> Result<(Sampler<'a>, Samples), Error> {
     let thread = &plan.threads[index];
     thread::prepare(thread.request.cpu, thread.policy)?;
+    thread::leave_timer_slack(thread.policy)?;
     live.begin(gettid());
     let sampler = Sampler {
         source: source::open(&thread.request)?,
