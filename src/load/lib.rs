@@ -17,6 +17,6 @@ pub mod program;
 pub mod seed;
 pub mod sources;
 pub mod supervised;
-mod usage;
+pub mod usage;
 
 pub use error::Error;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Measuring: latency, execution time and its variation, OS noise, throughput.
+//! Measuring: latency, execution time and its variation, OS noise, throughput, short commands and
+//! messages.
 //!
 //! One file for each quantity. Owns the threads that measure; decides nothing about loads and prints
 //! nothing. A measuring thread allocates nothing, locks nothing and logs nothing once it has
@@ -7,12 +8,15 @@
 
 pub mod audit;
 pub mod clock;
+pub mod commands;
 pub mod dma_latency;
 pub mod exec;
 pub mod host;
 pub mod jitter;
 pub mod latency;
 pub mod memory;
+pub mod messages;
+pub mod program;
 pub mod reference;
 pub mod routine;
 pub mod thread;

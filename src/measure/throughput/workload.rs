@@ -3,9 +3,11 @@
 //! of work in every run.
 
 use super::permutation::Setting;
+use crate::program;
 use artis_load::own::compute;
+use artis_load::program::last_words;
 use artis_load::supervised::Inside;
-use artis_load::{Error, hackbench, program, sources};
+use artis_load::{Error, hackbench, sources};
 use artis_machine::CpuList;
 use artis_task::syscall;
 use nix::sys::wait::waitpid;
@@ -68,17 +70,8 @@ impl Workload {
     /// # Errors
     /// [`Error::ProgramFailed`].
     pub fn command(words: &[OsString]) -> Result<Self, Error> {
-        let program = words.first().map_or(Path::new(""), Path::new);
-        match why_not(program) {
-            None => Ok(Self::Command(words.to_vec())),
-            Some(reason) => Err(Error::ProgramFailed {
-                program: match program.to_str() {
-                    Some("") => "''".to_owned(),
-                    _ => program.display().to_string(),
-                },
-                reason: format!("could not be started: {reason}"),
-            }),
-        }
+        program::find(words)?;
+        Ok(Self::Command(words.to_vec()))
     }
 
     /// Makes what one instance needs below `folder`: the sources of a build, a file for messages.
@@ -106,24 +99,6 @@ impl Workload {
             jobs,
         })
     }
-}
-
-/// Why this program cannot be run, and what to do; nothing when it can.
-fn why_not(program: &Path) -> Option<&'static str> {
-    if which::which(program).is_ok() {
-        return None;
-    }
-    Some(if program.as_os_str().is_empty() {
-        "its name is empty; name a program after `--`"
-    } else if program.components().count() == 1 && program.file_name().is_some() {
-        "no folder in PATH has it; check its name, or name its file, such as ./program"
-    } else if program.is_dir() {
-        "it is a folder; name a program in it"
-    } else if program.exists() {
-        "it is not an executable file; make it one with `chmod +x`, or name another"
-    } else {
-        "there is no such file; check its name"
-    })
 }
 
 /// One of the processes that run at once.
@@ -189,16 +164,13 @@ impl Instance<'_> {
     pub fn failed(&self, status: ExitStatus) -> Error {
         Error::ProgramFailed {
             program: self.name(),
-            reason: format!("{status}; {}", program::last_words(&self.output)),
+            reason: format!("{status}; {}", last_words(&self.output)),
         }
     }
 
     fn name(&self) -> String {
         match self.workload {
-            Workload::Command(words) => {
-                let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-                words.join(" ")
-            }
+            Workload::Command(words) => program::in_words(words),
             Workload::Build(_) => "build".to_owned(),
             Workload::Hackbench(_) => "hackbench".to_owned(),
             Workload::Pingpong => "pingpong".to_owned(),
