@@ -28,7 +28,7 @@ pub enum Kind {
     Noise,
     /// How long a command or a round took.
     Duration,
-    /// How often something happened.
+    /// How often something happened, as a number or in a second.
     Count,
 }
 

@@ -4,11 +4,9 @@
 use super::Outcome;
 use artis_result::{Distribution, Kind, Series, Unit};
 
-/// What the result calls the time that a command took, and its CPU time, which has the names that
-/// `measure throughput` gives it.
+/// What the result calls the time and the CPU time that a command took.
 pub const COMMAND: &str = "command";
-pub const USER: &str = "user";
-pub const SYSTEM: &str = "sys";
+pub const CPU_TIME: &str = "cpu_time";
 
 /// One value a command in each.
 pub fn series(outcome: &Outcome) -> Vec<Series> {
@@ -17,7 +15,6 @@ pub fn series(outcome: &Outcome) -> Vec<Series> {
     };
     vec![
         series(COMMAND, &outcome.times),
-        series(USER, &outcome.user),
-        series(SYSTEM, &outcome.system),
+        series(CPU_TIME, &outcome.cpu_times),
     ]
 }
