@@ -214,7 +214,11 @@ fn build_default(root: &Root, release: &str) -> Option<(Preemption, String)> {
     Some((model, config.file))
 }
 
-fn sched_ext(root: &Root) -> Result<Option<SchedExt>, Unreadable> {
+/// What sched_ext is doing; none where the kernel does not have it.
+///
+/// # Errors
+/// When its files cannot be read.
+pub fn sched_ext(root: &Root) -> Result<Option<SchedExt>, Unreadable> {
     let Some(state) = root.read("/sys/kernel/sched_ext/state")? else {
         return Ok(None);
     };

@@ -161,7 +161,7 @@ impl Resolved {
 
     fn series(&self, outcome: &Outcome, unloaded: &[exec::Samples]) -> Vec<Series> {
         let cpus: Vec<u32> = self.cpus.iter().collect();
-        let mut all = series(outcome, &cpus);
+        let mut all = series(outcome, cpus.iter().copied().map(Some));
         for ((measured, unloaded), cpu) in outcome.threads.iter().zip(unloaded).zip(&cpus) {
             if let Some(work) = &measured.samples.work {
                 all.extend(exec::series(*cpu, unloaded, work));

@@ -10,7 +10,6 @@ use crate::measure::jitter::series::{ROUND, series};
 use crate::measure::jitter::{self, Plan, Samples};
 use crate::measure::reference;
 use crate::measure::routine::Routine;
-use crate::measure::thread::Policy;
 use crate::report::jitter::table;
 use crate::result::{Distribution, Warning};
 use serde_json::json;
@@ -64,7 +63,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         policy: plan.policy,
         wants_real_time: false,
         // Threads that only compute never let their CPUs idle.
-        sleeps: plan.policy != Policy::Normal,
+        sleeps: plan.policy.is_real_time(),
         exit_latency_us: 0,
     });
     let unloaded = jitter::measure(&plan, &stop)?;

@@ -2,6 +2,7 @@
 //! `artis measure latency`: cyclictest's letters, the project's result.
 
 use super::cpus;
+use super::policy::{self, Scheduling};
 use super::session::{Common, Figures, Session, Threads};
 use crate::cli::duration;
 use crate::cli::exit::{BOUND_MISSED, UsageError};
@@ -29,19 +30,20 @@ use std::time::Duration;
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 #[command(
+    mut_arg("priority", |arg| arg.help("Priority of the threads, 1 to 99; 0 is the normal policy [default: 98]")),
     after_help = "One SCHED_FIFO thread per allowed CPU, memory locked, CPUs kept out of deep idle \
-                  states. Without -D or -l it runs until Ctrl-C, which keeps every sample.\n\n\
-                  Example:\n  artis measure latency -a 1 -D 1m --load hackbench --json latency.json"
+                  states. Without -D or -l it runs until Ctrl-C, which keeps every sample. Normal and \
+                  ext threads have no timer slack, so that the figures are the scheduler's.\n\n\
+                  Examples:\n  artis measure latency -a 1 -D 1m --load hackbench --json latency.json\n  \
+                  artis measure latency -p 0 --unbound -t 4 -D 1m"
 )]
 pub struct Args {
     /// What to wait for
     #[arg(long, value_enum, default_value_t = SourceKind::Timer, hide_possible_values = true)]
     #[arg(help = "timer, nanosleep, timerfd, rtc, wake or gpio")]
     source: SourceKind,
-    /// Priority of the threads, 1 to 99; 0 is the normal policy
-    #[arg(short, long, value_name = "PRIO", default_value_t = PRIORITY)]
-    #[arg(value_parser = value::number::whole(0..=99_u8))]
-    priority: u8,
+    #[command(flatten)]
+    policy: Scheduling,
     /// Period, microseconds [default: 1000, for rtc 976]
     #[arg(short, long, value_name = "US")]
     #[arg(value_parser = value::duration::microseconds(1..=3_600_000_000_u64))]
@@ -60,6 +62,9 @@ pub struct Args {
     /// One thread on each CPU, which is also the default
     #[arg(short = 'S', long, conflicts_with = "threads")]
     smp: bool,
+    /// Bind no thread: each runs where the scheduler puts it; one thread unless -t says otherwise
+    #[arg(long, conflicts_with_all = ["affinity", "smp"])]
+    unbound: bool,
     /// Memory is always locked; accepted because cyclictest has it
     #[arg(short, long)]
     mlockall: bool,
@@ -133,8 +138,8 @@ impl Gpio {
 /// The options, resolved.
 struct Resolved {
     args: Args,
-    /// CPU and period in ns of each thread.
-    threads: Vec<(u32, u64)>,
+    /// CPU of each thread, if it is bound, and its period in ns.
+    threads: Vec<(Option<u32>, u64)>,
     allowed: CpuList,
     policy: Policy,
     threshold_us: Option<u64>,
@@ -154,9 +159,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         session.warn(empty);
     }
     session.prepare(Threads {
-        cpus: resolved.cpus().into_iter().collect(),
+        cpus: resolved.measured(),
         policy: resolved.policy,
-        wants_real_time: true,
+        // Who asks for normal threads wants the latency of normal tasks.
+        wants_real_time: resolved.policy.is_real_time(),
         sleeps: true,
         exit_latency_us: args.latency,
     });
@@ -179,7 +185,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let exceeded = report::exceeded(&outcome);
     let mut finished = measurement.finish(Figures {
         seconds: Some(outcome.seconds),
-        series: series(&outcome, &resolved.cpus()),
+        series: series(&outcome, resolved.cpus()),
         counted: Some(LATENCY),
         ended_early: exceeded.clone(),
         failure: failure(&outcome, args.source),
@@ -222,6 +228,7 @@ impl Args {
         let cpus: Vec<u32> = chosen.iter().collect();
         let count = match self.threads {
             Some(Some(count)) => usize::from(count),
+            None if self.unbound => 1,
             // There is one clock, and one pair of lines.
             None if matches!(self.source, SourceKind::Rtc | SourceKind::Gpio) => 1,
             _ => cpus.len(),
@@ -229,10 +236,13 @@ impl Args {
         let interval_us = |thread: usize| self.interval_us() + self.distance * thread as u64;
         Ok(Resolved {
             threads: (0..count)
-                .map(|thread| (cpus[thread % cpus.len()], interval_us(thread) * 1000))
+                .map(|thread| {
+                    let cpu = (!self.unbound).then(|| cpus[thread % cpus.len()]);
+                    (cpu, interval_us(thread) * 1000)
+                })
                 .collect(),
             allowed: &allowed | &chosen,
-            policy: Policy::from_priority(self.priority),
+            policy: self.policy.resolve(Policy::Fifo(PRIORITY))?,
             threshold_us: self.on_threshold.or(self.breaktrace),
             args: self,
         })
@@ -263,8 +273,16 @@ impl Args {
 }
 
 impl Resolved {
-    fn cpus(&self) -> Vec<u32> {
-        self.threads.iter().map(|(cpu, _)| *cpu).collect()
+    fn cpus(&self) -> impl Iterator<Item = Option<u32>> {
+        self.threads.iter().map(|(cpu, _)| *cpu)
+    }
+
+    /// The CPUs that any thread may run on.
+    fn measured(&self) -> CpuList {
+        match self.args.unbound {
+            true => self.allowed.clone(),
+            false => self.cpus().flatten().collect(),
+        }
     }
 
     /// What the result says of the options.
@@ -272,10 +290,10 @@ impl Resolved {
         let args = &self.args;
         let mut settings = BTreeMap::from([
             ("source", json!(args.source.to_string())),
-            ("priority", json!(args.priority)),
             ("interval_us", json!(args.interval_us())),
             ("distance_us", json!(args.distance)),
             ("threads", json!(self.threads.len())),
+            ("unbound", json!(args.unbound)),
             ("dma_latency_us", json!(args.latency)),
             ("split", json!(args.split)),
         ]);
@@ -288,10 +306,13 @@ impl Resolved {
         if let Some(threshold_us) = self.threshold_us {
             settings.insert("threshold_us", json!(threshold_us));
         }
-        settings
-            .into_iter()
-            .map(|(key, value)| (key.to_owned(), value))
-            .collect()
+        let mut all = policy::settings(self.policy);
+        all.extend(
+            settings
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value)),
+        );
+        all
     }
 
     fn threads(&self) -> Vec<ThreadPlan<'static>> {
@@ -301,7 +322,7 @@ impl Resolved {
                 request: Request {
                     kind: self.args.source,
                     interval_ns: *interval_ns,
-                    cpu: Some(*cpu),
+                    cpu: *cpu,
                     allowed: self.allowed.clone(),
                     rtc: self.args.rtc.clone(),
                     gpio: self.args.gpio.lines(),

@@ -7,6 +7,7 @@ mod exec;
 mod jitter;
 mod latency;
 mod piece;
+mod policy;
 pub(super) mod session;
 mod throughput;
 pub mod voice;

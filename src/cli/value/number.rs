@@ -30,6 +30,15 @@ pub fn interrupt(text: &str) -> Result<u32, String> {
         .ok_or_else(|| format!("{}; `artis irq` lists the interrupts", allowed(&range)))
 }
 
+/// A nice value.
+pub fn nice(text: &str) -> Result<i8, String> {
+    let range = -20..=19_i8;
+    text.parse()
+        .ok()
+        .filter(|nice| range.contains(nice))
+        .ok_or_else(|| allowed(&range))
+}
+
 /// The number as a `T`, when there is one and it is in the range.
 pub(super) fn within<T>(number: Option<u64>, range: &RangeInclusive<T>) -> Option<T>
 where
@@ -76,6 +85,11 @@ mod tests {
             assert_eq!(error, "write a whole number from 1 to 99", "{text}");
         }
         assert!(process("0").unwrap_err().contains("from 1 to 4194303; `ps"));
+        assert_eq!((nice("-20"), nice("19")), (Ok(-20), Ok(19)));
+        for text in ["-21", "20", "", "1.5", "abc", "99999999999999999999"] {
+            let error = nice(text).unwrap_err();
+            assert_eq!(error, "write a whole number from -20 to 19", "{text}");
+        }
         assert!(interrupt("-1").unwrap_err().contains("`artis irq`"));
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Other real-time threads on the measured CPUs: they and the measuring threads delay each other.
 
-use super::settings::{Judged, finding};
+use super::settings::{Judged, concerns_real_time, finding};
 use super::{Plan, Unchecked};
 use artis_machine::Root;
 use artis_machine::tasks::{self, Task};
@@ -11,7 +11,8 @@ const NAMED_MAX: usize = 5;
 
 /// Those of user space. The kernel's own threads are part of what is measured.
 pub fn others(root: &Root, plan: &Plan) -> Judged {
-    if !root.exists("/proc") {
+    // A normal task knows that real-time ones come first.
+    if !concerns_real_time(plan) || !root.exists("/proc") {
         return Ok(None);
     }
     let own = i32::try_from(std::process::id()).unwrap_or(0);

@@ -161,7 +161,7 @@ impl Shared<'_> {
         let rest_is_due = now_ns - conductor.rested_ns >= STRETCH_NS;
         let next = if now_ns >= conductor.end_ns || self.stop.load(Ordering::Relaxed) != 0 {
             END
-        } else if rest_is_due && self.plan.policy != Policy::Normal {
+        } else if rest_is_due && self.plan.policy.is_real_time() {
             REST_FIRST
         } else {
             COMPUTE

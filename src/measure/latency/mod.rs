@@ -43,7 +43,7 @@ const LEAD_NS: u64 = 5_000_000;
 /// One measuring thread.
 #[derive(Clone, Debug)]
 pub struct ThreadPlan<'a> {
-    /// What it waits for, and the CPU it is bound to.
+    /// What it waits for, and the CPU it is bound to, if it is.
     pub request: Request,
     /// How it is scheduled.
     pub policy: Policy,
@@ -245,7 +245,7 @@ mod tests {
             request: Request {
                 kind,
                 interval_ns,
-                cpu: allowed.first(),
+                cpu: None,
                 allowed,
                 rtc: PathBuf::from("/dev/no-such-rtc"),
                 gpio: None,
@@ -288,6 +288,15 @@ mod tests {
                 assert!(kind.is_signed() || moments.min >= 0, "{kind}");
             }
         }
+    }
+
+    #[test]
+    fn a_bound_thread_waits_on_its_cpu() {
+        let mut plan = plan(SourceKind::Timer, 1, 200_000, HUNDRED);
+        let request = &mut plan.threads[0].request;
+        request.cpu = request.allowed.last();
+        let outcome = run(&plan).unwrap();
+        assert_eq!(outcome.threads[0].samples.latency.count(), 100);
     }
 
     #[test]

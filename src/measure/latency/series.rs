@@ -9,13 +9,13 @@ pub const LATENCY: &str = "latency";
 const DUE_TO_HANDLER: &str = "due_to_handler";
 const HANDLER_TO_TASK: &str = "handler_to_task";
 
-/// The series of each thread; `cpus` are the threads' in their order.
-pub fn series(outcome: &Outcome, cpus: &[u32]) -> Vec<Series> {
+/// The series of each thread; `cpus` are those that the threads are bound to, in their order.
+pub fn series(outcome: &Outcome, cpus: impl IntoIterator<Item = Option<u32>>) -> Vec<Series> {
     let mut all = Vec::new();
     for (thread, (measured, cpu)) in (0..).zip(outcome.threads.iter().zip(cpus)) {
         let samples = &measured.samples;
         let series = |name, distribution: &Distribution| Series {
-            cpu: Some(*cpu),
+            cpu,
             thread: Some(thread),
             ..Series::new(name, Kind::Latency, Unit::Nanoseconds, distribution.clone())
         };

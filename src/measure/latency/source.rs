@@ -54,7 +54,7 @@ pub enum SourceKind {
     Timerfd,
     /// Periodic interrupts of /dev/rtc, 2 to 8192 Hz in powers of 2
     Rtc,
-    /// A futex handed over by a thread on another CPU
+    /// A futex handed over by a thread on another CPU, or anywhere with --unbound
     Wake,
     /// An edge on one GPIO line, answered on another
     Gpio,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The source `wake`: a thread on another CPU hands over a futex. Measures the wakeup alone, across
-//! CPUs and without a timer: from the waker's decision to the woken thread.
+//! CPUs and without a timer: from the waker's decision to the woken thread. Where the waiting thread
+//! is not bound, the waker is not, either.
 
 use super::source::{Event, Source, Unavailable};
 use super::timer::{next_due, sleep_until};
@@ -35,17 +36,13 @@ pub struct Wake {
 
 impl Wake {
     /// Starts a thread that hands over each `interval_ns`, on another CPU than `cpu` out of
-    /// `allowed`, with policy and priority of the thread that calls.
+    /// `allowed`, or wherever it likes without `cpu`, with policy and priority of the thread that
+    /// calls.
     ///
     /// # Errors
     /// When there is no other CPU, or the system refuses the thread.
     pub fn new(interval_ns: u64, cpu: Option<u32>, allowed: &CpuList) -> Result<Self, Unavailable> {
-        let waiter = cpu.or_else(|| allowed.first());
-        let other = allowed.iter().find(|other| Some(*other) != waiter);
-        let other = other.ok_or_else(|| Unavailable::Absent {
-            what: format!("this process may use CPU {allowed} only, and the waker needs another"),
-            next: "allow it more CPUs (taskset) or use --source timer",
-        })?;
+        let other = cpu.map(|cpu| other_cpu(cpu, allowed)).transpose()?;
         let shared = Arc::new(HandOver::default());
         let ours = Arc::clone(&shared);
         let refused = |error: std::io::Error| Unavailable::Refused {
@@ -58,9 +55,9 @@ impl Wake {
             .spawn(move || {
                 // Policy and priority are inherited. When the CPU has just gone offline, the kernel
                 // chooses another one.
-                let mut only = CpuList::new();
-                only.insert(other);
-                let _ = set_affinity(0, &only);
+                if let Some(other) = other {
+                    let _ = set_affinity(0, &CpuList::from_iter([other]));
+                }
                 hand_over(&ours, interval_ns);
             })
             .map_err(refused)?;
@@ -70,6 +67,15 @@ impl Wake {
             turn: 0,
         })
     }
+}
+
+/// A CPU for the waker of a thread on `cpu`.
+fn other_cpu(cpu: u32, allowed: &CpuList) -> Result<u32, Unavailable> {
+    let other = allowed.iter().find(|other| *other != cpu);
+    other.ok_or_else(|| Unavailable::Absent {
+        what: format!("this process may use CPU {allowed} only, and the waker needs another"),
+        next: "allow it more CPUs (taskset), or use --unbound or --source timer",
+    })
 }
 
 /// What the waker does.

@@ -12,7 +12,7 @@ use crate::thread::{PRIORITY, Policy};
 use artis_machine::cpus::Cpus;
 use artis_machine::deadline_servers::{self, DEBUGFS, SERVERS};
 use artis_machine::idle::C1_EXIT_LATENCY_US;
-use artis_machine::kernel::rt_throttling;
+use artis_machine::kernel::{SchedExt, rt_throttling, sched_ext};
 use artis_machine::virtualisation::virtualisation;
 use artis_machine::{CpuList, Root, clock_source, frequency, idle, locked};
 use artis_result::Warning;
@@ -55,10 +55,26 @@ pub(super) fn finding(seen: String, why: &str, fix: String) -> Judged {
 }
 
 fn real_time(plan: &Plan) -> bool {
-    plan.policy != Policy::Normal
+    plan.policy.is_real_time()
 }
 
-fn policy(_root: &Root, plan: &Plan) -> Judged {
+/// Whether it is measured for real-time tasks or with one. What only those expect of a machine is
+/// no fault where neither is so.
+pub(super) fn concerns_real_time(plan: &Plan) -> bool {
+    plan.wants_real_time || real_time(plan)
+}
+
+fn policy(root: &Root, plan: &Plan) -> Judged {
+    let is_off = |sched_ext: SchedExt| !sched_ext.is_on();
+    if matches!(plan.policy, Policy::Ext { .. }) && sched_ext(root)?.is_some_and(is_off) {
+        return finding(
+            "the threads are SCHED_EXT tasks, and no BPF scheduler is on \
+             (/sys/kernel/sched_ext/state)"
+                .to_owned(),
+            "the kernel treats them as normal tasks, so the figures are those of its own scheduler",
+            "start one, such as `sudo artis sched run --rt 1`".to_owned(),
+        );
+    }
     if real_time(plan) || !plan.wants_real_time {
         return Ok(None);
     }
@@ -73,7 +89,7 @@ fn policy(_root: &Root, plan: &Plan) -> Judged {
 }
 
 fn memory(root: &Root, plan: &Plan) -> Judged {
-    if plan.memory_locked {
+    if plan.memory_locked || !concerns_real_time(plan) {
         return Ok(None);
     }
     let locked = locked::locked_kib(root)?
@@ -223,6 +239,9 @@ fn governor(root: &Root, plan: &Plan) -> Judged {
 }
 
 fn isolated(root: &Root, plan: &Plan) -> Judged {
+    if !concerns_real_time(plan) {
+        return Ok(None);
+    }
     let isolated = match Cpus::read(root) {
         Ok(cpus) => &cpus.isolated - &plan.cpus,
         // A machine without the file has no isolated CPUs.

@@ -38,6 +38,38 @@ fn a_normal_policy_matters_where_real_time_is_measured() {
 }
 
 #[test]
+fn normal_tasks_are_not_held_to_what_real_time_ones_need() {
+    let normal = Plan {
+        policy: Policy::Normal,
+        wants_real_time: false,
+        memory_locked: false,
+        ..plan()
+    };
+    let isolated = [
+        ("sys/devices/system/cpu/online", "0-7\n"),
+        ("sys/devices/system/cpu/possible", "0-7\n"),
+        ("sys/devices/system/cpu/isolated", "7\n"),
+    ];
+    fine(&isolated, &normal);
+    fine(&THROTTLED, &normal);
+    // What slows every task down is found nevertheless.
+    only(&[(clock_source::FILE, "hpet\n")], &normal, "clock_source");
+}
+
+#[test]
+fn ext_threads_need_a_scheduler_to_be_measured() {
+    let ext = Plan {
+        policy: Policy::Ext { nice: 0 },
+        wants_real_time: false,
+        ..plan()
+    };
+    let state = |text| [("sys/kernel/sched_ext/state", text)];
+    let warning = only(&state("disabled\n"), &ext, "policy");
+    assert!(warning.seen.contains("no BPF scheduler is on"));
+    fine(&state("enabled\n"), &ext);
+}
+
+#[test]
 fn unlocked_memory_is_found_with_what_is_locked() {
     let unlocked = Plan {
         memory_locked: false,
