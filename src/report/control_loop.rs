@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Latency, execution time and the load's work of one interval, as text.
 
+use super::times::Columns;
 use super::{loads, us};
 use artis_measure::exec::{EXCESS, TIME, UNLOADED};
 use artis_measure::latency::series::LATENCY;
-use artis_result::{Distribution, Document};
+use artis_result::Document;
 use std::fmt::Write as _;
+
+const COLUMNS: Columns = Columns {
+    name: 22,
+    percentiles: &[99.9],
+};
 
 /// The table: three figures and what they rest on. `what` is the piece of work.
 pub fn table(document: &Document, what: &str, interval_us: u64) -> String {
@@ -14,13 +20,9 @@ pub fn table(document: &Document, what: &str, interval_us: u64) -> String {
     let _ = writeln!(
         text,
         "{seconds:.1} s, every {interval_us} us {what}; {}\n\n\
-         {:<22} {:>10} {:>10} {:>10} {:>10}",
+         {}",
         loads::names(document),
-        "us",
-        "min",
-        "mean",
-        "99.9 %",
-        "max"
+        COLUMNS.head().trim_end()
     );
     let quantities = [
         ("wakeup latency", LATENCY),
@@ -28,9 +30,10 @@ pub fn table(document: &Document, what: &str, interval_us: u64) -> String {
         ("  of it excess", EXCESS),
     ];
     for (name, series) in quantities {
-        if let Some(line) = document.merged(series).as_ref().and_then(figures) {
-            let _ = writeln!(text, "{name:<22} {line}");
-        }
+        let line = document
+            .merged(series)
+            .and_then(|all| COLUMNS.line(name, &all));
+        text += &line.unwrap_or_default();
     }
     let shortest = document.merged(UNLOADED).and_then(|all| all.moments());
     let excess = document.merged(EXCESS).and_then(|all| all.moments());
@@ -47,21 +50,6 @@ pub fn table(document: &Document, what: &str, interval_us: u64) -> String {
         text += &loads::table(&document.load);
     }
     text
-}
-
-fn figures(values: &Distribution) -> Option<String> {
-    let moments = values.moments()?;
-    let cell = |us: f64| format!("{us:>10.3}");
-    let p99_9 = values.supported_percentile(99.9);
-    Some(
-        [
-            cell(us(moments.min)),
-            cell(moments.mean / 1000.0),
-            p99_9.map_or_else(|| format!("{:>10}", "-"), |ns| cell(us(ns))),
-            cell(us(moments.max)),
-        ]
-        .join(" "),
-    )
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! each, the same to the byte for the same figures.
 
 mod axis;
+pub mod commands;
 pub mod comparison;
 pub mod control_loop;
 pub mod demo;
@@ -18,6 +19,7 @@ pub mod jitter;
 pub mod kernels;
 pub mod latency;
 pub mod loads;
+pub mod messages;
 mod paragraph;
 pub mod partition;
 pub mod result;
@@ -28,6 +30,7 @@ mod style;
 mod svg;
 pub mod tasks;
 pub mod throughput;
+mod times;
 pub mod warnings;
 pub mod words;
 
