@@ -55,7 +55,7 @@ enum Command {
     Irq(irq::Args),
     /// Every thread: class, CPU, policy, priority, migrations and switches
     Tasks(tasks::Args),
-    /// Measure latency, execution time and throughput
+    /// Measure latency, execution time, throughput, short commands and messages
     Measure(measure::Args),
     /// Run named loads beside a command
     Load(load::Args),

@@ -2,15 +2,19 @@
 //! `artis measure`: one file for each quantity, and what they share ([`session`]).
 
 mod all;
+mod commands;
 mod cpus;
 mod exec;
 mod jitter;
 mod latency;
+mod messages;
 mod piece;
 mod policy;
 pub(super) mod session;
 mod throughput;
+mod until;
 pub mod voice;
+mod words;
 
 use std::process::ExitCode;
 
@@ -27,6 +31,8 @@ enum Command {
     Exec(exec::Args),
     Jitter(jitter::Args),
     Throughput(throughput::Args),
+    Commands(commands::Args),
+    Messages(messages::Args),
     All(all::Args),
 }
 
@@ -36,6 +42,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Exec(args) => exec::run(args),
         Command::Jitter(args) => jitter::run(args),
         Command::Throughput(args) => throughput::run(args),
+        Command::Commands(args) => commands::run(args),
+        Command::Messages(args) => messages::run(args),
         Command::All(args) => all::run(args),
     }
 }

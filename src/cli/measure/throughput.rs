@@ -2,8 +2,10 @@
 //! `artis measure throughput`: real, user and system time and context switches of a workload.
 
 use super::session::{Common, Figures, Session};
+use super::words::refuse_stray;
 use crate::cli::exit::UsageError;
 use crate::cli::value;
+use crate::measure::program::in_words;
 use crate::measure::throughput::permutation::Setting;
 use crate::measure::throughput::series::series;
 use crate::measure::throughput::workload::{BuiltIn, Workload};
@@ -90,7 +92,7 @@ impl Args {
     /// What the result says of the options.
     fn settings(&self) -> BTreeMap<String, Value> {
         let workload = self.workload.map_or_else(
-            || words(&self.command),
+            || in_words(&self.command),
             |which| format!("{which:?}").to_lowercase(),
         );
         BTreeMap::from([
@@ -103,17 +105,8 @@ impl Args {
 
     /// What to run, found on this machine.
     fn resolve_workload(&self) -> anyhow::Result<Workload> {
-        if !self.stray.is_empty() {
-            let all = [&self.stray[..], &self.command].concat();
-            return Err(UsageError(format!(
-                "{:?} is no option; a command comes last, after `--`: \
-                 artis measure throughput --runs {} -- {}",
-                self.stray[0],
-                self.runs,
-                words(&all)
-            ))
-            .into());
-        }
+        let start = format!("artis measure throughput --runs {}", self.runs);
+        refuse_stray(&self.stray, &self.command, &start)?;
         match (self.workload, self.command.is_empty()) {
             (Some(which), true) => Ok(Workload::built_in(which)?),
             (None, false) => Ok(Workload::command(&self.command)?),
@@ -129,11 +122,6 @@ impl Args {
             .into()),
         }
     }
-}
-
-fn words(command: &[OsString]) -> String {
-    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
-    words.join(" ")
 }
 
 fn resolve_settings(permutations: bool) -> anyhow::Result<Vec<Setting>> {
