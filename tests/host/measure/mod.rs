@@ -2,9 +2,12 @@
 //! `artis measure` on the machine that runs the tests. No latency is judged here: only that what
 //! was asked for is measured, kept, and refused in words.
 
+mod commands;
 mod exec;
 mod latency;
 mod lost;
+mod messages;
+mod normal;
 mod recorder;
 mod throughput;
 mod words;
@@ -12,6 +15,7 @@ mod words;
 use crate::common;
 use serde_json::Value;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 /// `artis measure` with these words.
 fn measure(words: &[&str]) -> Command {
@@ -24,7 +28,10 @@ fn measure(words: &[&str]) -> Command {
 /// output; none where the machine refuses real-time tasks even to root, loudly.
 #[track_caller]
 fn document(test: &str, words: &[&str], status: i32) -> Option<Value> {
-    let output = measure(words).args(["--json", "-"]).output().unwrap();
+    // A command of the user comes last.
+    let (name, rest) = words.split_at(1);
+    let mut command = measure(name);
+    let output = command.args(["--json", "-"]).args(rest).output().unwrap();
     let said = said(&output);
     if output.status.code() == Some(1) && said.contains("SCHED_FIFO") {
         common::skipped(test, said.trim());
@@ -44,6 +51,16 @@ fn catches_interrupts(pid: u32) -> bool {
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
     let signals = u64::from_str_radix(caught.unwrap().trim(), 16).unwrap();
     signals >> (nix::libc::SIGINT - 1) & 1 == 1
+}
+
+/// Waits until there is something to see.
+fn wait_for<T>(look: impl Fn() -> Option<T>) -> T {
+    loop {
+        match look() {
+            Some(seen) => return seen,
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
 }
 
 /// The series of this name.

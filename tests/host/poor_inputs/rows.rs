@@ -46,6 +46,7 @@ const COUNT: &str = "write a whole number from 1 to 4294967295";
 const RUNS: &str = "write a whole number from 1 to 1000000";
 const LOOPS: &str = "write a whole number from 1 to 18446744073709551615";
 const PRIORITY: &str = "write a whole number from 0 to 99";
+const NICE: &str = "write a whole number from -20 to 19";
 const PROCESS: &str = "write a whole number from 1 to 4194303; `ps -eL`";
 const ONE_CPU: &str = "write the number of one CPU; online: 0";
 const CPU_LIST: &str = "is not a CPU number; write CPU numbers such as 1 or 1-3,5";
@@ -68,6 +69,11 @@ pub const ROWS: &[Row] = &[
     row("measure exec --count -1", USAGE, &["'-1'", "--count", COUNT]),
     row("measure jitter --count -1", USAGE, &["'-1'", "--count", COUNT]),
     row("measure all --count -1", USAGE, &["'-1'", "--count", COUNT]),
+    row("measure latency -p 0 --nice -21", USAGE, &["'-21'", "--nice", NICE]),
+    row("measure commands -l -1", USAGE, &["'-1'", "--loops", LOOPS]),
+    row("measure commands -i -1", USAGE, &["'-1'", "--interval", FROM_ZERO_US]),
+    row("measure messages --pairs -1", USAGE, &["'-1'", "--pairs", "number from 1 to 65535"]),
+    row("measure messages --workers -1", USAGE, &["'-1'", "--workers", "number from 1 to 65535"]),
     row("measure throughput --runs -1 -- true", USAGE, &["'-1'", "--runs", RUNS]),
     row("load run compute -D -1", USAGE, &["'-1'", "--duration", TIME]),
     row("partition plan --rt -1", USAGE, &["'-1'", "--rt", CPU_LIST]),
@@ -87,6 +93,9 @@ pub const ROWS: &[Row] = &[
     row("measure latency -l abc", USAGE, &["'abc'", LOOPS]),
     row("measure latency -l 1.5", USAGE, &["'1.5'", LOOPS]),
     row("measure exec -a zz", USAGE, &["'zz'", ONE_CPU]),
+    row("measure latency -p 0 --nice abc", USAGE, &["'abc'", NICE]),
+    row("measure commands -D abc", USAGE, &["'abc'", "--duration", TIME]),
+    row("measure messages -l abc", USAGE, &["'abc'", "--loops", LOOPS]),
     row("measure throughput --runs abc -- true", USAGE, &["'abc'", RUNS]),
     row("partition plan --rt 1 --rt0-irq abc", USAGE, &["'abc'", "whole number", "`artis irq`"]),
     row("run rt0 --cpu x -- true", USAGE, &["'x'", ONE_CPU]),
@@ -121,6 +130,8 @@ pub const ROWS: &[Row] = &[
     row("measure exec -a 8191", USAGE, &["'8191'", THERE_ARE]),
     row("measure jitter -a 8191", USAGE, &["'8191'", THERE_ARE]),
     row("measure all -a 8191", USAGE, &["'8191'", THERE_ARE]),
+    row("measure commands -a 8191", USAGE, &["'8191'", THERE_ARE]),
+    row("measure messages -a 8191", USAGE, &["'8191'", THERE_ARE]),
     row("check --cpus 8191", USAGE, &["CPU 8191", "0"]),
     row("sched run --rt 8191", USAGE, &["CPU 8191", "0"]),
     row("partition plan --rt 8191", USAGE, &["CPU 8191", "0"]),
@@ -135,6 +146,14 @@ pub const ROWS: &[Row] = &[
     row("run rt1 --level 1 --pid 2", USAGE, &["task 2", "kthreadd", "--kernel-thread"]),
     row("run linux --pid 2 --thread", USAGE, &["task 2", "kthreadd", "--kernel-thread"]),
     row("partition plan --rt 1 --rt0-irq 9999", USAGE, &["no interrupt 9999", "artis irq"]),
+    // Options that contradict each other.
+    row("measure latency --unbound -a 0", USAGE, &["--unbound", "--affinity"]),
+    row("measure latency --unbound -S", USAGE, &["--unbound", "--smp"]),
+    row("measure latency --nice 5", USAGE, &["--nice", "add --policy normal"]),
+    row("measure latency --policy ext -p 5", USAGE, &["-p 5", "leave one of them out"]),
+    row("measure messages --policy fifo -p 0", USAGE, &["from 1 to 99", "-p is 0"]),
+    row("measure messages --policy round", USAGE, &["'round'", "fifo, normal, ext"]),
+    row("measure messages --pairs 100 --workers 9", USAGE, &["1000 threads", "256 is the most"]),
     // Others.
     row("measure latency -p 0 -q -l 10 --histfile /dev/full", 1, &["/dev/full", "No space left"]),
     row("measure latency -p 0 -q -l 10 --json /dev/full", 1, &["/dev/full", "No space left"]),
@@ -146,6 +165,10 @@ pub const ROWS: &[Row] = &[
     row("measure throughput -- /", 1, &["/", "folder"]),
     row("measure throughput true --runs 1", USAGE, &["true", "--", "artis measure throughput"]),
     row("measure throughput sleep 0.1", USAGE, &["sleep", "artis measure throughput", "-- sleep 0.1"]),
+    row("measure commands -- ''", 1, &["empty"]),
+    row("measure commands -- /", 1, &["/", "folder"]),
+    row("measure commands -- no-such-program", 1, &["no-such-program", "PATH"]),
+    row("measure commands true", USAGE, &["true", "artis measure commands -- true"]),
     row("lab --mirror zzz kernels", 1, &["zzz", "http://deb.debian.org/debian"]),
     row("lab --mirror http://127.0.0.1:9/debian kernels", 1, &["127.0.0.1:9"]),
     row(NO_PLACE, 1, &["/proc", "TMPDIR"]),
