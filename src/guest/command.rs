@@ -22,6 +22,7 @@ pub fn run(words: &[&str]) -> anyhow::Result<()> {
     match words {
         ["ports", folder] => Ok(ports::run(Path::new(folder))?),
         ["experiment", task] => experiment(task),
+        ["responsiveness", task] => responsiveness(task),
         ["demo", task] => demo(task),
         ["sched", "run", rt] => schedule(&rt.parse()?, false),
         ["sched", "run", rt, "--cycle"] => schedule(&rt.parse()?, true),
@@ -36,6 +37,12 @@ fn experiment(task: &str) -> anyhow::Result<()> {
     let task = serde_json::from_str(task).context("cannot read the task of the experiment")?;
     let seed = Seed::of_this_run().unwrap_or_else(|| Seed::new(0));
     print(&experiment::run::run(&task, seed)?)
+}
+
+/// The part of an experiment's task that needs a process of its own.
+fn responsiveness(task: &str) -> anyhow::Result<()> {
+    let task = serde_json::from_str(task).context("cannot read the task of the experiment")?;
+    print(&experiment::responsiveness::run(&task)?)
 }
 
 /// Runs the demo and prints what it measured.

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 const NAME_WIDTH_MIN: usize = 14;
 const COLUMN: usize = 10;
+const MESSAGES_COLUMN: usize = 18;
 /// Columns in a block, so that 100 columns of text hold them.
 const LOADS_PER_BLOCK: usize = 8;
 
@@ -60,7 +61,75 @@ pub fn table(title: &str, experiment: &Experiment) -> String {
     latencies(&mut text, experiment, width);
     loads(&mut text, experiment, width);
     throughput(&mut text, experiment, width);
+    responsiveness(&mut text, experiment, width);
+    messages(&mut text, experiment, width);
     text
+}
+
+/// How many messages a second of CPU time passes on.
+fn messages(text: &mut String, experiment: &Experiment, width: usize) {
+    let relative = |row: &Row| row.figures.messages_per_cpu_second_relative.clone();
+    let names: BTreeSet<String> = experiment
+        .rows
+        .iter()
+        .flat_map(|row| relative(row).into_keys())
+        .collect();
+    let Some(reference) = reference(experiment).filter(|_| !names.is_empty()) else {
+        return;
+    };
+    let heads: String = names
+        .iter()
+        .map(|name| format!("{name:>MESSAGES_COLUMN$}"))
+        .collect();
+    let _ = writeln!(
+        text,
+        "\nAgainst {reference}: messages per second of their CPU time\n{:width$}{heads}",
+        ""
+    );
+    for row in &experiment.rows {
+        let cells: String = names
+            .iter()
+            .map(|name| {
+                format!(
+                    "{:>MESSAGES_COLUMN$}",
+                    ratio(relative(row).get(name).copied())
+                )
+            })
+            .collect();
+        let _ = writeln!(text, "{:width$}{cells}", row.configuration);
+    }
+}
+
+/// How soon ordinary tasks answer: a block for each kind, mean, 99 % and longest.
+fn responsiveness(text: &mut String, experiment: &Experiment, width: usize) {
+    let kinds: BTreeSet<&String> = experiment
+        .rows
+        .iter()
+        .flat_map(|row| row.figures.responsiveness.keys())
+        .collect();
+    for kind in kinds {
+        let _ = writeln!(
+            text,
+            "\nHow soon others answer: {kind}\n{:width$}{:>COLUMN$}{:>COLUMN$}{:>COLUMN$}{:>COLUMN$}",
+            "", "samples", "mean", "99 %", "max"
+        );
+        for row in &experiment.rows {
+            let Some(of) = row.figures.responsiveness.get(kind) else {
+                continue;
+            };
+            let cells = [of.us_mean, of.us_p99, of.us_max].map(|value| us(Some(value)));
+            let cells: String = cells
+                .iter()
+                .map(|cell| format!("{cell:>COLUMN$}"))
+                .collect();
+            let samples = of.samples;
+            let _ = writeln!(
+                text,
+                "{:width$}{samples:>COLUMN$}{cells}",
+                row.configuration
+            );
+        }
+    }
 }
 
 fn latencies(text: &mut String, experiment: &Experiment, width: usize) {

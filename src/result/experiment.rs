@@ -128,6 +128,23 @@ pub struct Figures {
     /// How long the same work took in each of its permutations, virtual seconds.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub throughput_s: BTreeMap<String, f64>,
+    /// How soon ordinary tasks answer, by what was measured: `normal` is the wakeup of a normal
+    /// task.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub responsiveness: BTreeMap<String, Summary>,
+    /// Messages per second of their CPU time against the reference row's.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub messages_per_cpu_second_relative: BTreeMap<String, f64>,
+}
+
+/// Many times, in short.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// How many.
+    pub samples: u64,
+    pub us_mean: f64,
+    pub us_p99: f64,
+    pub us_max: f64,
 }
 
 schema_name!(SCHEMA);

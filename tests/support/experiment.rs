@@ -22,6 +22,8 @@ pub fn figures(samples: u64, user_max: f64) -> Figures {
         work_per_cpu_second_relative: BTreeMap::new(),
         leaks: None,
         throughput_s: BTreeMap::new(),
+        responsiveness: BTreeMap::new(),
+        messages_per_cpu_second_relative: BTreeMap::new(),
     }
 }
 

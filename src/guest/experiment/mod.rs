@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the host asks a guest of an experiment to do, and what the guest returns: JSON, both ways.
 
+pub mod responsiveness;
 pub mod run;
 
 use artis_load::own::Load;
@@ -19,6 +20,21 @@ pub const EXECUTION_TIME: &str = "execution_time";
 /// Series of a sample: execution time of RT0's work before any load runs.
 pub const EXECUTION_TIME_UNLOADED: &str = "execution_time_unloaded";
 
+/// Series of a sample: latency of a normal task that may use every CPU.
+pub const NORMAL_LATENCY: &str = "normal_latency";
+/// Series of a sample: latency of a normal task that is bound to the first CPU.
+pub const BOUND_LATENCY: &str = "bound_latency";
+/// Series of a sample: latency of a task of policy `SCHED_EXT` and nice -20, RT1+ level 1.
+pub const RT1_LEVEL_1_LATENCY: &str = "rt1_level_1_latency";
+/// Series of a sample: latency of a task of policy `SCHED_EXT` and nice -1, RT1+ level 20.
+pub const RT1_LEVEL_20_LATENCY: &str = "rt1_level_20_latency";
+/// Series of a sample: short commands, from the fork until they have been waited for.
+pub const COMMANDS: &str = "commands";
+/// Series of a sample: a message to one thread and its answer.
+pub const MESSAGES: &str = "messages";
+/// Series of a sample: messages to many threads and all of their answers.
+pub const MESSAGES_TO_MANY: &str = "messages_to_many";
+
 /// What a guest measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -30,6 +46,8 @@ pub enum Measure {
     KernelLatency,
     /// How long the same work takes in ten ways of running it.
     Throughput,
+    /// How soon ordinary tasks answer, beside RT0 and the loads.
+    Responsiveness,
 }
 
 /// What one guest is asked to do.
@@ -62,6 +80,9 @@ pub struct Sample {
     pub rt0_ns: u64,
     /// Work of each load in the window, by its name.
     pub loads: BTreeMap<String, Done>,
+    /// Messages that were passed, by the series of their times.
+    #[serde(default)]
+    pub messages: BTreeMap<String, Done>,
     /// Kernel work of other tasks that ran on an RT CPU nevertheless, by the scheduler's own check;
     /// none without artis.
     pub leaks: Option<u64>,
@@ -78,4 +99,12 @@ pub struct Done {
     pub work: u64,
     /// CPU time of all its processes.
     pub cpu_ns: u64,
+}
+
+impl Done {
+    /// Both together.
+    pub fn add(&mut self, more: &Self) {
+        self.work += more.work;
+        self.cpu_ns += more.cpu_ns;
+    }
 }

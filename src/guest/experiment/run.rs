@@ -8,6 +8,7 @@
 //! whether kernel work ran on an RT CPU.
 
 use super::super::scheduler::{self, Scheduler as ArtisScheduler};
+use super::responsiveness;
 use super::{
     Done, EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY, Measure, Sample, Task,
     USER_LATENCY,
@@ -35,7 +36,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Integer divisions in RT0's work after each wakeup: some tens of microseconds of a period of a
@@ -65,6 +66,13 @@ pub enum Error {
     Latency(#[from] latency::Error),
     #[error(transparent)]
     Execution(#[from] exec::Error),
+    /// It has said why.
+    #[error("the process that measures how soon others answer ended with {0}")]
+    Probes(std::process::ExitStatus),
+    #[error(transparent)]
+    Commands(#[from] artis_measure::commands::Error),
+    #[error(transparent)]
+    Messages(#[from] artis_measure::messages::Error),
     #[error(transparent)]
     Split(#[from] latency::split::Error),
     #[error(transparent)]
@@ -82,7 +90,7 @@ pub enum Error {
     Timer(nix::errno::Errno),
 }
 
-fn system<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Error {
+pub(super) fn system<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Error {
     let what = what.into();
     move |reason| Error::System {
         what,
@@ -107,7 +115,7 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
             finish(&mut sample, &mut scheduler)?;
             return Ok(sample);
         }
-        Measure::Latency | Measure::KernelLatency => Sample::default(),
+        Measure::Latency | Measure::KernelLatency | Measure::Responsiveness => Sample::default(),
     };
     // This process starts the loads and watches RT0; neither may be work for the RT CPU.
     bind_self(&(&online - &task.rt))?;
@@ -134,7 +142,12 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     let mut loads = Loads::start(task, &online, seed)?;
     let plan = plan(task, cpu, &work, &unloaded, split.as_ref());
     let before = Moment::take(cpu, &loads)?;
-    let outcome = latency::measure(&plan, &AtomicUsize::new(0), &mut |_| ())?;
+    let (outcome, others) = if task.measure == Measure::Responsiveness {
+        beside_probes(&plan, task)?
+    } else {
+        let outcome = latency::measure(&plan, &AtomicUsize::new(0), &mut |_| ())?;
+        (outcome, responsiveness::Outcome::default())
+    };
     let after = Moment::take(cpu, &loads)?;
     loads.check()?;
     if let Some(failed) = outcome.threads.iter().find_map(|one| one.failed) {
@@ -143,7 +156,28 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     finish(&mut sample, &mut scheduler)?;
     before.difference(&after, &mut sample);
     sample.series = series(&outcome.threads, unloaded.time);
+    sample.series.extend(others.series);
+    sample.messages = others.messages;
     Ok(sample)
+}
+
+/// RT0 runs as long as the probes take.
+fn beside_probes(
+    plan: &Plan,
+    task: &Task,
+) -> Result<(latency::Outcome, responsiveness::Outcome), Error> {
+    let stop = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        let probes = scope.spawn(|| {
+            let probes = responsiveness::measure(task);
+            stop.store(1, Ordering::Relaxed);
+            probes
+        });
+        let outcome = latency::measure(plan, &stop, &mut |_| ())?;
+        let probes = probes.join();
+        let probes = probes.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok((outcome, probes))
+    })
 }
 
 fn start_scheduler(task: &Task) -> Result<Option<ArtisScheduler>, Error> {
@@ -192,7 +226,8 @@ fn plan<'a>(
     };
     Plan {
         threads: vec![thread; task.timers as usize],
-        duration: Some(Duration::from_secs(task.seconds.into())),
+        duration: (task.measure != Measure::Responsiveness)
+            .then(|| Duration::from_secs(task.seconds.into())),
         limits: Limits::default(),
         freeze_trace: None,
         split,

@@ -151,8 +151,13 @@ impl Experiment {
             "measure",
             self.measure.iter().map(|one| format!("{one:?}")).collect(),
         )?;
-        if !self.measure.contains(&Measure::Latency) {
-            return Err("measure must hold \"latency\": every row of the table has one".to_owned());
+        let rt0 = [Measure::Latency, Measure::Responsiveness];
+        if !rt0.iter().any(|one| self.measure.contains(one)) {
+            return Err(
+                "measure must hold \"latency\" or \"responsiveness\": every row of the table has \
+                 RT0's latency"
+                    .to_owned(),
+            );
         }
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
         if self.name.is_empty() || !self.name.chars().all(plain) {

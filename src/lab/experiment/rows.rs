@@ -9,9 +9,11 @@ use super::plan::{Experiment, Run};
 use super::run::Measured;
 use crate::engine::bochs;
 use artis_guest::experiment::{
-    Done, EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY, Measure, Sample, USER_LATENCY,
+    BOUND_LATENCY, COMMANDS, Done, EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY,
+    MESSAGES, MESSAGES_TO_MANY, Measure, NORMAL_LATENCY, RT1_LEVEL_1_LATENCY, RT1_LEVEL_20_LATENCY,
+    Sample, USER_LATENCY,
 };
-use artis_result::experiment::{self, Figures, Row, SchemaName, Seed};
+use artis_result::experiment::{self, Figures, Row, SchemaName, Seed, Summary};
 use artis_result::{Distribution, Series};
 use std::collections::BTreeMap;
 
@@ -96,7 +98,7 @@ fn row(
         name = format!("{name}-x{timers}");
     }
     let kernel = group.0.first();
-    let latencies = merged(group, Measure::Latency, USER_LATENCY);
+    let latencies = merged(group, rt0_measure(experiment), USER_LATENCY);
     Row {
         configuration: name,
         kernel: kernel.map_or_else(String::new, |one| one.kept.kernel.clone()),
@@ -111,17 +113,26 @@ fn row(
             .map(|load| load.name().to_owned())
             .collect(),
         seeds: experiment.seeds.clone(),
-        figures: figures(group, reference),
+        figures: figures(experiment, group, reference),
         latency_histogram: (latencies.count() > 0).then(|| latencies.into_histograms().0),
         per_seed: experiment
             .seeds
             .iter()
             .map(|&seed| Seed {
                 seed,
-                figures: figures(&group.of_seed(seed), &reference.of_seed(seed)),
+                figures: figures(experiment, &group.of_seed(seed), &reference.of_seed(seed)),
             })
             .collect(),
         guests: group.0.iter().map(|one| one.fingerprint.clone()).collect(),
+    }
+}
+
+/// The guests that a row's figures of RT0 and of the loads are from.
+fn rt0_measure(experiment: &Experiment) -> Measure {
+    if experiment.measure.contains(&Measure::Latency) {
+        Measure::Latency
+    } else {
+        Measure::Responsiveness
     }
 }
 
@@ -137,8 +148,36 @@ fn merged(group: &Group, measure: Measure, name: &str) -> Distribution {
     all
 }
 
-fn figures(group: &Group, reference: &Group) -> Figures {
-    let user = merged(group, Measure::Latency, USER_LATENCY);
+/// How soon others answer, by the name of what was measured.
+fn responsiveness(group: &Group) -> BTreeMap<String, Summary> {
+    let of = |series| {
+        let all = merged(group, Measure::Responsiveness, series);
+        let moments = all.moments()?;
+        Some(Summary {
+            samples: all.count(),
+            us_mean: moments.mean / 1000.0,
+            us_p99: all.percentile(99.0)? as f64 / 1000.0,
+            us_max: moments.max as f64 / 1000.0,
+        })
+    };
+    let all = [
+        ("normal", NORMAL_LATENCY),
+        ("bound", BOUND_LATENCY),
+        ("rt1-1", RT1_LEVEL_1_LATENCY),
+        ("rt1-20", RT1_LEVEL_20_LATENCY),
+        ("commands", COMMANDS),
+        ("messages", MESSAGES),
+        ("messages-to-many", MESSAGES_TO_MANY),
+    ];
+    let measured = all
+        .into_iter()
+        .filter_map(|(name, series)| Some((name.to_owned(), of(series)?)));
+    measured.collect()
+}
+
+fn figures(experiment: &Experiment, group: &Group, reference: &Group) -> Figures {
+    let rt0 = rt0_measure(experiment);
+    let user = merged(group, rt0, USER_LATENCY);
     let moments = user.moments();
     let us = |ns: i64| ns as f64 / 1000.0;
     let max = |measure, name| {
@@ -146,14 +185,14 @@ fn figures(group: &Group, reference: &Group) -> Figures {
             .moments()
             .map(|all| us(all.max))
     };
-    let unloaded = merged(group, Measure::Latency, EXECUTION_TIME_UNLOADED);
-    let time = merged(group, Measure::Latency, EXECUTION_TIME);
+    let unloaded = merged(group, rt0, EXECUTION_TIME_UNLOADED);
+    let time = merged(group, rt0, EXECUTION_TIME);
     let shortest = [&unloaded, &time]
         .into_iter()
         .filter_map(|all| all.moments().map(|all| us(all.min)))
         .reduce(f64::min);
-    let longest = max(Measure::Latency, EXECUTION_TIME);
-    let (own, theirs) = (Totals::of(group), Totals::of(reference));
+    let longest = max(rt0, EXECUTION_TIME);
+    let (own, theirs) = (Totals::of(group, rt0), Totals::of(reference, rt0));
     Figures {
         samples: user.count(),
         kernel_latency_us_max: max(Measure::KernelLatency, KERNEL_LATENCY),
@@ -171,6 +210,8 @@ fn figures(group: &Group, reference: &Group) -> Figures {
         work_relative: own.compared_with(&theirs, Totals::work_rate),
         work_per_cpu_second_relative: own.compared_with(&theirs, Totals::work_per_cpu_time),
         leaks: own.leaks,
+        responsiveness: responsiveness(group),
+        messages_per_cpu_second_relative: own.messages_compared_with(&theirs),
         throughput_s: own.throughput_s,
     }
 }
@@ -187,21 +228,23 @@ struct Totals {
     rt_running_ns: u64,
     rt0_ns: u64,
     loads: BTreeMap<String, Done>,
+    messages: BTreeMap<String, Done>,
     leaks: Option<u64>,
     throughput_s: BTreeMap<String, f64>,
 }
 
 impl Totals {
-    fn of(group: &Group) -> Self {
+    fn of(group: &Group, rt0: Measure) -> Self {
         let mut totals = Self::default();
-        for (_, sample) in group.samples(Measure::Latency) {
+        for (_, sample) in group.samples(rt0) {
             totals.window_ns += sample.window_ns;
             totals.rt_running_ns += sample.rt_running_ns;
             totals.rt0_ns += sample.rt0_ns;
             for (load, done) in &sample.loads {
-                let sum = totals.loads.entry(load.clone()).or_default();
-                sum.work += done.work;
-                sum.cpu_ns += done.cpu_ns;
+                totals.loads.entry(load.clone()).or_default().add(done);
+            }
+            for (series, done) in &sample.messages {
+                totals.messages.entry(series.clone()).or_default().add(done);
             }
             if let Some(leaks) = sample.leaks {
                 totals.leaks = Some(totals.leaks.unwrap_or(0) + leaks);
@@ -238,6 +281,19 @@ impl Totals {
     fn work_per_cpu_time(&self, load: &str) -> Option<f64> {
         let done = self.loads.get(load).filter(|done| done.cpu_ns > 0)?;
         Some(done.work as f64 / done.cpu_ns as f64)
+    }
+
+    fn messages_compared_with(&self, theirs: &Self) -> BTreeMap<String, f64> {
+        let per_cpu_time = |of: &Self, series: &str| {
+            let done = of.messages.get(series).filter(|done| done.cpu_ns > 0)?;
+            Some(done.work as f64 / done.cpu_ns as f64)
+        };
+        let names = self.messages.keys();
+        let compare = |name: &String| {
+            let ratio = ratio(per_cpu_time(self, name), per_cpu_time(theirs, name))?;
+            Some((name.clone(), ratio))
+        };
+        names.filter_map(compare).collect()
     }
 
     fn compared_with(
