@@ -82,6 +82,11 @@ struct bpf_iter_num {
 	u64 state;
 } __attribute__((aligned(8)));
 
+/* the kernel finds it in a map's value by its name */
+struct bpf_spin_lock {
+	u32 val;
+};
+
 struct vm_area_struct;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -104,6 +109,7 @@ struct sched_ext_entity {
 	u32 flags;
 	u32 weight;
 	u64 slice;
+	u64 dsq_vtime;
 };
 
 struct sched_entity {

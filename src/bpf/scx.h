@@ -23,8 +23,17 @@ enum {
 
 enum {
 	SCX_ENQ_WAKEUP = 1ULL << 0,
+	SCX_ENQ_PREEMPT = 1ULL << 32,
 	SCX_ENQ_IMMED = 1ULL << 33,
 	SCX_ENQ_REENQ = 1ULL << 40,
+};
+
+enum {
+	SCX_WAKE_SYNC = 1ULL << 4,
+};
+
+enum {
+	SCX_DEQ_SLEEP = 1ULL << 0,
 };
 
 enum {

@@ -334,31 +334,164 @@ fn nobody_is_passed_over_for_long() {
 }
 
 #[test]
+fn a_task_keeps_what_it_is_owed_and_its_debt_is_passed_by() {
+    let mean = 1000 * MS;
+    let back = |vtime, lag| vtime_place(Arrival::Back, vtime, lag, mean);
+    let ms = MS as i64;
+    assert_eq!(
+        back(1, 2 * ms),
+        mean - 2 * MS,
+        "owed 2 ms, wherever it stood"
+    );
+    assert_eq!(back(1, 60 * ms), mean - CREDIT_NS);
+    assert_eq!(back(mean - MS, -5 * ms), mean, "it slept for so long");
+    assert_eq!(back(mean + MS, -5 * ms), mean + MS, "not yet");
+}
+
+#[test]
+fn the_last_task_of_a_pool_leaves_its_time_behind() {
+    let mut pool = Pool::default();
+    pool_join(&mut pool, 7, NICE_0);
+    pool_charge(&mut pool, 30, NICE_0);
+    pool_leave(&mut pool, 37, NICE_0);
+    assert_eq!((pool_vtime(&pool), pool.weight, pool.sum), (37, 0, 0));
+}
+
+#[test]
+fn who_asks_for_little_comes_first_and_keeps_its_deadline_until_it_had_it() {
+    let hog = request(10 * MS, 0, false);
+    assert_eq!(hog, SLICE_NRT_NS);
+    assert_eq!(request(MS, 0, false), MS);
+    assert_eq!(
+        request(MS, 2 * MS, false),
+        SLICE_NRT_NS,
+        "longer than usual"
+    );
+    assert_eq!(request(1, 0, false), REQUEST_NS_MIN);
+    assert_eq!(
+        request(4 * MS, 0, true),
+        4 * MS,
+        "an RT CPU's slice is longer"
+    );
+    let at = |arrival, vtime| deadline(arrival, 10 * MS, vtime, MS, NICE_0);
+    assert_eq!(at(Arrival::Again, 9 * MS), 10 * MS);
+    assert_eq!(at(Arrival::Again, 10 * MS), 11 * MS);
+    assert_eq!(at(Arrival::Back, 9 * MS), 10 * MS);
+    assert_eq!(at(Arrival::New, 2 * MS), 3 * MS);
+    assert_eq!(deadline(Arrival::New, 0, 0, MS, 2 * NICE_0), MS / 2);
+}
+
+#[test]
+fn bursts_are_learnt() {
+    let mut usual = new_burst();
+    for _ in 0..20 {
+        usual = usual_burst(usual, 50_000);
+    }
+    assert!((50_000..60_000).contains(&usual), "{usual}");
+    assert!(
+        usual_burst(usual, 9 * MS) > 2 * MS,
+        "one long burst is noticed"
+    );
+}
+
+#[test]
+fn a_task_that_computes_makes_way_and_one_that_has_just_begun_does_not() {
+    let running = Running {
+        deadline: 103 * MS,
+        vtime: 100 * MS,
+        since_ns: 500 * MS,
+        weight: NICE_0,
+    };
+    let light = 101 * MS;
+    let takes = |deadline, ran, interrupt| {
+        takes_over(
+            deadline,
+            &running,
+            u64::wrapping_add(ran, 500 * MS),
+            interrupt,
+        )
+    };
+    assert!(takes(light, 2 * MS, false));
+    assert!(
+        !takes(light, PROTECT_NS - 1, false),
+        "messages do not switch each time"
+    );
+    assert!(takes(light, PROTECT_INTERRUPT_NS, true));
+    assert!(!takes(light, PROTECT_INTERRUPT_NS - 1, true));
+    assert!(
+        !takes(103 * MS, 2 * MS, true),
+        "its deadline is not earlier"
+    );
+    assert!(
+        takes(106 * MS, 4 * MS, true),
+        "beyond its own deadline it asks for a slice more"
+    );
+    assert!(
+        !takes(light, u64::MAX, true),
+        "the clock of another CPU may be behind"
+    );
+}
+
+#[test]
 fn clocks_of_two_cpus_may_differ_a_little() {
     assert!(!hand_back(49 * MS, 50 * MS));
     assert!(!waited_for_rt(49 * MS, 50 * MS));
 }
 
 proptest! {
-    /// Whatever a task did, it neither jumps the queue by more than a slice nor waits behind
-    /// more than its debt; across a wrap of virtual time too.
+    /// Whatever a task did, it is neither owed nor owes more than the bounds; across a wrap of
+    /// virtual time too.
     #[test]
-    fn lag_and_debt_are_bounded(now: u64, distance in -(1i64 << 40)..(1i64 << 40), weight in 1u32..10_000) {
-        let slice = SLICE_NRT_NS;
-        let vtime = now.wrapping_add(distance as u64);
-        let placed = vtime_place(vtime, now, false, weight, false);
-        let lag = placed.wrapping_sub(now) as i64;
-        let debt = vtime_charge(DEBT_SLICES * slice, weight) as i64;
-        prop_assert!(lag >= -(slice as i64));
-        prop_assert!(lag <= debt);
-        if distance >= -(slice as i64) && distance <= debt {
-            prop_assert_eq!(placed, vtime);
+    fn credit_and_debt_are_bounded(mean: u64, distance in -(1i64 << 40)..(1i64 << 40), lag in -(1i64 << 40)..(1i64 << 40)) {
+        let vtime = mean.wrapping_add(distance as u64);
+        for arrival in [Arrival::Again, Arrival::Back, Arrival::New] {
+            let placed = vtime_place(arrival, vtime, lag, mean).wrapping_sub(mean) as i64;
+            prop_assert!(placed >= -(CREDIT_NS as i64) && placed <= DEBT_NS as i64);
+        }
+        let again = vtime_place(Arrival::Again, vtime, lag, mean);
+        if distance >= -(CREDIT_NS as i64) && distance <= DEBT_NS as i64 {
+            prop_assert_eq!(again, vtime);
         }
     }
 
     #[test]
-    fn a_task_from_the_other_side_starts_level(vtime: u64, now: u64) {
-        prop_assert_eq!(vtime_place(vtime, now, true, NICE_0, true), now);
+    fn a_task_from_the_other_side_starts_level(vtime: u64, lag: i64, mean: u64) {
+        prop_assert_eq!(vtime_place(Arrival::New, vtime, lag, mean), mean);
+    }
+
+    /// A pool's virtual time is the weighted mean of those in it, whoever comes, runs and goes,
+    /// wherever virtual time is.
+    #[test]
+    fn a_pool_knows_its_mean(start: u64, steps in proptest::collection::vec((0usize..8, 1u32..10_000, 0u64..1 << 32), 1..200)) {
+        let mut pool = Pool { base: start, ..Pool::default() };
+        let mut tasks: [Option<(u64, u32)>; 8] = [None; 8];
+        for (who, weight, ahead) in steps {
+            match tasks[who] {
+                None => {
+                    let vtime = start.wrapping_add(ahead);
+                    pool_join(&mut pool, vtime, weight);
+                    tasks[who] = Some((vtime, weight));
+                }
+                Some((vtime, weight)) if ahead % 2 == 0 => {
+                    pool_charge(&mut pool, ahead >> 8, weight);
+                    tasks[who] = Some((vtime.wrapping_add(ahead >> 8), weight));
+                }
+                Some((vtime, weight)) => {
+                    pool_leave(&mut pool, vtime, weight);
+                    tasks[who] = None;
+                }
+            }
+            let there = tasks.iter().flatten();
+            let weights: i128 = there.clone().map(|(_, weight)| i128::from(*weight)).sum();
+            prop_assert_eq!(i128::from(pool.weight), weights);
+            if weights > 0 {
+                let sum: i128 = there
+                    .map(|(vtime, weight)| i128::from(vtime.wrapping_sub(start)) * i128::from(*weight))
+                    .sum();
+                let mean = i128::from(pool_vtime(&pool).wrapping_sub(start) as i64);
+                prop_assert!((mean - sum / weights).abs() <= 1, "{mean} {}", sum / weights);
+            }
+        }
     }
 
     /// Two tasks that always run when they are first get time by their weights.

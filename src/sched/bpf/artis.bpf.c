@@ -132,6 +132,8 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 	}
 	charge(record, p, t, p->se.sum_exec_runtime);
 	tick_nrt(p, t, cpu);
+	if (artis_makes_way(class_of(p)) && next_takes_over(cpu, record, scx_bpf_now()))
+		scx_bpf_task_set_slice(p, 0);
 }
 
 /* The task leaves the queues: notes how long it waited there. */
@@ -177,7 +179,7 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	struct artis_cpu *record = cpu_record(cpu);
 	struct task_ctx *t = task_ctx(p);
 	enum artis_class class = class_of(p);
-	u32 side = record->rt ? SIDE_RT : SIDE_NRT;
+	u64 now = scx_bpf_now();
 	bool displaced;
 
 	if (!t)
@@ -194,10 +196,13 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	record->displaced_ns = 0;
 	record->marked_pid = 0;
 	record->calls = 0;
+	record->makes_room = false;
 	t->state = artis_state_running(t->state, record->rt);
-	note_wait(record, t, class, scx_bpf_now());
-	if (t->side == side && artis_vtime_follows(side_vtime[side], t->vtime))
-		side_vtime[side] = t->vtime;
+	note_wait(record, t, class, now);
+	record->running.deadline = t->deadline;
+	record->running.vtime = t->vtime;
+	record->running.since_ns = now;
+	record->running.weight = t->pooled_weight;
 	if (record->rt)
 		running_rt(record, p, t, cpu, displaced);
 }
@@ -211,13 +216,20 @@ void BPF_PROG(artis_quiescent, struct task_struct *p, u64 deq_flags)
 	bool is_current = scx_bpf_task_running(p);
 	struct task_ctx *t = task_ctx(p);
 
-	if (!t || !t->is_on)
+	if (!t)
 		return;
+	if (!t->is_on) {
+		leave_pool(t);
+		return;
+	}
 	t->is_on = false;
 	/* going to sleep takes a system call */
 	if (is_current)
 		record->calls++;
 	charge(record, p, t, ran_ns(p, cpu, is_current));
+	leave_pool(t);
+	if (deq_flags & SCX_DEQ_SLEEP)
+		end_burst(t);
 	if (!record->rt)
 		return;
 	if (record->marked_pid == (u32)p->pid)
@@ -251,7 +263,8 @@ s32 BPF_PROG(artis_init_task, struct task_struct *p, struct scx_init_task_args *
 	if (!t)
 		return -12; /* ENOMEM */
 	t->affinity = affinity_of(p);
-	t->vtime = side_vtime[SIDE_NRT];
+	t->usual_ns = artis_new_burst();
+	t->side = SIDES;
 	return 0;
 }
 

@@ -56,6 +56,7 @@ struct artis_cpu {
 	u64 switch_ns;		/* what a switch may take here: artis_switch_note() */
 	u64 looked_ns;		/* when it last looked for tasks that wait for RT CPUs */
 	struct artis_turn turn;
+	struct artis_running running;	/* the task of ours that runs here, or ran last */
 	u32 hosted_class;	/* of the task that runs, or that RT0 displaces: enum artis_class */
 	u32 calls;		/* the running task's kernel entries that are not charged yet */
 	u32 marked_pid;		/* the task that must leave, and why */
@@ -65,6 +66,7 @@ struct artis_cpu {
 	u8 rt_immed;		/* configuration: no tick here, never let a task wait behind RT0 */
 	u8 ahead_of_rt0;	/* our task runs although RT0 would: by a deadline server or throttling */
 	u8 put_off;		/* the end of a slice, once, for RT0's timer */
+	u8 makes_room;		/* its task was asked to, by any CPU, and has not gone yet */
 	/*
 	 * May a task wait in the queue of this CPU alone? A task is queued there, and
 	 * taken, with this CPU's run queue locked, and so are these written.

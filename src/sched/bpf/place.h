@@ -114,13 +114,21 @@ static s32 some_nrt_cpu(struct task_struct *p, s32 prev_cpu)
 	return cpu < (s32)nr_cpus ? cpu : prev_cpu;
 }
 
-/* Brings the task's virtual time to @side, and returns it. */
-static u64 place(const struct task_struct *p, struct task_ctx *t, u32 side)
+/*
+ * Is the task handed the CPU of its waker, this one? It is next there then, if nobody is
+ * so already, and nobody who waits has an earlier deadline.
+ */
+static bool hand_over(struct task_struct *p, struct task_ctx *t, s32 cpu)
 {
-	t->vtime = artis_vtime_place(t->vtime, side_vtime[side & 1], side == SIDE_RT,
-				     p->scx.weight, t->side != side);
-	t->side = side;
-	return t->vtime;
+	struct artis_cpu *record = cpu_record(cpu);
+	struct task_struct *first;
+
+	if (scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu) || record->pinned_queued ||
+	    !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+		return false;
+	place(p, t, SIDE_NRT);
+	first = scx_bpf_dsq_peek(DSQ_NRT_LINUX);
+	return !first || artis_vtime_before(t->deadline, first->scx.dsq_vtime);
 }
 
 /*
@@ -131,13 +139,15 @@ SEC("struct_ops/artis_select_cpu")
 s32 BPF_PROG(artis_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	struct task_ctx *t = task_ctx(p);
+	s32 this_cpu = bpf_get_smp_processor_id();
 	struct artis_task_view view;
 	s32 cpu = -1;
 
 	if (!t)
 		return prev_cpu;
+	t->by_interrupt = in_interrupt();
 	view = view_fixed(p, t);
-	switch (artis_pick_cpu(&view, is_rt(bpf_get_smp_processor_id()))) {
+	switch (artis_pick_cpu(&view, is_rt(this_cpu))) {
 	case ARTIS_PICK_LAST:
 		return prev_cpu;
 	case ARTIS_PICK_NRT:
@@ -148,6 +158,10 @@ s32 BPF_PROG(artis_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_fla
 	/* under load none is idle, and this look finds that out at a fifth of the cost */
 	if (nrt_cpu_is_idle())
 		cpu = idle_nrt_cpu(p, prev_cpu, wake_flags);
+	if (cpu < 0 &&
+	    artis_may_hand_over(&view, wake_flags & SCX_WAKE_SYNC, is_rt(this_cpu), t->by_interrupt) &&
+	    hand_over(p, t, this_cpu))
+		cpu = this_cpu;
 	if (cpu < 0)
 		return some_nrt_cpu(p, prev_cpu);
 	t->state = artis_state_queued(ARTIS_PLACE_NRT);
@@ -157,28 +171,55 @@ s32 BPF_PROG(artis_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_fla
 	return cpu;
 }
 
+/*
+ * Does the task take over its CPU, an NRT CPU? Then it goes to the head of the CPU's own
+ * queue.
+ */
+static bool take_over(struct task_struct *p, const struct task_ctx *t,
+		      const struct artis_task_view *view, bool rt_side, u64 now, u64 enq_flags)
+{
+	s32 cpu = scx_bpf_task_cpu(p);
+
+	switch (artis_take_over(view, rt_side, class_on(cpu),
+				rt1_seen && scx_bpf_dsq_nr_queued(DSQ_NRT_RT1))) {
+	case ARTIS_TAKE_OVER_NEVER:
+		return false;
+	case ARTIS_TAKE_OVER_BY_DEADLINE:
+		if (!artis_takes_over(t->deadline, &cpu_record(cpu)->running, now, t->by_interrupt))
+			return false;
+		break;
+	case ARTIS_TAKE_OVER_AT_ONCE:
+		break;
+	}
+	if (!artis_may_wait_in_front(view->class, scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu)))
+		return false;
+	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, artis_slice_ns(false), enq_flags | SCX_ENQ_PREEMPT);
+	return true;
+}
+
 /* The task may run on one CPU only, RT or not. */
-static void enqueue_pinned(struct task_struct *p, struct task_ctx *t, enum artis_class class,
-			   enum artis_order order, u64 enq_flags)
+__noinline int enqueue_pinned(struct task_struct *p __arg_trusted,
+			      struct task_ctx *t __arg_nonnull, enum artis_order order,
+			      u64 enq_flags)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct artis_cpu *record = cpu_record(cpu);
 	u64 slice_ns = artis_slice_ns(record->rt);
-	u64 vtime = place(p, t, record->rt ? SIDE_RT : SIDE_NRT);
 
 	if (order == ARTIS_ORDER_ARRIVAL) {
 		record->kthread_queued = true;
 		scx_bpf_dsq_insert(p, DSQ_KTHREAD + cpu, slice_ns, enq_flags);
 	} else {
 		record->pinned_queued = true;
-		insert_vtime(p, DSQ_PINNED + cpu, slice_ns, vtime, enq_flags);
+		insert_vtime(p, DSQ_PINNED + cpu, slice_ns, t->deadline, enq_flags);
 	}
 	if (artis_may_kick(rt0_here(cpu)))
-		kick(cpu, artis_kick_pinned(class, order, record->rt, class_on(cpu)));
+		kick(cpu, artis_kick_pinned(class_of(p), order, record->rt, class_on(cpu)));
+	return 0;
 }
 
-/* Wakes an RT CPU for the task of @class just queued for that side. */
-static void kick_rt_side(enum artis_class class)
+/* Wakes an RT CPU for the task of @class just queued for that side. Global: verified once. */
+__noinline int kick_rt_side(enum artis_class class)
 {
 	s32 displace = -1;
 	u32 i;
@@ -196,7 +237,7 @@ static void kick_rt_side(enum artis_class class)
 		if (wake & ARTIS_WAKE_UNLESS_DUE) {
 			if (!rt0_due(cpu, artis_idle_switch_ns(record->switch_ns)))
 				scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
-			return;
+			return 0;
 		}
 		if (wake & ARTIS_WAKE_KICK)
 			scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
@@ -205,6 +246,7 @@ static void kick_rt_side(enum artis_class class)
 	}
 	if (displace >= 0)
 		scx_bpf_kick_cpu(displace, SCX_KICK_PREEMPT);
+	return 0;
 }
 
 static u64 level_key(const struct task_struct *p, u64 now)
@@ -212,21 +254,43 @@ static u64 level_key(const struct task_struct *p, u64 now)
 	return artis_rt1_key(artis_rt1_level(p->static_prio), now);
 }
 
-static void enqueue_rt(struct task_struct *p, struct task_ctx *t, enum artis_class class,
-		       enum artis_order order, u64 now, u64 enq_flags)
+/* Queues a task for the RT CPUs. Global, as those below: verified once. */
+__noinline int enqueue_rt(struct task_struct *p __arg_trusted, struct task_ctx *t __arg_nonnull,
+			  enum artis_order order, u64 now, u64 enq_flags)
 {
-	if (order == ARTIS_ORDER_LEVEL) {
-		t->side = SIDE_RT;
+	if (order == ARTIS_ORDER_LEVEL)
 		insert_vtime(p, DSQ_RT_RT1, artis_slice_ns(true), level_key(p, now), enq_flags);
-	} else {
-		insert_vtime(p, DSQ_RT_LINUX, artis_slice_ns(true), place(p, t, SIDE_RT),
-			     enq_flags);
-	}
-	kick_rt_side(class);
+	else
+		insert_vtime(p, DSQ_RT_LINUX, artis_slice_ns(true), t->deadline, enq_flags);
+	return kick_rt_side(class_of(p));
 }
 
-static void enqueue_nrt(struct task_struct *p, struct task_ctx *t, enum artis_class class,
-			enum artis_order order, u64 now, u64 enq_flags)
+/*
+ * Ends the slice of a task that makes room for @p, on some NRT CPU that @p may use.
+ * Global: verified once.
+ */
+__noinline int make_room(struct task_struct *p __arg_trusted)
+{
+	enum artis_class class = class_of(p);
+	u32 cpu;
+
+	bpf_for(cpu, 0, nr_cpus) {
+		struct artis_cpu *record = cpu_record(cpu);
+
+		if (record->rt || record->offline || record->makes_room ||
+		    !artis_displaces(class, class_on(cpu)) ||
+		    !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+			continue;
+		record->makes_room = true;
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+		break;
+	}
+	return 0;
+}
+
+/* Queues a task for the NRT CPUs. */
+__noinline int enqueue_nrt(struct task_struct *p __arg_trusted, struct task_ctx *t __arg_nonnull,
+			   enum artis_order order, u64 now, u64 enq_flags)
 {
 	u64 slice_ns = artis_slice_ns(false);
 	s32 prev_cpu = scx_bpf_task_cpu(p);
@@ -234,33 +298,29 @@ static void enqueue_nrt(struct task_struct *p, struct task_ctx *t, enum artis_cl
 
 	switch (order) {
 	case ARTIS_ORDER_LEVEL:
-		t->side = SIDE_NRT;
 		insert_vtime(p, DSQ_NRT_RT1, slice_ns, level_key(p, now), enq_flags);
 		break;
 	case ARTIS_ORDER_ARRIVAL:
 		scx_bpf_dsq_insert(p, DSQ_NRT_KTHREAD, slice_ns, enq_flags);
 		break;
 	case ARTIS_ORDER_VTIME:
-		insert_vtime(p, DSQ_NRT_LINUX, slice_ns, place(p, t, SIDE_NRT), enq_flags);
+		insert_vtime(p, DSQ_NRT_LINUX, slice_ns, t->deadline, enq_flags);
 		break;
 	}
 
-	if (!nr_nrt_online) {
-		kick_rt_side(class);
-		return;
-	}
+	if (!nr_nrt_online)
+		return kick_rt_side(class_of(p));
 	cpu = any_idle_nrt_cpu(p, prev_cpu);
 	if (cpu >= 0) {
 		if (artis_may_kick(rt0_here(cpu)))
 			scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
-		return;
+		return 0;
 	}
-	if (artis_may_displace_nrt(class, is_rt(prev_cpu)) &&
-	    artis_displaces(class, class_on(prev_cpu)))
-		scx_bpf_kick_cpu(prev_cpu, SCX_KICK_PREEMPT);
+	return artis_seeks_room(class_of(p)) ? make_room(p) : 0;
 }
 
-static void count_eviction(enum artis_state state)
+/* Global: verified once. */
+__noinline int count_eviction(enum artis_state state)
 {
 	switch (state) {
 	case ARTIS_STATE_LEAVES_SYSCALL:
@@ -284,6 +344,7 @@ static void count_eviction(enum artis_state state)
 	default:
 		break;
 	}
+	return 0;
 }
 
 /* Measures the sides for @p, which was on the RT side, and asks where it goes. */
@@ -321,17 +382,20 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	enum artis_order order;
 	enum artis_place where;
 	u64 now = scx_bpf_now();
+	bool rt_side;
 
 	if (!t) {
 		/* no memory for its record when it was born: serve it, on the safe side */
-		insert_vtime(p, DSQ_NRT_LINUX, artis_slice_ns(false), side_vtime[SIDE_NRT],
-			     enq_flags);
+		insert_vtime(p, DSQ_NRT_LINUX, artis_slice_ns(false), 0, enq_flags);
 		return;
 	}
 	view = view_of(p, t);
 	view.wakes = enq_flags & SCX_ENQ_WAKEUP;
 	view.handed_back = enq_flags & SCX_ENQ_REENQ;
 	note_rt1(view.class);
+	/* the kernel does not ask for the CPU of a task that may use one only */
+	if (p->nr_cpus_allowed == 1)
+		t->by_interrupt = in_interrupt();
 	if (t->is_on) {
 		if (artis_may_wait_behind_rt0(&view, record->rt, record->rt_immed,
 					      record->ahead_of_rt0) &&
@@ -358,8 +422,12 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 		where = place_by_sides(p, view.class);
 	order = artis_order(&view, where);
 	t->state = artis_state_queued(where);
+	rt_side = artis_is_rt_place(where, record->rt);
+	place(p, t, rt_side ? SIDE_RT : SIDE_NRT);
+	if (take_over(p, t, &view, rt_side, now, enq_flags))
+		return;
 	if (where == ARTIS_PLACE_PINNED) {
-		enqueue_pinned(p, t, view.class, order, enq_flags);
+		enqueue_pinned(p, t, order, enq_flags);
 		return;
 	}
 	if (record->rt)
@@ -375,10 +443,10 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	case ARTIS_PLACE_RT:
 		break;
 	default:
-		enqueue_nrt(p, t, view.class, order, now, enq_flags);
+		enqueue_nrt(p, t, order, now, enq_flags);
 		return;
 	}
-	enqueue_rt(p, t, view.class, order, now, enq_flags);
+	enqueue_rt(p, t, order, now, enq_flags);
 }
 
 #endif /* ARTIS_PLACE_H */

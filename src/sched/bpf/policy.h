@@ -37,6 +37,7 @@ typedef int64_t s64;
 
 #define ARTIS_NSEC_PER_USEC 1000ULL
 #define ARTIS_NSEC_PER_MSEC 1000000ULL
+#define ARTIS_NSEC_PER_SEC 1000000000ULL
 
 /*
  * Slice of a task on an NRT CPU. It ends at a tick. With HZ=250 ticks are 4 ms
@@ -84,11 +85,32 @@ typedef int64_t s64;
 #define ARTIS_RT1_LEVEL_NS (50 * ARTIS_NSEC_PER_MSEC)
 
 /*
- * How far a task's virtual time may run ahead, in slices. A task cannot be stopped
- * everywhere, and a hypervisor may stop its CPU. So it may get more than its share
- * and has to pay that back, but not for seconds.
+ * How far a task may be behind the mean virtual time of its side, or ahead of it. A
+ * task that waited long does not keep the CPU for as long. One that cannot be stopped
+ * everywhere, or whose CPU a hypervisor stopped, pays that back, but not for seconds.
  */
-#define ARTIS_DEBT_SLICES 4
+#define ARTIS_CREDIT_NS (4 * ARTIS_NSEC_PER_MSEC)
+#define ARTIS_DEBT_NS (12 * ARTIS_NSEC_PER_MSEC)
+
+/* The least that a task is taken to ask for: among tasks of short bursts the first comes first. */
+#define ARTIS_REQUEST_NS_MIN (100 * ARTIS_NSEC_PER_USEC)
+
+/* Tasks that may have taken over a CPU, one from the other, and not run yet. */
+#define ARTIS_IN_FRONT_MAX 2
+
+/* What a new task is taken to ask for: less than a slice, so that short commands are short. */
+#define ARTIS_REQUEST_NS_NEW (ARTIS_SLICE_NRT_NS / 2)
+
+/* A new burst counts 1/2^2 in the running mean of a task's bursts. */
+#define ARTIS_REQUEST_SHIFT 2
+
+/*
+ * How long a task runs at least before one that wakes up takes its CPU. Who sends
+ * messages wakes up a task with each, and is not to be displaced each time. An
+ * interrupt wakes up tasks for the world outside, so it waits for less.
+ */
+#define ARTIS_PROTECT_NS (1 * ARTIS_NSEC_PER_MSEC)
+#define ARTIS_PROTECT_INTERRUPT_NS (100 * ARTIS_NSEC_PER_USEC)
 
 /*
  * What one migration costs a task: two context switches, an inter-processor
@@ -384,27 +406,112 @@ static inline bool artis_vtime_before(u64 a, u64 b)
 	return (s64)(a - b) < 0;
 }
 
+/* What a task counts with where shares are reckoned. */
+static inline u32 artis_weight(u32 weight)
+{
+	return weight ? weight : 1;
+}
+
 /* Virtual time for @ran_ns at @weight (sched_ext's: 100 is nice 0). */
 static inline u64 artis_vtime_charge(u64 ran_ns, u32 weight)
 {
-	return ran_ns * ARTIS_WEIGHT_NICE_0 / (weight ? weight : 1);
+	return ran_ns * ARTIS_WEIGHT_NICE_0 / artis_weight(weight);
 }
 
 /*
- * Where a task that becomes runnable stands in its side's virtual time. One that
- * slept is at most a slice behind. One that got too much is at most
- * ARTIS_DEBT_SLICES ahead. One that comes from the other side (@crossed) starts
- * level: it got its time there from others, so neither credit nor debt counts here.
+ * The runnable tasks of a side. Their mean virtual time, by weight, is where a task
+ * stands that got just its share: who is behind it is owed time, who is ahead got too
+ * much. (Stoica, Abdel-Wahab: "Earliest Eligible Virtual Deadline First", 1995.)
  */
-static inline u64 artis_vtime_place(u64 vtime, u64 side_now, bool rt_side, u32 weight,
-				    bool crossed)
-{
-	u64 slice_ns = artis_slice_ns(rt_side);
-	u64 earliest = side_now - slice_ns;
-	u64 latest = side_now + artis_vtime_charge(ARTIS_DEBT_SLICES * slice_ns, weight);
+struct artis_pool {
+	u64 base;		/* near the mean */
+	s64 sum;		/* of weight times virtual time, which counts from base */
+	u64 weight;		/* sum of all */
+};
 
-	if (crossed)
-		return side_now;
+/* The mean counts from its base: division of a signed number. */
+static inline s64 artis_pool_mean(const struct artis_pool *pool)
+{
+	if (!pool->weight)
+		return 0;
+	return pool->sum < 0 ? -(s64)((u64)-pool->sum / pool->weight) :
+			       (s64)((u64)pool->sum / pool->weight);
+}
+
+static inline u64 artis_pool_vtime(const struct artis_pool *pool)
+{
+	return pool->base + artis_pool_mean(pool);
+}
+
+/* Keeps the sum small: the base follows the mean, at the latest every second. */
+static inline void artis_pool_rebase(struct artis_pool *pool)
+{
+	s64 mean = artis_pool_mean(pool);
+
+	if (mean < (s64)ARTIS_NSEC_PER_SEC && -mean < (s64)ARTIS_NSEC_PER_SEC)
+		return;
+	pool->base += mean;
+	pool->sum -= mean * (s64)pool->weight;
+}
+
+static inline void artis_pool_join(struct artis_pool *pool, u64 vtime, u32 weight)
+{
+	pool->sum += (s64)(vtime - pool->base) * (s64)weight;
+	pool->weight += weight;
+	artis_pool_rebase(pool);
+}
+
+/* The last one leaves its virtual time behind. */
+static inline void artis_pool_leave(struct artis_pool *pool, u64 vtime, u32 weight)
+{
+	pool->weight -= weight;
+	if (pool->weight) {
+		pool->sum -= (s64)(vtime - pool->base) * (s64)weight;
+		return;
+	}
+	pool->base = vtime;
+	pool->sum = 0;
+}
+
+/* A task of @weight in the pool has run, and its virtual time is @more ahead. */
+static inline void artis_pool_charge(struct artis_pool *pool, u64 more, u32 weight)
+{
+	pool->sum += (s64)(more * weight);
+}
+
+/* How a task comes to a pool. */
+enum artis_arrival {
+	ARTIS_ARRIVAL_AGAIN,	/* it is runnable all the time */
+	ARTIS_ARRIVAL_BACK,	/* it slept, or was changed */
+	ARTIS_ARRIVAL_NEW,	/* it is new, or comes from the other side */
+};
+
+/* @pooled: it is in a pool already; @same_side: the last one was of the same side. */
+static inline enum artis_arrival artis_arrival(bool pooled, bool same_side)
+{
+	if (!same_side)
+		return ARTIS_ARRIVAL_NEW;
+	return pooled ? ARTIS_ARRIVAL_AGAIN : ARTIS_ARRIVAL_BACK;
+}
+
+/*
+ * Where a task that arrives stands in the pool's virtual time. @vtime: where it stood;
+ * @lag: how far behind the mean that was when it left, negative: ahead. It keeps what
+ * it is owed. What it got too much is forgotten as the mean passes it. Who comes from
+ * elsewhere starts level, because it got its time there from others.
+ */
+static inline u64 artis_vtime_place(enum artis_arrival arrival, u64 vtime, s64 lag, u64 mean)
+{
+	u64 earliest = mean - ARTIS_CREDIT_NS, latest = mean + ARTIS_DEBT_NS;
+
+	if (arrival == ARTIS_ARRIVAL_NEW)
+		return mean;
+	if (arrival == ARTIS_ARRIVAL_BACK) {
+		if (lag > 0)
+			vtime = mean - lag;
+		else if (artis_vtime_before(vtime, mean))
+			vtime = mean;
+	}
 	if (artis_vtime_before(vtime, earliest))
 		return earliest;
 	if (artis_vtime_before(latest, vtime))
@@ -412,10 +519,73 @@ static inline u64 artis_vtime_place(u64 vtime, u64 side_now, bool rt_side, u32 w
 	return vtime;
 }
 
-/* The virtual time of a side follows the tasks that begin to run there. */
-static inline bool artis_vtime_follows(u64 side_now, u64 vtime)
+/* The mean of a task's bursts, from waking up to sleeping, with a new one of @burst_ns. */
+static inline u64 artis_usual_burst(u64 usual_ns, u64 burst_ns)
 {
-	return artis_vtime_before(side_now, vtime);
+	return usual_ns + ((s64)(burst_ns - usual_ns) >> ARTIS_REQUEST_SHIFT);
+}
+
+static inline u64 artis_new_burst(void)
+{
+	return ARTIS_REQUEST_NS_NEW;
+}
+
+/*
+ * What a task asks for at a time: its usual burst, or a slice if it is longer than that,
+ * or if this burst, @ran_ns up to now, is.
+ */
+static inline u64 artis_request(u64 usual_ns, u64 ran_ns, bool rt_side)
+{
+	u64 slice_ns = artis_slice_ns(rt_side);
+
+	if (ran_ns > usual_ns || usual_ns >= slice_ns)
+		return slice_ns;
+	return usual_ns < ARTIS_REQUEST_NS_MIN ? ARTIS_REQUEST_NS_MIN : usual_ns;
+}
+
+/*
+ * The virtual deadline of a task: when it has had what it asks for, if it gets just its
+ * share. The queues are ordered by it: who asks for little comes first, and nobody
+ * gets more than its share by that. Who has not yet had what it asked for keeps
+ * its @deadline.
+ */
+static inline u64 artis_deadline(enum artis_arrival arrival, u64 deadline, u64 vtime, u64 request_ns,
+				 u32 weight)
+{
+	if (arrival == ARTIS_ARRIVAL_AGAIN && artis_vtime_before(vtime, deadline))
+		return deadline;
+	return vtime + artis_vtime_charge(request_ns, weight);
+}
+
+/* A Linux task that runs. */
+struct artis_running {
+	u64 deadline;
+	u64 vtime;		/* when it began to run */
+	u64 since_ns;
+	u32 weight;
+};
+
+/*
+ * Does a Linux task that waits, with @deadline, take the CPU of the one that runs? Who
+ * runs beyond its deadline asks for a slice more.
+ */
+static inline bool artis_takes_over(u64 deadline, const struct artis_running *running, u64 now_ns,
+				    bool interrupt)
+{
+	u64 ran_ns = now_ns - running->since_ns;
+	u64 vtime = running->vtime + artis_vtime_charge(ran_ns, running->weight);
+	u64 theirs = artis_deadline(ARTIS_ARRIVAL_AGAIN, running->deadline, vtime,
+				    ARTIS_SLICE_NRT_NS, running->weight);
+
+	if ((s64)ran_ns < (s64)(interrupt ? ARTIS_PROTECT_INTERRUPT_NS : ARTIS_PROTECT_NS))
+		return false;
+	return artis_vtime_before(deadline, theirs);
+}
+
+/* A task has run since @since_ns, and another was handed its CPU: does it make way now? */
+static inline bool artis_hands_over(u64 since_ns, u64 now_ns)
+{
+	return (s64)(now_ns - since_ns) >= (s64)ARTIS_PROTECT_NS;
 }
 
 /* ---- 5. Who goes to an RT CPU ---- */
@@ -639,6 +809,17 @@ static inline enum artis_pick artis_pick_cpu(const struct artis_task_view *task,
 	return from_rt ? ARTIS_PICK_NRT : ARTIS_PICK_IDLE_NRT;
 }
 
+/*
+ * May a task that wakes up be handed the CPU of its waker, which says that it will sleep
+ * at once (@sync)? It is then next there, without a queue, if its deadline is the first.
+ * @rt_cpu: of the waker's CPU.
+ */
+static inline bool artis_may_hand_over(const struct artis_task_view *task, bool sync, bool rt_cpu,
+				       bool interrupt)
+{
+	return sync && !rt_cpu && !interrupt && task->class == ARTIS_CLASS_LINUX;
+}
+
 /* Where a task that becomes runnable is queued. */
 enum artis_place {
 	ARTIS_PLACE_PINNED,	/* for its one CPU */
@@ -676,6 +857,12 @@ static inline enum artis_place artis_place_by_sides(enum artis_class class,
 						    const struct artis_side *nrt)
 {
 	return artis_stays_rt(class, rt, nrt) ? ARTIS_PLACE_RT : ARTIS_PLACE_NRT;
+}
+
+/* Is this a place on the RT side? For a task of one CPU that is what its CPU is. */
+static inline bool artis_is_rt_place(enum artis_place place, bool rt_cpu)
+{
+	return place == ARTIS_PLACE_PINNED ? rt_cpu : place >= ARTIS_PLACE_RT;
 }
 
 /* The state of a task that is queued: only the RT side keeps what is known of it. */
@@ -775,10 +962,51 @@ static inline u64 artis_kthread_turn_ns(void)
 	return ARTIS_KTHREAD_TURN_NS;
 }
 
-/* Of a task queued for the NRT side, none of which is idle: may it displace on its last CPU? */
-static inline bool artis_may_displace_nrt(enum artis_class class, bool last_was_rt)
+/* Does a task that wakes up take over the NRT CPU where it is? */
+enum artis_take_over {
+	ARTIS_TAKE_OVER_NEVER,
+	ARTIS_TAKE_OVER_BY_DEADLINE,	/* if artis_takes_over() says so */
+	ARTIS_TAKE_OVER_AT_ONCE,
+};
+
+/*
+ * Only Linux tasks make room: for kernel threads of this CPU alone, which others wait
+ * for, and for RT1+ tasks. @rt1_waits: an RT1+ task is queued, and would be passed over.
+ */
+static inline enum artis_take_over artis_take_over(const struct artis_task_view *task, bool rt_side,
+						   enum artis_class running, bool rt1_waits)
 {
-	return class == ARTIS_CLASS_RT1 && !last_was_rt;
+	if (!task->wakes || rt_side || running != ARTIS_CLASS_LINUX)
+		return ARTIS_TAKE_OVER_NEVER;
+	if (task->class == ARTIS_CLASS_RT1)
+		return rt1_waits ? ARTIS_TAKE_OVER_NEVER : ARTIS_TAKE_OVER_AT_ONCE;
+	if (task->class == ARTIS_CLASS_KTHREAD && task->affinity == ARTIS_AFFINITY_ONE)
+		return ARTIS_TAKE_OVER_AT_ONCE;
+	return ARTIS_TAKE_OVER_BY_DEADLINE;
+}
+
+/*
+ * Who takes over comes before all that took over before it. @waiting: so many of them
+ * have not run yet.
+ */
+static inline bool artis_may_wait_in_front(enum artis_class class, u32 waiting)
+{
+	return class != ARTIS_CLASS_LINUX || waiting < ARTIS_IN_FRONT_MAX;
+}
+
+/* Is a task of this class on an NRT CPU compared with the first that waits, at each tick? */
+static inline bool artis_makes_way(enum artis_class class)
+{
+	return class == ARTIS_CLASS_LINUX;
+}
+
+/*
+ * A task was queued for the NRT CPUs, and none of them is idle: is one looked for whose
+ * task makes room, see artis_displaces()?
+ */
+static inline bool artis_seeks_room(enum artis_class class)
+{
+	return class == ARTIS_CLASS_RT1;
 }
 
 /* May an RT CPU be woken for a task of the RT queue? */
@@ -949,9 +1177,9 @@ static inline bool artis_takes_rt1_of_rt(u32 nrt, u32 rt)
 }
 
 /* Who is first: the task of this CPU alone, or the shared queue's (@other: it has one)? */
-static inline bool artis_pinned_first(u64 pinned_vtime, bool other, u64 other_vtime)
+static inline bool artis_pinned_first(u64 pinned_deadline, bool other, u64 other_deadline)
 {
-	return !other || !artis_vtime_before(other_vtime, pinned_vtime);
+	return !other || !artis_vtime_before(other_deadline, pinned_deadline);
 }
 
 /*

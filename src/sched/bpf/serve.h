@@ -6,13 +6,6 @@
 #ifndef ARTIS_SERVE_H
 #define ARTIS_SERVE_H
 
-static u64 vtime_of(struct task_struct *p)
-{
-	const struct task_ctx *t = task_ctx(p);
-
-	return t ? t->vtime : 0;
-}
-
 /* Would taking @p lock the run queue of another CPU, an RT CPU, while RT0 needs it? */
 static bool meets_rt0(struct task_struct *p, u64 now)
 {
@@ -30,15 +23,14 @@ static bool meets_rt0(struct task_struct *p, u64 now)
 
 /*
  * Takes the first task of @dsq_id, or one close behind it if that one would meet RT0
- * elsewhere. If they all would, it takes the first.
+ * elsewhere. If they all would, it takes the first. Global: verified once, and not for
+ * each step of a search.
  */
-static bool take(u64 dsq_id, u64 enq_flags, u64 now)
+__noinline int take_beside_rt0(u64 dsq_id, u64 enq_flags, u64 now)
 {
 	struct task_struct *p;
 	u32 passed = 0;
 
-	if (!artis_may_pass_over(now, left_rt_ns))
-		return scx_bpf_dsq_move_to_local(dsq_id, enq_flags);
 	p = scx_bpf_dsq_peek(dsq_id);
 	if (!p)
 		return false;
@@ -51,6 +43,14 @@ static bool take(u64 dsq_id, u64 enq_flags, u64 now)
 			break;
 	}
 	return scx_bpf_dsq_move_to_local(dsq_id, enq_flags);
+}
+
+/* Takes the first task of @dsq_id, unless that is in RT0's way. */
+static bool take(u64 dsq_id, u64 enq_flags, u64 now)
+{
+	if (!artis_may_pass_over(now, left_rt_ns))
+		return scx_bpf_dsq_move_to_local(dsq_id, enq_flags);
+	return take_beside_rt0(dsq_id, enq_flags, now);
 }
 
 /* Takes a kernel thread that woke up and may run on this CPU only. */
@@ -77,7 +77,7 @@ static struct task_struct *first_pinned(s32 cpu, struct artis_cpu *record)
 	return p;
 }
 
-/* Takes from this CPU's own queue or from @shared: who is first in virtual time. */
+/* Takes from this CPU's own queue or from @shared: whose deadline is first. */
 static bool take_fair(u64 shared, s32 cpu, struct artis_cpu *record, u64 enq_flags, u64 now)
 {
 	struct task_struct *pinned = first_pinned(cpu, record), *other;
@@ -85,11 +85,24 @@ static bool take_fair(u64 shared, s32 cpu, struct artis_cpu *record, u64 enq_fla
 	if (!pinned)
 		return take(shared, enq_flags, now);
 	other = scx_bpf_dsq_peek(shared);
-	if (artis_pinned_first(vtime_of(pinned), other, other ? vtime_of(other) : 0) &&
+	if (artis_pinned_first(pinned->scx.dsq_vtime, other, other ? other->scx.dsq_vtime : 0) &&
 	    scx_bpf_dsq_move_to_local(DSQ_PINNED + cpu, 0))
 		return true;
 	/* the first of the shared queue may not be allowed here */
 	return take(shared, enq_flags, now) || scx_bpf_dsq_move_to_local(DSQ_PINNED + cpu, 0);
+}
+
+/* Does the first task that waits for @cpu, an NRT CPU, take over from the one that runs? */
+static bool next_takes_over(s32 cpu, struct artis_cpu *record, u64 now)
+{
+	struct task_struct *pinned = first_pinned(cpu, record);
+	struct task_struct *other = scx_bpf_dsq_peek(DSQ_NRT_LINUX);
+
+	if (scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu))
+		return artis_hands_over(record->running.since_ns, now);
+	if (pinned && artis_takes_over(pinned->scx.dsq_vtime, &record->running, now, false))
+		return true;
+	return other && artis_takes_over(other->scx.dsq_vtime, &record->running, now, false);
 }
 
 /* May @prev go on, whose slice is over? */

@@ -29,9 +29,20 @@ u32 nr_nrt_online;
 bool rt1_seen;			/* was there ever an RT1+ task? */
 u64 left_rt_ns;			/* when a task was last queued that had been on an RT CPU */
 
-/* Virtual time of the two sides. Approximate under concurrency, and may be. */
 enum { SIDE_NRT, SIDE_RT, SIDES };
-u64 side_vtime[SIDES];
+
+/* The virtual time of a side. The lock keeps its numbers together. */
+struct pool {
+	struct bpf_spin_lock lock;
+	struct artis_pool tasks;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SIDES);
+	__type(key, u32);
+	__type(value, struct pool);
+} pools SEC(".maps");
 
 /*
  * The dispatch queues. The two of the RT side are the paper's RT-FIFO: an NRT
@@ -50,15 +61,21 @@ enum {
 
 struct task_ctx {
 	u64 vtime;
+	u64 deadline;		/* virtual: artis_deadline() */
+	s64 lag;		/* how far behind the mean it was when it left its pool */
+	u64 burst_ns;		/* it has run since it woke up */
+	u64 usual_ns;		/* mean of its bursts */
 	u64 charged_ns;		/* of the time that the kernel says it ran */
 	u64 runnable_at_ns;	/* since when it waits for a CPU; 0: it does not */
 	u64 stayed_ns;		/* on RT CPUs since it was promoted */
 	struct artis_calls calls;
 	struct artis_trial trial;
+	u32 pooled_weight;	/* with which it counts in the pool of its side; 0: it does not */
 	u8 state;		/* enum artis_state: what is known of it */
 	u8 affinity;		/* enum artis_affinity */
-	u8 side;		/* where its virtual time counts */
+	u8 side;		/* where its virtual time counts; SIDES: nowhere yet */
 	u8 is_on;		/* it runs, or RT0 displaced it and it goes on afterwards */
+	u8 by_interrupt;	/* an interrupt woke it up */
 };
 
 struct {
@@ -164,6 +181,14 @@ static bool will_reschedule(void)
 	const u8 *count = bpf_this_cpu_ptr(&__preempt_count);
 
 	return !(count[preempt_count_bytes - 1] & 0x80);
+}
+
+/* Is this the interrupt of a device or a timer? (One that another CPU asked for is not.) */
+static bool in_interrupt(void)
+{
+	struct pt_regs **regs = bpf_this_cpu_ptr(&__irq_regs);
+
+	return regs && *regs;
 }
 
 /*
@@ -272,7 +297,8 @@ static bool hosts(s32 cpu, enum artis_class running)
 	return artis_is_ours(running) || scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu) > 0;
 }
 
-static void measure_rt_side(struct artis_side *rt)
+/* Global, and so verified once. */
+__noinline int measure_rt_side(struct artis_side *rt __arg_nonnull)
 {
 	u32 i, util = 0;
 
@@ -289,6 +315,7 @@ static void measure_rt_side(struct artis_side *rt)
 	}
 	rt->cpus = nr_rt_online;
 	rt->rt_util = nr_rt ? util / nr_rt : 0;
+	return 0;
 }
 
 /* @cpu: an NRT CPU whose pinned tasks compete with the shared queue, or -1. */
