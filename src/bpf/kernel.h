@@ -184,8 +184,17 @@ struct dl_rq {
 	unsigned int dl_nr_running;
 };
 
+struct scx_dispatch_q {
+	u32 nr;
+};
+
+struct scx_rq {
+	struct scx_dispatch_q local_dsq;
+};
+
 struct rq {
 	struct task_struct *curr;
+	struct scx_rq scx;
 	u64 clock;
 	u64 clock_task;
 	struct rt_rq rt;

@@ -193,7 +193,7 @@ fn reads(program: &str) -> BTreeSet<String> {
     // The weight lies in a struct within the task's.
     let inner = members
         .iter()
-        .find(|(_, name)| **name == "scx")
+        .find(|((of, _), name)| *of == "task_struct" && **name == "scx")
         .map(|((_, offset), _)| *offset);
     let inner = inner.expect("a task has what sched_ext knows of it");
     let tags = program.lines().filter(|line| line.contains(" = load "));
@@ -207,7 +207,8 @@ fn reads(program: &str) -> BTreeSet<String> {
             .trim_start_matches("i64 ")
             .trim_end_matches('}');
         let offset = offset.parse::<u64>().ok()? * 8;
-        let own = members.get(&(of, offset)).filter(|name| **name != "scx");
+        let own = members.get(&(of, offset));
+        let own = own.filter(|name| of != "task_struct" || **name != "scx");
         let name = match own {
             Some(name) => (*name).to_owned(),
             None => format!(

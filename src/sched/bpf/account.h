@@ -13,44 +13,54 @@ static struct pool *pool_of(u32 side)
 	return bpf_map_lookup_elem(&pools, &side);
 }
 
-/* The task is runnable no more, or not on its side. */
-static void leave_pool(struct task_ctx *t)
+/*
+ * Adds @more to the virtual time of the task and of its pool. @leaves: the task is
+ * runnable no more, or not on its side.
+ */
+static void advance(struct task_ctx *t, u64 more, bool leaves)
 {
 	u32 weight = t->pooled_weight;
 	struct pool *pool;
 
+	t->vtime += more;
 	if (!weight)
 		return;
 	pool = pool_of(t->side);
 	if (!pool)
 		return;
-	t->pooled_weight = 0;
+	if (leaves)
+		t->pooled_weight = 0;
 	bpf_spin_lock(&pool->lock);
-	t->lag = artis_pool_vtime(&pool->tasks) - t->vtime;
-	artis_pool_leave(&pool->tasks, t->vtime, weight);
+	artis_pool_charge(&pool->tasks, more, weight);
+	if (leaves) {
+		t->lag = artis_pool_vtime(&pool->tasks) - t->vtime;
+		artis_pool_leave(&pool->tasks, t->vtime, weight);
+	}
 	bpf_spin_unlock(&pool->lock);
 }
 
-/* The task is runnable on @side: gives it its place in the virtual time there, and a deadline. */
-static u64 place(const struct task_struct *p, struct task_ctx *t, u32 side)
+/*
+ * The task is runnable on @side: gives it its place in the virtual time there, and a
+ * deadline.
+ */
+static void place(const struct task_struct *p, struct task_ctx *t, u32 side)
 {
 	enum artis_arrival arrival = artis_arrival(t->pooled_weight, t->side == side);
 	u64 request_ns = artis_request(t->usual_ns, t->burst_ns, side == SIDE_RT);
 	u32 weight = artis_weight(p->scx.weight);
 	struct pool *pool;
 
-	leave_pool(t);
+	advance(t, 0, true);
 	t->side = side;
 	pool = pool_of(side);
 	if (!pool)
-		return t->deadline;
+		return;
 	t->pooled_weight = weight;
 	bpf_spin_lock(&pool->lock);
 	t->vtime = artis_vtime_place(arrival, t->vtime, t->lag, artis_pool_vtime(&pool->tasks));
 	artis_pool_join(&pool->tasks, t->vtime, weight);
 	bpf_spin_unlock(&pool->lock);
 	t->deadline = artis_deadline(arrival, t->deadline, t->vtime, request_ns, weight);
-	return t->deadline;
 }
 
 /* Time that the kernel has charged @p with; with what it would charge now if @p @is_on its CPU. */
@@ -65,23 +75,16 @@ static u64 ran_ns(const struct task_struct *p, s32 cpu, bool is_on)
 
 /*
  * Charges the task for the time it ran on the CPU of @record since the last charge.
- * @total_ns: see ran_ns().
+ * @total_ns: see ran_ns(). @leaves: see advance().
  */
 static void charge(struct artis_cpu *record, const struct task_struct *p, struct task_ctx *t,
-		   u64 total_ns)
+		   u64 total_ns, bool leaves)
 {
 	u64 more_ns = total_ns - t->charged_ns;
-	u64 more = artis_vtime_charge(more_ns, artis_weight(p->scx.weight));
-	struct pool *pool = pool_of(t->side);
 
 	t->charged_ns = total_ns;
 	t->burst_ns += more_ns;
-	t->vtime += more;
-	if (pool && t->pooled_weight) {
-		bpf_spin_lock(&pool->lock);
-		artis_pool_charge(&pool->tasks, more, t->pooled_weight);
-		bpf_spin_unlock(&pool->lock);
-	}
+	advance(t, artis_vtime_charge(more_ns, artis_weight(p->scx.weight)), leaves);
 	artis_calls_note(&t->calls, more_ns, record->calls);
 	record->calls = 0;
 	if (!record->rt)

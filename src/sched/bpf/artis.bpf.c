@@ -95,7 +95,7 @@ static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu)
 	if (!artis_look(view.class, !p->scx.slice, &rt))
 		return;
 	measure_nrt_side(&nrt, cpu);
-	switch (artis_promote(view.class, &t->calls, &t->trial, scx_bpf_now(), &rt, &nrt)) {
+	switch (artis_promote(view.class, &t->calls, &t->trial, clock_of(cpu), &rt, &nrt)) {
 	case ARTIS_STAY:
 		break;
 	case ARTIS_REFUSE_ESTIMATE:
@@ -130,9 +130,9 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 		}
 		return;
 	}
-	charge(record, p, t, p->se.sum_exec_runtime);
+	charge(record, p, t, p->se.sum_exec_runtime, false);
 	tick_nrt(p, t, cpu);
-	if (artis_makes_way(class_of(p)) && next_takes_over(cpu, record, scx_bpf_now()))
+	if (artis_makes_way(class_of(p)) && next_takes_over(cpu, record, clock_of(cpu)))
 		scx_bpf_task_set_slice(p, 0);
 }
 
@@ -179,16 +179,15 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	struct artis_cpu *record = cpu_record(cpu);
 	struct task_ctx *t = task_ctx(p);
 	enum artis_class class = class_of(p);
-	u64 now = scx_bpf_now();
+	u64 now = clock_of(cpu);
 	bool displaced;
 
 	if (!t)
 		return;
-	note_rt1(class);
 	/* by RT0: artis is not called for that, only when the task comes back */
 	displaced = t->is_on;
 	if (displaced)
-		charge(record, p, t, p->se.sum_exec_runtime);
+		charge(record, p, t, p->se.sum_exec_runtime, false);
 	else
 		t->charged_ns = p->se.sum_exec_runtime;
 	t->is_on = true;
@@ -219,15 +218,14 @@ void BPF_PROG(artis_quiescent, struct task_struct *p, u64 deq_flags)
 	if (!t)
 		return;
 	if (!t->is_on) {
-		leave_pool(t);
+		advance(t, 0, true);
 		return;
 	}
 	t->is_on = false;
 	/* going to sleep takes a system call */
 	if (is_current)
 		record->calls++;
-	charge(record, p, t, ran_ns(p, cpu, is_current));
-	leave_pool(t);
+	charge(record, p, t, ran_ns(p, cpu, is_current), true);
 	if (deq_flags & SCX_DEQ_SLEEP)
 		end_burst(t);
 	if (!record->rt)

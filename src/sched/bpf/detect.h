@@ -314,7 +314,7 @@ int BPF_PROG(tick_hand_back)
 	const struct task_struct *p = bpf_get_current_task_btf();
 
 	if (!on || !record->rt || !artis_is_rt0(p->policy) ||
-	    !scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu))
+	    !local_queued(cpu))
 		return 0;
 	/* RT0 came when it displaced the task, or after another RT0 */
 	if (!record->displaced_ns)

@@ -114,21 +114,21 @@ static s32 some_nrt_cpu(struct task_struct *p, s32 prev_cpu)
 	return cpu < (s32)nr_cpus ? cpu : prev_cpu;
 }
 
-/*
- * Is the task handed the CPU of its waker, this one? It is next there then, if nobody is
- * so already, and nobody who waits has an earlier deadline.
- */
-static bool hand_over(struct task_struct *p, struct task_ctx *t, s32 cpu)
+/* Is the task handed the CPU of its waker, this one? */
+static bool hand_over(struct task_struct *p, struct task_ctx *t, const struct artis_task_view *view,
+		      s32 cpu, bool sync)
 {
-	struct artis_cpu *record = cpu_record(cpu);
+	const struct artis_cpu *record = cpu_record(cpu);
+	bool waits = record->pinned_queued || local_queued(cpu) || *queued_at(DSQ_NRT_KTHREAD) ||
+		     *queued_at(DSQ_NRT_RT1);
 	struct task_struct *first;
 
-	if (scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu) || record->pinned_queued ||
+	if (!artis_may_hand_over(view, sync, record->rt, t->by_interrupt, waits) ||
 	    !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
 		return false;
 	place(p, t, SIDE_NRT);
 	first = scx_bpf_dsq_peek(DSQ_NRT_LINUX);
-	return !first || artis_vtime_before(t->deadline, first->scx.dsq_vtime);
+	return artis_is_handed_over(t->deadline, first, first ? first->scx.dsq_vtime : 0);
 }
 
 /*
@@ -158,15 +158,13 @@ s32 BPF_PROG(artis_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_fla
 	/* under load none is idle, and this look finds that out at a fifth of the cost */
 	if (nrt_cpu_is_idle())
 		cpu = idle_nrt_cpu(p, prev_cpu, wake_flags);
-	if (cpu < 0 &&
-	    artis_may_hand_over(&view, wake_flags & SCX_WAKE_SYNC, is_rt(this_cpu), t->by_interrupt) &&
-	    hand_over(p, t, this_cpu))
+	if (cpu >= 0)
+		place(p, t, SIDE_NRT);
+	else if (hand_over(p, t, &view, this_cpu, wake_flags & SCX_WAKE_SYNC))
 		cpu = this_cpu;
-	if (cpu < 0)
+	else
 		return some_nrt_cpu(p, prev_cpu);
 	t->state = artis_state_queued(ARTIS_PLACE_NRT);
-	place(p, t, SIDE_NRT);
-	t->runnable_at_ns = scx_bpf_now();
 	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, artis_slice_ns(false), 0);
 	return cpu;
 }
@@ -180,8 +178,7 @@ static bool take_over(struct task_struct *p, const struct task_ctx *t,
 {
 	s32 cpu = scx_bpf_task_cpu(p);
 
-	switch (artis_take_over(view, rt_side, class_on(cpu),
-				rt1_seen && scx_bpf_dsq_nr_queued(DSQ_NRT_RT1))) {
+	switch (artis_take_over(view, rt_side, class_on(cpu), queued(DSQ_NRT_RT1, now, false))) {
 	case ARTIS_TAKE_OVER_NEVER:
 		return false;
 	case ARTIS_TAKE_OVER_BY_DEADLINE:
@@ -191,7 +188,7 @@ static bool take_over(struct task_struct *p, const struct task_ctx *t,
 	case ARTIS_TAKE_OVER_AT_ONCE:
 		break;
 	}
-	if (!artis_may_wait_in_front(view->class, scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu)))
+	if (!artis_may_wait_in_front(view->class, local_queued(cpu)))
 		return false;
 	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, artis_slice_ns(false), enq_flags | SCX_ENQ_PREEMPT);
 	return true;
@@ -249,9 +246,12 @@ __noinline int kick_rt_side(enum artis_class class)
 	return 0;
 }
 
-static u64 level_key(const struct task_struct *p, u64 now)
+/* Queues an RT1+ task, by its level. */
+static void insert_rt1(struct task_struct *p, u64 dsq_id, u64 slice_ns, u64 now, u64 enq_flags)
 {
-	return artis_rt1_key(artis_rt1_level(p->static_prio), now);
+	*queued_at(dsq_id) = now;
+	insert_vtime(p, dsq_id, slice_ns, artis_rt1_key(artis_rt1_level(p->static_prio), now),
+		     enq_flags);
 }
 
 /* Queues a task for the RT CPUs. Global, as those below: verified once. */
@@ -259,7 +259,7 @@ __noinline int enqueue_rt(struct task_struct *p __arg_trusted, struct task_ctx *
 			  enum artis_order order, u64 now, u64 enq_flags)
 {
 	if (order == ARTIS_ORDER_LEVEL)
-		insert_vtime(p, DSQ_RT_RT1, artis_slice_ns(true), level_key(p, now), enq_flags);
+		insert_rt1(p, DSQ_RT_RT1, artis_slice_ns(true), now, enq_flags);
 	else
 		insert_vtime(p, DSQ_RT_LINUX, artis_slice_ns(true), t->deadline, enq_flags);
 	return kick_rt_side(class_of(p));
@@ -298,9 +298,10 @@ __noinline int enqueue_nrt(struct task_struct *p __arg_trusted, struct task_ctx 
 
 	switch (order) {
 	case ARTIS_ORDER_LEVEL:
-		insert_vtime(p, DSQ_NRT_RT1, slice_ns, level_key(p, now), enq_flags);
+		insert_rt1(p, DSQ_NRT_RT1, slice_ns, now, enq_flags);
 		break;
 	case ARTIS_ORDER_ARRIVAL:
+		*queued_at(DSQ_NRT_KTHREAD) = now;
 		scx_bpf_dsq_insert(p, DSQ_NRT_KTHREAD, slice_ns, enq_flags);
 		break;
 	case ARTIS_ORDER_VTIME:
@@ -363,7 +364,7 @@ static enum artis_place place_by_sides(struct task_struct *p, enum artis_class c
 static void leaves(struct artis_cpu *record, const struct task_struct *p, struct task_ctx *t,
 		   u64 now)
 {
-	charge(record, p, t, p->se.sum_exec_runtime);
+	charge(record, p, t, p->se.sum_exec_runtime, false);
 	t->is_on = false;
 	if (record->marked_pid != (u32)p->pid)
 		return;
@@ -381,7 +382,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	struct artis_task_view view;
 	enum artis_order order;
 	enum artis_place where;
-	u64 now = scx_bpf_now();
+	u64 now = clock_of(cpu);
 	bool rt_side;
 
 	if (!t) {
@@ -392,7 +393,6 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	view = view_of(p, t);
 	view.wakes = enq_flags & SCX_ENQ_WAKEUP;
 	view.handed_back = enq_flags & SCX_ENQ_REENQ;
-	note_rt1(view.class);
 	/* the kernel does not ask for the CPU of a task that may use one only */
 	if (p->nr_cpus_allowed == 1)
 		t->by_interrupt = in_interrupt();

@@ -154,6 +154,9 @@ typedef int64_t s64;
  */
 #define ARTIS_RT_WAIT_LOOK_NS (1 * ARTIS_NSEC_PER_MSEC)
 
+/* Longer than it takes the kernel to insert a task after ops.enqueue(). */
+#define ARTIS_INSERTION_NS (1 * ARTIS_NSEC_PER_MSEC)
+
 /*
  * Tasks that may wait for each RT CPU. One bridges the time from an eviction
  * to the next promotion, which takes up to a tick; the others only wait.
@@ -398,6 +401,15 @@ static inline u32 artis_rt1_level(u32 static_prio)
 static inline u64 artis_rt1_key(u32 level, u64 now_ns)
 {
 	return now_ns + (u64)(level - 1) * ARTIS_RT1_LEVEL_NS;
+}
+
+/*
+ * A task was queued, and no look since has found it: does that say that the queue is
+ * empty? Only what takes no time in between is known to be in order.
+ */
+static inline bool artis_is_inserted(u64 now_ns, u64 queued_ns)
+{
+	return (s64)(now_ns - queued_ns) >= (s64)ARTIS_INSERTION_NS;
 }
 
 /* Virtual time may wrap around: compare two values by their distance. */
@@ -811,13 +823,21 @@ static inline enum artis_pick artis_pick_cpu(const struct artis_task_view *task,
 
 /*
  * May a task that wakes up be handed the CPU of its waker, which says that it will sleep
- * at once (@sync)? It is then next there, without a queue, if its deadline is the first.
- * @rt_cpu: of the waker's CPU.
+ * at once (@sync)? @rt_cpu: of the waker's CPU; @waits: somebody waits there.
  */
 static inline bool artis_may_hand_over(const struct artis_task_view *task, bool sync, bool rt_cpu,
-				       bool interrupt)
+				       bool interrupt, bool waits)
 {
-	return sync && !rt_cpu && !interrupt && task->class == ARTIS_CLASS_LINUX;
+	return sync && !rt_cpu && !interrupt && !waits && task->class == ARTIS_CLASS_LINUX;
+}
+
+/*
+ * Is it handed over, then? It is next there, without a queue, so only if its turn would
+ * come first. @first: the deadline of the first that waits, if there is one.
+ */
+static inline bool artis_is_handed_over(u64 deadline, bool others, u64 first)
+{
+	return !others || artis_vtime_before(deadline, first);
 }
 
 /* Where a task that becomes runnable is queued. */

@@ -98,7 +98,7 @@ static bool next_takes_over(s32 cpu, struct artis_cpu *record, u64 now)
 	struct task_struct *pinned = first_pinned(cpu, record);
 	struct task_struct *other = scx_bpf_dsq_peek(DSQ_NRT_LINUX);
 
-	if (scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu))
+	if (local_queued(cpu))
 		return artis_hands_over(record->running.since_ns, now);
 	if (pinned && artis_takes_over(pinned->scx.dsq_vtime, &record->running, now, false))
 		return true;
@@ -135,6 +135,7 @@ struct search {
 	u64 now;
 	s32 cpu;
 	bool rt;		/* the CPU serves the RT side */
+	bool looks;		/* it looks for tasks that wait where they rarely do */
 };
 
 /*
@@ -145,24 +146,21 @@ static __always_inline bool take_rt1(const struct search *s)
 {
 	u64 dsq = s->rt ? DSQ_RT_RT1 : DSQ_NRT_RT1;
 	bool runs = false, others = false, drains = false;
-	u32 waits = 0;
+	u32 waits = queued(dsq, s->now, s->looks);
 
-	if (rt1_seen) {
-		waits = scx_bpf_dsq_nr_queued(dsq);
-		runs = may_go_on(s->record, s->prev) && artis_is_rt1(class_of(s->prev));
-		if (!s->rt) {
-			u32 waits_rt = scx_bpf_dsq_nr_queued(DSQ_RT_RT1);
+	runs = s->prev && artis_is_rt1(class_of(s->prev)) && may_go_on(s->record, s->prev);
+	if (!s->rt) {
+		u32 waits_rt = queued(DSQ_RT_RT1, s->now, s->looks);
 
-			drains = artis_takes_rt1_of_rt(waits, waits_rt);
-			if (drains) {
-				dsq = DSQ_RT_RT1;
-				waits = waits_rt;
-			}
+		drains = artis_takes_rt1_of_rt(waits, waits_rt);
+		if (drains) {
+			dsq = DSQ_RT_RT1;
+			waits = waits_rt;
 		}
-		if (waits || runs)
-			others = scx_bpf_dsq_nr_queued(s->rt ? DSQ_RT_LINUX : DSQ_NRT_LINUX) ||
-				 first_pinned(s->cpu, s->record);
 	}
+	if (waits || runs)
+		others = scx_bpf_dsq_nr_queued(s->rt ? DSQ_RT_LINUX : DSQ_NRT_LINUX) ||
+			 first_pinned(s->cpu, s->record);
 	switch (artis_rt1_turn(&s->record->turn, waits || runs, others, s->now)) {
 	case ARTIS_TURN_NO_RT1:
 		return false;
@@ -183,22 +181,22 @@ static __always_inline bool take_rt1(const struct search *s)
 }
 
 /* Takes a Linux task that has waited too long for an RT CPU. */
-static bool take_overdue(struct artis_cpu *record, u64 now)
+static bool take_overdue(const struct search *s)
 {
 	const struct task_ctx *t;
 	struct task_struct *p;
 
-	if (!artis_look_for_waiting(&record->looked_ns, now))
+	if (!s->looks)
 		return false;
 	p = scx_bpf_dsq_peek(DSQ_RT_LINUX);
 	t = p ? task_ctx(p) : NULL;
 	/* one without a record is in no RT queue */
-	if (!t || !artis_waited_for_rt(now, t->runnable_at_ns))
+	if (!t || !artis_waited_for_rt(s->now, t->runnable_at_ns))
 		return false;
 	if (!scx_bpf_dsq_move_to_local(DSQ_RT_LINUX, 0))
 		return false;
 	/* the next one may have waited as long */
-	record->looked_ns = 0;
+	s->record->looked_ns = 0;
 	count(ARTIS_drained);
 	return true;
 }
@@ -220,20 +218,18 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 	case ARTIS_STEP_KTHREAD_HERE:
 		return take_kthread(s->cpu, s->record);
 	case ARTIS_STEP_KTHREAD_SHARED:
-		return scx_bpf_dsq_peek(DSQ_NRT_KTHREAD) &&
+		return queued(DSQ_NRT_KTHREAD, s->now, s->looks) &&
 		       scx_bpf_dsq_move_to_local(DSQ_NRT_KTHREAD, 0);
 	case ARTIS_STEP_RT1:
 		return take_rt1(s);
 	case ARTIS_STEP_OVERDUE:
-		return take_overdue(s->record, s->now);
+		return take_overdue(s);
 	case ARTIS_STEP_FAIR:
 		return take_fair(s->rt ? DSQ_RT_LINUX : DSQ_NRT_LINUX, s->cpu, s->record,
 				 s->enq_flags, s->now);
 	case ARTIS_STEP_PINNED:
 		return scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0);
 	case ARTIS_STEP_RT1_LEFT:
-		if (!rt1_seen)
-			return false;
 		return s->rt ? scx_bpf_dsq_move_to_local(DSQ_RT_RT1, s->enq_flags) :
 			       take(DSQ_NRT_RT1, 0, s->now);
 	case ARTIS_STEP_GO_ON:
@@ -244,7 +240,7 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 	case ARTIS_STEP_HELP_LINUX:
 		return help(DSQ_RT_LINUX, s->now);
 	case ARTIS_STEP_HELP_RT1:
-		return rt1_seen && help(DSQ_RT_RT1, s->now);
+		return help(DSQ_RT_RT1, s->now);
 	}
 	return true;
 }
@@ -283,9 +279,12 @@ void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 	struct search search = {
 		.record = record,
 		.prev = prev,
-		.now = scx_bpf_now(),
+		.now = clock_of(cpu),
 		.cpu = cpu,
 	};
+
+	/* one that was idle has the time */
+	search.looks = !prev || artis_look_for_waiting(&record->looked_ns, search.now);
 
 	if (service == ARTIS_SERVICE_NRT) {
 		serve(&search, ARTIS_SERVICE_NRT);

@@ -26,8 +26,8 @@ u32 nr_nrt_online;
  * What spares a CPU a look at queues that are empty nearly always; a look takes the
  * kernel some 150 instructions, with the run queue locked.
  */
-bool rt1_seen;			/* was there ever an RT1+ task? */
 u64 left_rt_ns;			/* when a task was last queued that had been on an RT CPU */
+u64 queued_ns[4];		/* see queued(); of the shared queues that rarely have a task */
 
 enum { SIDE_NRT, SIDE_RT, SIDES };
 
@@ -52,8 +52,8 @@ struct {
 enum {
 	DSQ_NRT_KTHREAD = 0x100,	/* kernel threads that just woke up */
 	DSQ_NRT_RT1,
-	DSQ_NRT_LINUX,
 	DSQ_RT_RT1,
+	DSQ_NRT_LINUX,
 	DSQ_RT_LINUX,
 	DSQ_PINNED = 0x10000,	/* plus the CPU: tasks that may run there only */
 	DSQ_KTHREAD = 0x20000,	/* plus the CPU: kernel threads that just woke up there */
@@ -147,6 +147,51 @@ static bool rt0_runnable(s32 cpu)
 	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
 
 	return rq && rq->rt.rt_nr_running;
+}
+
+/* The clock of @cpu, whose run queue is locked: scx_bpf_now() at a seventh of its cost. */
+static u64 clock_of(s32 cpu)
+{
+	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
+
+	return rq ? rq->clock : scx_bpf_now();
+}
+
+/* Tasks in the own queue of @cpu. */
+static u32 local_queued(s32 cpu)
+{
+	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
+
+	return rq ? rq->scx.local_dsq.nr : 0;
+}
+
+/*
+ * When a task was last queued in one of the shared queues that rarely have one; 0: not
+ * since the queue was last seen empty.
+ */
+static u64 *queued_at(u64 dsq)
+{
+	u32 index = dsq - DSQ_NRT_KTHREAD;
+
+	barrier_var(index);
+	return &queued_ns[index & 3];
+}
+
+/*
+ * Tasks in such a queue. The kernel inserts a task after ops.enqueue(), so an empty
+ * queue is believed only some time after that. @look: also if no task was queued.
+ */
+static u32 queued(u64 dsq, u64 now, bool look)
+{
+	u64 *at = queued_at(dsq), last = *at;
+	u32 tasks;
+
+	if (!last && !look)
+		return 0;
+	tasks = scx_bpf_dsq_nr_queued(dsq);
+	if (!tasks && last && artis_is_inserted(now, last))
+		__sync_val_compare_and_swap(at, last, 0);
+	return tasks;
 }
 
 static enum artis_class class_of(const struct task_struct *p)
@@ -294,7 +339,7 @@ static u32 rt_util(s32 cpu)
 /* Does @cpu have a task of ours, @running (see class_on()) or displaced? */
 static bool hosts(s32 cpu, enum artis_class running)
 {
-	return artis_is_ours(running) || scx_bpf_dsq_nr_queued(SCX_DSQ_LOCAL_ON | cpu) > 0;
+	return artis_is_ours(running) || local_queued(cpu);
 }
 
 /* Global, and so verified once. */
@@ -329,13 +374,6 @@ static void measure_nrt_side(struct artis_side *nrt, s32 cpu)
 		nrt->tasks += scx_bpf_dsq_nr_queued(DSQ_PINNED + cpu);
 	/* RT0 tasks may run on NRT CPUs too; nobody promised anything there */
 	nrt->rt_util = 0;
-}
-
-/* A task of @class waits or runs: RT1+ tasks are looked for once there was one. */
-static void note_rt1(enum artis_class class)
-{
-	if (artis_is_rt1(class) && !rt1_seen)
-		rt1_seen = true;
 }
 
 /*
