@@ -10,7 +10,7 @@ const MS: u64 = 1_000_000;
 
 /// The verdict on a task that was never sent to an RT CPU in vain.
 fn verdict(class: Class, calls: &Calls, rt: &Side, nrt: &Side) -> Verdict {
-    promote(class, calls, &Trial::default(), MS, rt, nrt)
+    promote(class, calls, &Trial::default(), MS, 1000 * MS, rt, nrt)
 }
 
 /// A task that has computed for a second and never called the kernel.
@@ -112,7 +112,15 @@ fn a_stay_that_did_not_pay_is_not_tried_again_at_once() {
         assert!(may_try(&trial, now_ns));
         trial_ended(&mut trial, Class::Linux, now_ns, 10_000);
         let before = trial.until_ns - 1;
-        let verdict = promote(Class::Linux, &COMPUTES, &trial, before, &rt, &nrt);
+        let verdict = promote(
+            Class::Linux,
+            &COMPUTES,
+            &trial,
+            before,
+            1000 * MS,
+            &rt,
+            &nrt,
+        );
         assert_eq!(verdict, Verdict::RefuseEstimate);
         pauses.push(trial.until_ns - now_ns);
         now_ns = trial.until_ns;
@@ -245,6 +253,36 @@ fn kernel_threads_and_offline_rt_cpus_are_never_considered() {
 }
 
 #[test]
+fn who_answers_somebody_is_not_sent_to_wait() {
+    let nrt = side(1, 8);
+    let verdict =
+        |class, burst, rt: &Side| promote(class, &COMPUTES, &Trial::default(), MS, burst, rt, &nrt);
+    let (idle, busy) = (side(1, 0), side(1, 1));
+    assert_eq!(verdict(Class::Linux, 1, &idle), Verdict::Promote);
+    assert_eq!(verdict(Class::Linux, 1, &busy), Verdict::Stay);
+    let slice = slice_ns(false);
+    assert_eq!(verdict(Class::Linux, slice - 1, &busy), Verdict::Stay);
+    assert_eq!(verdict(Class::Linux, slice, &busy), Verdict::Promote);
+    // an RT1+ task takes the CPU from the Linux task there
+    assert_eq!(verdict(Class::Rt1, 1, &busy), Verdict::Promote);
+}
+
+#[test]
+fn tasks_that_waited_for_an_rt_cpu_do_not_come_all_in_a_row() {
+    let mut looked_ns = 0;
+    let mut took = Vec::new();
+    // the CPU chooses a task each time a slice is over, and one always waits
+    for turn in 1..40 {
+        let now = turn * slice_ns(false);
+        if look_for_waiting(&mut looked_ns, now) {
+            took_waiting(&mut looked_ns, now);
+            took.push(turn);
+        }
+    }
+    assert_eq!(took.len(), 13, "one slice of three: {took:?}");
+}
+
+#[test]
 fn rt1_is_looked_at_more_often_than_linux() {
     let stocked = side(1, 2);
     assert!(look(Class::Rt1, false, &stocked));
@@ -324,6 +362,48 @@ fn a_switch_is_expected_to_take_as_long_as_the_longest_of_late() {
         switch_note(&mut switch_ns, 1600);
     }
     assert_eq!(switch_ns, 2000, "as a real machine's");
+}
+
+#[test]
+fn a_slice_on_an_rt_cpu_ends_at_a_tick() {
+    for tick in [MS, 4 * MS, 10 * MS] {
+        let (mut tick_ns, mut ticked_ns) = (0, 0);
+        tick_note(&mut tick_ns, &mut ticked_ns, 100 * MS);
+        assert_eq!(tick_ns, 0, "the first one is no distance");
+        tick_note(&mut tick_ns, &mut ticked_ns, 100 * MS + tick);
+        assert_eq!((tick_ns, ticked_ns), (tick, 100 * MS + tick));
+        // the task runs all the time but for what RT0 takes
+        for rt0 in [0, tick / 50, tick / 2] {
+            let mut slice = slice_ns(true);
+            let mut ended = None;
+            let mut last = false;
+            for nth in 1..100 {
+                slice = slice.saturating_sub(tick - rt0);
+                match tick_slice(slice, tick_ns, last) {
+                    TickSlice::Keep => {}
+                    TickSlice::Prolong => {
+                        last = true;
+                        slice = slice_prolonged_ns();
+                    }
+                    TickSlice::End => slice = 0,
+                }
+                if slice == 0 {
+                    ended = Some(nth);
+                    break;
+                }
+                assert!(slice > tick, "it would be over before the next tick");
+            }
+            let wanted = slice_ns(true) / (tick - rt0);
+            let ended = ended.unwrap();
+            assert!(
+                (wanted.saturating_sub(1)..=wanted + 1).contains(&ended),
+                "{tick} {rt0}: {ended}"
+            );
+        }
+        // ticks that did not come say nothing of their distance
+        tick_note(&mut tick_ns, &mut ticked_ns, 1000 * MS);
+        assert_eq!(tick_ns, tick);
+    }
 }
 
 #[test]

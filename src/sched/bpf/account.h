@@ -8,6 +8,12 @@
 #ifndef ARTIS_ACCOUNT_H
 #define ARTIS_ACCOUNT_H
 
+/* The side of a CPU. */
+static u32 side_of(const struct artis_cpu *record)
+{
+	return record->rt ? SIDE_RT : SIDE_NRT;
+}
+
 static struct pool *pool_of(u32 side)
 {
 	return bpf_map_lookup_elem(&pools, &side);

@@ -75,11 +75,24 @@ static bool tick_in_user_mode(s32 cpu)
 	return regs && *regs && (BPF_CORE_READ(*regs, cs) & 3) == 3;
 }
 
-static void tick_rt(struct task_struct *p, struct task_ctx *t, s32 cpu)
+static void tick_rt(struct artis_cpu *record, struct task_struct *p, struct task_ctx *t, s32 cpu)
 {
 	struct artis_task_view view = view_fixed(p, t);
 
 	t->state = artis_state_tick_rt(&view);
+	artis_tick_note(&record->tick_ns, &record->ticked_ns, clock_of(cpu));
+	switch (artis_tick_slice(p->scx.slice, record->tick_ns, record->last_tick)) {
+	case ARTIS_TICK_SLICE_KEEP:
+		break;
+	case ARTIS_TICK_SLICE_PROLONG:
+		record->last_tick = true;
+		scx_bpf_task_set_slice(p, artis_slice_prolonged_ns());
+		break;
+	case ARTIS_TICK_SLICE_END:
+		record->last_tick = false;
+		scx_bpf_task_set_slice(p, 0);
+		break;
+	}
 	if (artis_tick_ends_slice(t->state, kthread_waits(cpu, view.class)))
 		scx_bpf_task_set_slice(p, 0);
 }
@@ -95,7 +108,8 @@ static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu)
 	if (!artis_look(view.class, !p->scx.slice, &rt))
 		return;
 	measure_nrt_side(&nrt, cpu);
-	switch (artis_promote(view.class, &t->calls, &t->trial, clock_of(cpu), &rt, &nrt)) {
+	switch (artis_promote(view.class, &t->calls, &t->trial, clock_of(cpu), t->burst_ns, &rt,
+			      &nrt)) {
 	case ARTIS_STAY:
 		break;
 	case ARTIS_REFUSE_ESTIMATE:
@@ -123,7 +137,7 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 		return;
 	if (record->rt) {
 		if (nr_nrt_online) {
-			tick_rt(p, t, cpu);
+			tick_rt(record, p, t, cpu);
 			/* or the kernel would ask for the next task on RT0's way */
 			if (!p->scx.slice)
 				put_off(record, p, first_timer(cpu));
@@ -162,6 +176,7 @@ static void running_rt(struct artis_cpu *record, struct task_struct *p, struct t
 		drop_switch(record);
 	} else {
 		end_switch(record);
+		record->last_tick = false;
 	}
 	if (artis_goes_at_once(was_put_off, kthread_waits(cpu, view.class),
 			       on && nr_nrt_online && artis_must_leave(&view)))
@@ -197,6 +212,9 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	record->calls = 0;
 	record->makes_room = false;
 	t->state = artis_state_running(t->state, record->rt);
+	/* it waited for an RT CPU: virtual times of two sides say nothing of each other */
+	if (t->side != side_of(record))
+		place(p, t, side_of(record));
 	note_wait(record, t, class, now);
 	record->running.deadline = t->deadline;
 	record->running.vtime = t->vtime;

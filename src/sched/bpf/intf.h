@@ -54,6 +54,8 @@ struct artis_cpu {
 	u64 marked_ns;		/* since when a task must leave */
 	u64 switch_began_ns;	/* of the switch that goes on, monotonic clock; 0: none does */
 	u64 switch_ns;		/* what a switch may take here: artis_switch_note() */
+	u64 ticked_ns;		/* when the last tick came; on RT CPUs */
+	u64 tick_ns;		/* how far ticks are apart */
 	u64 looked_ns;		/* when it last looked for tasks that wait for RT CPUs */
 	struct artis_turn turn;
 	struct artis_running running;	/* the task of ours that runs here, or ran last */
@@ -66,6 +68,7 @@ struct artis_cpu {
 	u8 rt_immed;		/* configuration: no tick here, never let a task wait behind RT0 */
 	u8 ahead_of_rt0;	/* our task runs although RT0 would: by a deadline server or throttling */
 	u8 put_off;		/* the end of a slice, once, for RT0's timer */
+	u8 last_tick;		/* the slice of its task ends at the next tick */
 	u8 makes_room;		/* its task was asked to, by any CPU, and has not gone yet */
 	/*
 	 * May a task wait in the queue of this CPU alone? A task is queued there, and

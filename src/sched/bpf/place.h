@@ -128,7 +128,7 @@ static bool hand_over(struct task_struct *p, struct task_ctx *t, const struct ar
 		return false;
 	place(p, t, SIDE_NRT);
 	first = scx_bpf_dsq_peek(DSQ_NRT_LINUX);
-	return artis_is_handed_over(t->deadline, first, first ? first->scx.dsq_vtime : 0);
+	return artis_comes_first(t->deadline, first, first ? first->scx.dsq_vtime : 0);
 }
 
 /*
@@ -169,20 +169,49 @@ s32 BPF_PROG(artis_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_fla
 	return cpu;
 }
 
+/* The first task that may run on this CPU only, or NULL. */
+static struct task_struct *first_pinned(s32 cpu, struct artis_cpu *record)
+{
+	struct task_struct *p;
+
+	if (!record->pinned_queued)
+		return NULL;
+	p = scx_bpf_dsq_peek(DSQ_PINNED + cpu);
+	if (!p)
+		record->pinned_queued = false;
+	return p;
+}
+
+/* Is the turn of @t before that of everybody who waits for @cpu, an NRT CPU? */
+static bool comes_first(const struct task_ctx *t, s32 cpu, struct artis_cpu *record)
+{
+	struct task_struct *pinned = first_pinned(cpu, record), *other;
+
+	if (!artis_comes_first(t->deadline, pinned, pinned ? pinned->scx.dsq_vtime : 0))
+		return false;
+	other = scx_bpf_dsq_peek(DSQ_NRT_LINUX);
+	return artis_comes_first(t->deadline, other, other ? other->scx.dsq_vtime : 0);
+}
+
 /*
  * Does the task take over its CPU, an NRT CPU? Then it goes to the head of the CPU's own
- * queue.
+ * queue. @makes_room: the CPU is taken over, but by somebody who waits already.
  */
 static bool take_over(struct task_struct *p, const struct task_ctx *t,
-		      const struct artis_task_view *view, bool rt_side, u64 now, u64 enq_flags)
+		      const struct artis_task_view *view, bool rt_side, u64 now, u64 enq_flags,
+		      bool *makes_room)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
+	struct artis_cpu *record = cpu_record(cpu);
 
 	switch (artis_take_over(view, rt_side, class_on(cpu), queued(DSQ_NRT_RT1, now, false))) {
 	case ARTIS_TAKE_OVER_NEVER:
 		return false;
 	case ARTIS_TAKE_OVER_BY_DEADLINE:
-		if (!artis_takes_over(t->deadline, &cpu_record(cpu)->running, now, t->by_interrupt))
+		if (!artis_takes_over(t->deadline, &record->running, now, t->by_interrupt))
+			return false;
+		*makes_room = !comes_first(t, cpu, record);
+		if (*makes_room)
 			return false;
 		break;
 	case ARTIS_TAKE_OVER_AT_ONCE:
@@ -383,7 +412,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	enum artis_order order;
 	enum artis_place where;
 	u64 now = clock_of(cpu);
-	bool rt_side;
+	bool makes_room = false, rt_side;
 
 	if (!t) {
 		/* no memory for its record when it was born: serve it, on the safe side */
@@ -424,8 +453,10 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	t->state = artis_state_queued(where);
 	rt_side = artis_is_rt_place(where, record->rt);
 	place(p, t, rt_side ? SIDE_RT : SIDE_NRT);
-	if (take_over(p, t, &view, rt_side, now, enq_flags))
+	if (take_over(p, t, &view, rt_side, now, enq_flags, &makes_room))
 		return;
+	if (makes_room)
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 	if (where == ARTIS_PLACE_PINNED) {
 		enqueue_pinned(p, t, order, enq_flags);
 		return;

@@ -58,6 +58,9 @@ typedef int64_t s64;
  */
 #define ARTIS_SLICE_PUT_OFF_NS 1ULL
 
+/* The longest time between two ticks that is one, and not a tick that did not come: HZ=100. */
+#define ARTIS_TICK_NS_MAX (11 * ARTIS_NSEC_PER_MSEC)
+
 /*
  * A switch of tasks on an RT CPU keeps interrupts off, and so delays RT0's timer.
  * None begins when a timer is due before the switch would be done; how long that
@@ -752,13 +755,13 @@ static inline bool artis_look(enum artis_class class, bool slice_over, const str
 }
 
 /*
- * A task in user mode on an NRT CPU: does it go to an RT CPU?
- * @nrt counts the task itself.
+ * A task in user mode on an NRT CPU: does it go to an RT CPU? @burst_ns: it has run
+ * for so long since it woke up; @nrt counts the task itself.
  */
 static inline enum artis_verdict artis_promote(enum artis_class class,
 					       const struct artis_calls *calls,
 					       const struct artis_trial *trial, u64 now_ns,
-					       const struct artis_side *rt,
+					       u64 burst_ns, const struct artis_side *rt,
 					       const struct artis_side *nrt)
 {
 	if (class == ARTIS_CLASS_KTHREAD || !rt->cpus)
@@ -775,8 +778,12 @@ static inline enum artis_verdict artis_promote(enum artis_class class,
 		/* nobody waits on the NRT side: a move would only cost */
 		if (nrt->tasks <= nrt->cpus)
 			return ARTIS_STAY;
+		/*
+		 * It would wait there, behind slices that nobody cuts short. That is for who
+		 * computes, not for who answers somebody.
+		 */
 		if (!artis_rt_hungry(rt) &&
-		    (artis_rt_full(rt) ||
+		    (burst_ns < ARTIS_SLICE_NRT_NS || artis_rt_full(rt) ||
 		     artis_weighted_load(rt, 1) > artis_weighted_load(nrt, 0)))
 			return ARTIS_STAY;
 	}
@@ -832,10 +839,10 @@ static inline bool artis_may_hand_over(const struct artis_task_view *task, bool 
 }
 
 /*
- * Is it handed over, then? It is next there, without a queue, so only if its turn would
- * come first. @first: the deadline of the first that waits, if there is one.
+ * Is the turn of a task that wakes up before that of the first that waits? Only then it
+ * goes past the queue. @others: somebody waits; @first: the deadline of the first one.
  */
-static inline bool artis_is_handed_over(u64 deadline, bool others, u64 first)
+static inline bool artis_comes_first(u64 deadline, bool others, u64 first)
 {
 	return !others || artis_vtime_before(deadline, first);
 }
@@ -985,8 +992,8 @@ static inline u64 artis_kthread_turn_ns(void)
 /* Does a task that wakes up take over the NRT CPU where it is? */
 enum artis_take_over {
 	ARTIS_TAKE_OVER_NEVER,
-	ARTIS_TAKE_OVER_BY_DEADLINE,	/* if artis_takes_over() says so */
-	ARTIS_TAKE_OVER_AT_ONCE,
+	ARTIS_TAKE_OVER_BY_DEADLINE,	/* if artis_takes_over() says so; the first that waits does */
+	ARTIS_TAKE_OVER_AT_ONCE,	/* it does itself, whoever waits */
 };
 
 /*
@@ -1222,13 +1229,22 @@ static inline bool artis_waited_for_rt(u64 now_ns, u64 since_ns)
 	return (s64)(now_ns - since_ns) > (s64)ARTIS_RT_WAIT_MAX_NS;
 }
 
-/* Does an NRT CPU look for one now? @looked_ns: when it last did; 0: look. */
+/* Does an NRT CPU look for one now? @looked_ns: when it last did; 0: it never did. */
 static inline bool artis_look_for_waiting(u64 *looked_ns, u64 now_ns)
 {
 	if (*looked_ns && (s64)(now_ns - *looked_ns) < (s64)ARTIS_RT_WAIT_LOOK_NS)
 		return false;
 	*looked_ns = now_ns;
 	return true;
+}
+
+/*
+ * It took one, which comes before everybody else here. There may be more, one for each
+ * place in the RT queue, and they must not come all in a row: the others have their turn.
+ */
+static inline void artis_took_waiting(u64 *looked_ns, u64 now_ns)
+{
+	*looked_ns = now_ns + 2 * ARTIS_SLICE_NRT_NS;
 }
 
 /*
@@ -1300,6 +1316,41 @@ static inline bool artis_may_put_off(bool already, bool offline)
 static inline bool artis_goes_at_once(bool was_put_off, bool kthread_waits, bool must_leave)
 {
 	return was_put_off || kthread_waits || must_leave;
+}
+
+/* Ticks are @tick_ns apart. One came at @now_ns, and the one before it at *@ticked_ns. */
+static inline void artis_tick_note(u64 *tick_ns, u64 *ticked_ns, u64 now_ns)
+{
+	u64 apart_ns = now_ns - *ticked_ns;
+
+	*ticked_ns = now_ns;
+	if (apart_ns <= ARTIS_TICK_NS_MAX)
+		*tick_ns = apart_ns;
+}
+
+/* What a tick of an RT CPU does to the slice of the task there. */
+enum artis_tick_slice {
+	ARTIS_TICK_SLICE_KEEP,
+	ARTIS_TICK_SLICE_PROLONG,	/* to artis_slice_prolonged_ns(), and the next tick ends it */
+	ARTIS_TICK_SLICE_END,
+};
+
+/*
+ * A slice that is over between two ticks makes the kernel queue the task again when RT0
+ * displaces it, on RT0's way. So each ends at a tick: one that would not last until the
+ * next is prolonged. @last: it was.
+ */
+static inline enum artis_tick_slice artis_tick_slice(u64 slice_ns, u64 tick_ns, bool last)
+{
+	if (last)
+		return ARTIS_TICK_SLICE_END;
+	return slice_ns && slice_ns <= tick_ns ? ARTIS_TICK_SLICE_PROLONG : ARTIS_TICK_SLICE_KEEP;
+}
+
+/* More than two ticks are apart at most, so that it is not over before the next one. */
+static inline u64 artis_slice_prolonged_ns(void)
+{
+	return 2 * ARTIS_TICK_NS_MAX;
 }
 
 /* A tick of an RT CPU. Does its task's slice end? RT0 did not come, or went elsewhere. */

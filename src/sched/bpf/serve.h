@@ -64,19 +64,6 @@ static bool take_kthread(s32 cpu, struct artis_cpu *record)
 	return false;
 }
 
-/* The first task that may run on this CPU only, or NULL. */
-static struct task_struct *first_pinned(s32 cpu, struct artis_cpu *record)
-{
-	struct task_struct *p;
-
-	if (!record->pinned_queued)
-		return NULL;
-	p = scx_bpf_dsq_peek(DSQ_PINNED + cpu);
-	if (!p)
-		record->pinned_queued = false;
-	return p;
-}
-
 /* Takes from this CPU's own queue or from @shared: whose deadline is first. */
 static bool take_fair(u64 shared, s32 cpu, struct artis_cpu *record, u64 enq_flags, u64 now)
 {
@@ -195,8 +182,7 @@ static bool take_overdue(const struct search *s)
 		return false;
 	if (!scx_bpf_dsq_move_to_local(DSQ_RT_LINUX, 0))
 		return false;
-	/* the next one may have waited as long */
-	s->record->looked_ns = 0;
+	artis_took_waiting(&s->record->looked_ns, s->now);
 	count(ARTIS_drained);
 	return true;
 }
