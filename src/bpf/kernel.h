@@ -105,7 +105,16 @@ struct pt_regs {
 	unsigned long cs;
 };
 
+struct list_head {
+	struct list_head *next;
+};
+
+struct scx_dsq_list_node {
+	struct list_head node;
+};
+
 struct sched_ext_entity {
+	struct scx_dsq_list_node dsq_list;
 	u32 flags;
 	u32 weight;
 	u64 slice;
@@ -185,6 +194,7 @@ struct dl_rq {
 };
 
 struct scx_dispatch_q {
+	struct list_head list;
 	u32 nr;
 };
 

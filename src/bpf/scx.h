@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * sched_ext as the kernel offers it: its constants, the operations and the
- * kernel functions artis calls. Needs Linux 7.1: scx_bpf_dsq_reenq() and
- * scx_bpf_dsq_peek() without spurious NULL. The loader asks the kernel's BTF
- * for each of them before it loads anything, so none is weak here.
+ * kernel functions artis calls. Every kernel from 6.16 on has what is declared
+ * here; the loader asks the kernel's BTF for it before it loads anything. What only
+ * some have, and what is done without it, is in scx_compat.h.
  */
 #ifndef ARTIS_SCX_H
 #define ARTIS_SCX_H
@@ -67,19 +67,6 @@ struct scx_init_task_args {
 	bool fork;
 };
 
-struct scx_bpf_select_cpu_and_args {
-	s32 prev_cpu;
-	u64 wake_flags;
-	u64 flags;
-};
-
-struct scx_bpf_dsq_insert_vtime_args {
-	u64 dsq_id;
-	u64 slice;
-	u64 vtime;
-	u64 enq_flags;
-};
-
 struct sched_ext_ops {
 	s32 (*select_cpu)(struct task_struct *p, s32 prev_cpu, u64 wake_flags);
 	void (*enqueue)(struct task_struct *p, u64 enq_flags);
@@ -102,13 +89,6 @@ struct sched_ext_ops {
 #pragma clang attribute pop
 
 s32 scx_bpf_create_dsq(u64 dsq_id, s32 node) __ksym;
-void scx_bpf_dsq_insert(struct task_struct *p, u64 dsq_id, u64 slice, u64 enq_flags) __ksym;
-bool __scx_bpf_dsq_insert_vtime(struct task_struct *p,
-				struct scx_bpf_dsq_insert_vtime_args *args) __ksym;
-/* libbpf cuts a name at its last "___" when it looks for it in the kernel */
-bool scx_bpf_dsq_move_to_local___v2___artis(u64 dsq_id, u64 enq_flags) __ksym;
-#define scx_bpf_dsq_move_to_local scx_bpf_dsq_move_to_local___v2___artis
-struct task_struct *scx_bpf_dsq_peek(u64 dsq_id) __ksym;
 int bpf_iter_scx_dsq_new(struct bpf_iter_scx_dsq *it, u64 dsq_id, u64 flags) __ksym;
 struct task_struct *bpf_iter_scx_dsq_next(struct bpf_iter_scx_dsq *it) __ksym;
 void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *it) __ksym;
@@ -116,14 +96,10 @@ void bpf_iter_scx_dsq_destroy(struct bpf_iter_scx_dsq *it) __ksym;
 #define BPF_FOR_EACH_ITER (&___it)
 bool scx_bpf_dsq_move(struct bpf_iter_scx_dsq *it__iter, struct task_struct *p, u64 dsq_id,
 		      u64 enq_flags) __ksym;
-void scx_bpf_dsq_reenq(u64 dsq_id, u64 reenq_flags) __ksym;
 s32 scx_bpf_dsq_nr_queued(u64 dsq_id) __ksym;
-bool scx_bpf_task_set_slice(struct task_struct *p, u64 slice) __ksym;
 void scx_bpf_kick_cpu(s32 cpu, u64 flags) __ksym;
 s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
 bool scx_bpf_task_running(const struct task_struct *p) __ksym;
-s32 __scx_bpf_select_cpu_and(struct task_struct *p, const struct cpumask *cpus_allowed,
-			     struct scx_bpf_select_cpu_and_args *args) __ksym;
 const struct cpumask *scx_bpf_get_idle_cpumask(void) __ksym;
 void scx_bpf_put_idle_cpumask(const struct cpumask *idle_mask) __ksym;
 s32 scx_bpf_pick_idle_cpu(const struct cpumask *cpus_allowed, u64 flags) __ksym;
@@ -139,5 +115,7 @@ bool bpf_cpumask_intersects(const struct cpumask *a, const struct cpumask *b) __
 u32 bpf_cpumask_any_and_distribute(const struct cpumask *a, const struct cpumask *b) __ksym;
 void bpf_rcu_read_lock(void) __ksym;
 void bpf_rcu_read_unlock(void) __ksym;
+
+#include "scx_compat.h"
 
 #endif /* ARTIS_SCX_H */

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The BPF program in the kernel: loads it, attaches it, reads its counters, detaches it.
 
-use super::bpf::types::artis_cpu;
+use super::bpf::types::{artis_cpu, artis_displaced};
 use super::bpf::{ArtisSkel, ArtisSkelBuilder, COUNTERS};
 use super::detector::Detector;
 use super::ending::Ending;
 use super::watch::{self, Watch};
 use artis_machine::Root;
 use artis_machine::cpulist::CpuList;
-use libbpf_rs::btf::types::{Int, Var};
+use libbpf_rs::btf::types::{Func, Int, Var};
 use libbpf_rs::btf::{Btf, HasSize};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, OpenObject, ProgramInput, ProgramType};
@@ -89,6 +89,7 @@ pub struct Program<'storage> {
     skel: ArtisSkel<'storage>,
     rt: CpuList,
     nr_cpus: u32,
+    hands_back_late: bool,
 }
 
 impl<'storage> Program<'storage> {
@@ -110,8 +111,11 @@ impl<'storage> Program<'storage> {
             Detector::Syscall => Some(watch::tracepoint(&Root::default())?),
             Detector::Entry => None,
         };
+        let btf = Btf::from_vmlinux()?;
+        // As of hands_back_late() in scx_compat.h.
+        let hands_back_late = btf.type_by_name::<Func<'_>>("scx_bpf_dsq_reenq").is_none();
         settings.sys_enter_id = tracepoint.unwrap_or(0);
-        settings.preempt_count_bytes = preempt_count_bytes()?;
+        settings.preempt_count_bytes = preempt_count_bytes(&btf)?;
         settings.nr_cpus = config.nr_cpus;
         settings.nr_rt = config.rt.len() as u32;
         for (slot, cpu) in settings.rt_list.iter_mut().zip(config.rt.iter()) {
@@ -124,15 +128,20 @@ impl<'storage> Program<'storage> {
             .ok_or_else(|| missing_section(".bss"))?;
         for (cpu, record) in (0..config.nr_cpus).zip(state.cpus.iter_mut()) {
             record.rt = config.rt.contains(cpu).into();
-            record.rt_immed = (config.rt.contains(cpu) && config.tickless.contains(cpu)).into();
+            record.rt_immed =
+                (config.rt.contains(cpu) && config.tickless.contains(cpu) && !hands_back_late)
+                    .into();
             record.offline = (!config.online.contains(cpu)).into();
         }
         open.struct_ops.artis_ops_mut().hotplug_seq = config.hotplug_seq;
 
-        let unused: &[&str] = match config.detector {
-            Detector::Syscall => &["user_exit_entry", "user_enter_body"],
-            Detector::Entry => &["syscall_entry"],
+        let mut unused = match config.detector {
+            Detector::Syscall => vec!["user_exit_entry", "user_enter_body"],
+            Detector::Entry => vec!["syscall_entry"],
         };
+        if !hands_back_late {
+            unused.push("find_displaced");
+        }
         for mut program in open.open_object_mut().progs_mut() {
             let name = program.name().to_string_lossy().into_owned();
             if unused.contains(&name.as_str()) {
@@ -162,6 +171,7 @@ impl<'storage> Program<'storage> {
             skel,
             rt: config.rt.clone(),
             nr_cpus: config.nr_cpus,
+            hands_back_late,
         };
         // The kernel attaches a scheduler whose start failed, and detaches it a moment later.
         if let Some(ending) = program.ending() {
@@ -195,6 +205,41 @@ impl<'storage> Program<'storage> {
         };
         self.skel.progs.cpu_watched.test_run(input)?;
         Ok(())
+    }
+
+    /// Is [`Program::displaced`] to be asked, again and again? Newer kernels need it not.
+    pub fn hands_back_late(&self) -> bool {
+        self.hands_back_late
+    }
+
+    /// On each RT CPU where RT0 has run for long, the thread that waits behind it.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn displaced(&mut self) -> Result<Vec<i32>, Error> {
+        let mut found = Vec::new();
+        for cpu in self.rt.iter() {
+            let mut argument = artis_displaced {
+                cpu: cpu as i32,
+                pid: 0,
+            };
+            // SAFETY: two integers, without padding between them.
+            let bytes = unsafe {
+                std::slice::from_raw_parts_mut(
+                    (&raw mut argument).cast::<u8>(),
+                    size_of::<artis_displaced>(),
+                )
+            };
+            let input = ProgramInput {
+                context_in: Some(bytes),
+                ..Default::default()
+            };
+            self.skel.progs.find_displaced.test_run(input)?;
+            if argument.pid > 0 {
+                found.push(argument.pid);
+            }
+        }
+        Ok(found)
     }
 
     /// Detaches the scheduler and waits until the kernel's own scheduler has every task.
@@ -283,8 +328,7 @@ fn text(bytes: &[i8]) -> String {
 }
 
 /// Width of the kernel's `__preempt_count`: 4 bytes, and 8 where interrupts are counted apart.
-fn preempt_count_bytes() -> Result<u32, Error> {
-    let btf = Btf::from_vmlinux()?;
+fn preempt_count_bytes(btf: &Btf<'_>) -> Result<u32, Error> {
     let count: Option<Int<'_>> = btf
         .type_by_name::<Var<'_>>("__preempt_count")
         .and_then(|variable| variable.next_type())

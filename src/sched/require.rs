@@ -19,22 +19,15 @@ const FUNCTIONS: &[&str] = &[
     "bpf_iter_scx_dsq_destroy",
     "bpf_iter_scx_dsq_new",
     "bpf_iter_scx_dsq_next",
-    "__scx_bpf_dsq_insert_vtime",
-    "__scx_bpf_select_cpu_and",
     "scx_bpf_create_dsq",
-    "scx_bpf_dsq_insert",
     "scx_bpf_dsq_move",
-    "scx_bpf_dsq_move_to_local___v2",
     "scx_bpf_dsq_nr_queued",
-    "scx_bpf_dsq_peek",
-    "scx_bpf_dsq_reenq",
     "scx_bpf_exit_bstr",
     "scx_bpf_kick_cpu",
     "scx_bpf_now",
     "scx_bpf_pick_idle_cpu",
     "scx_bpf_task_cpu",
     "scx_bpf_task_running",
-    "scx_bpf_task_set_slice",
 ];
 
 /// Kernel functions that the detectors hook.

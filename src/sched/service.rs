@@ -20,6 +20,7 @@ use artis_partition::host::Host;
 use artis_partition::journal::{self, Owner};
 use artis_partition::plan::Plan;
 use artis_partition::transaction::{self, Reverted, Transaction, planned_here};
+use artis_task::syscall;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io;
@@ -29,6 +30,9 @@ use std::time::Duration;
 
 /// How often to look whether the kernel ended the scheduler or a CPU went offline.
 const LOOK: Duration = Duration::from_millis(200);
+
+/// How often to look for tasks that wait behind RT0, where the kernel does not do it.
+const LOOK_BEHIND_RT0: Duration = Duration::from_millis(20);
 
 /// How often to try to get the lock while another artis cleans up: one second altogether.
 const CLEAN_UP_TRIES: u32 = 20;
@@ -343,12 +347,16 @@ fn serve(
     report: &mut dyn FnMut(Event),
 ) -> Result<(Status, Option<UnixStream>), Error> {
     let mut offline = CpuList::new();
+    let look = match program.hands_back_late() {
+        true => LOOK_BEHIND_RT0,
+        false => LOOK,
+    };
     loop {
         let mut fds = [
             PollFd::new(signals.0.as_fd(), PollFlags::POLLIN),
             PollFd::new(server.as_fd(), PollFlags::POLLIN),
         ];
-        let timeout = PollTimeout::try_from(LOOK).unwrap_or(PollTimeout::MAX);
+        let timeout = PollTimeout::try_from(look).unwrap_or(PollTimeout::MAX);
         match poll(&mut fds, timeout) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => return Err(Error::Wait(error.into())),
@@ -363,6 +371,12 @@ fn serve(
                 let _ = control::answer(stream, &status(program));
             }
             None => {}
+        }
+        if program.hands_back_late() {
+            for thread in program.displaced()? {
+                // It may be gone, or an RT0 task by now.
+                let _ = syscall::requeue(thread);
+            }
         }
         let absent = program.absent();
         for cpu in absent.unwatched.iter() {

@@ -35,7 +35,7 @@ fn empty_attr() -> libc::sched_attr {
     }
 }
 
-pub fn scheduling(tid: i32) -> Result<Scheduling, Errno> {
+fn get_attr(tid: i32) -> Result<libc::sched_attr, Errno> {
     let mut attr = empty_attr();
     // SAFETY: `attr` is a live sched_attr of the size that is passed.
     let status = unsafe {
@@ -47,7 +47,17 @@ pub fn scheduling(tid: i32) -> Result<Scheduling, Errno> {
             0,
         )
     };
-    Errno::result(status)?;
+    Errno::result(status).map(|_| attr)
+}
+
+fn set_attr(tid: i32, attr: &libc::sched_attr) -> Result<(), Errno> {
+    // SAFETY: `attr` is a live sched_attr that knows its size.
+    let status = unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &raw const *attr, 0) };
+    Errno::result(status).map(drop)
+}
+
+pub fn scheduling(tid: i32) -> Result<Scheduling, Errno> {
+    let attr = get_attr(tid)?;
     Ok(Scheduling {
         policy: attr.sched_policy as i32,
         nice: attr.sched_nice,
@@ -64,9 +74,28 @@ pub fn set_scheduling(tid: i32, to: Scheduling) -> Result<(), Errno> {
     if to.reset_on_fork {
         attr.sched_flags = libc::SCHED_FLAG_RESET_ON_FORK as u64;
     }
-    // SAFETY: `attr` is a live sched_attr that knows its size.
-    let status = unsafe { libc::syscall(libc::SYS_sched_setattr, tid, &raw const attr, 0) };
-    Errno::result(status).map(drop)
+    set_attr(tid, &attr)
+}
+
+/// Makes the kernel queue a thread of a normal policy anew, and changes nothing else of it.
+///
+/// The kernel does that for a change of what the thread asks of its class. Here that is the length
+/// of its slice, which normal threads have since 6.12: asked for anew, it is set anew. A thread
+/// that has the usual slice asks for none; one with a slice of its own asks for 1 ns more, and
+/// then for what it had.
+pub fn requeue(tid: i32) -> Result<(), Errno> {
+    let mut attr = get_attr(tid)?;
+    attr.sched_flags &= libc::SCHED_FLAG_RESET_ON_FORK as u64;
+    let slice_ns = attr.sched_runtime;
+    // This thread never asks for one.
+    if slice_ns == get_attr(0)?.sched_runtime {
+        attr.sched_runtime = 0;
+        return set_attr(tid, &attr);
+    }
+    attr.sched_runtime = slice_ns + 1;
+    set_attr(tid, &attr)?;
+    attr.sched_runtime = slice_ns;
+    set_attr(tid, &attr)
 }
 
 // nix's and libc's CPU sets end at CPU 1023, so the masks are our own words.

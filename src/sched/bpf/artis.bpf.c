@@ -22,8 +22,8 @@
  *
  * (c) RT0's wakeup. Nothing of ours runs in it; there is no ops.stopping(). The task
  *     that RT0 displaces stays at the head of the CPU's local queue, as the kernel
- *     leaves it, and goes on after a short burst. After a long one detect.h hands
- *     it back to ops.enqueue(). Was a task to leave just as RT0 came? Then it stays
+ *     leaves it, and goes on after a short burst. After a long one hand_back.h
+ *     gives it to ops.enqueue(). Was a task to leave just as RT0 came? Then it stays
  *     there too, with a rest of its slice, by which ops.running() knows it when RT0
  *     has gone, and leaves then.
  *
@@ -56,6 +56,7 @@
 #include "state.h"
 #include "account.h"
 #include "detect.h"
+#include "hand_back.h"
 #include "place.h"
 #include "serve.h"
 #include "hotplug.h"

@@ -10,7 +10,6 @@
  *     that enters the kernel and is still marked made its previous call here. A
  *     task that began its work and was then moved shows in leave_ns_max. (A hook
  *     at the end of system calls would lie on RT0's way.)
- * (c) The tick of an RT CPU hands the displaced task back when RT0 stays.
  *
  * What no hook here sees: seccomp filters and system call user dispatch, which
  * come before the system call tracepoint; exceptions other than page faults,
@@ -103,7 +102,7 @@ static bool let_rt0_by(s32 cpu, bool interrupts_on)
 		return true;
 	}
 	if (comes && artis_gives_up_rest(rt0_may_be_taken(cpu)))
-		scx_bpf_task_set_slice(bpf_get_current_task_btf(), 0);
+		end_slice_here(bpf_get_current_task_btf());
 	return comes;
 }
 
@@ -299,31 +298,6 @@ SEC("fentry/get_signal")
 int BPF_PROG(signal_body)
 {
 	body(ARTIS_leaks_signal);
-	return 0;
-}
-
-/*
- * RT0 has this CPU and a task waits behind it. In a short burst it goes on waiting, so
- * RT0's wakeup does no more than a context switch. In a long one a tick hands it back.
- */
-SEC("fentry/sched_tick")
-int BPF_PROG(tick_hand_back)
-{
-	s32 cpu = bpf_get_smp_processor_id();
-	struct artis_cpu *record = cpu_record(cpu);
-	const struct task_struct *p = bpf_get_current_task_btf();
-
-	if (!on || !record->rt || !artis_is_rt0(p->policy) ||
-	    !local_queued(cpu))
-		return 0;
-	/* RT0 came when it displaced the task, or after another RT0 */
-	if (!record->displaced_ns)
-		record->displaced_ns = bpf_core_field_exists(p->sched_info.last_arrival) ?
-					       p->sched_info.last_arrival :
-					       scx_bpf_now();
-	/* ops.enqueue() clears it when it gets the task: until then, ask again */
-	if (artis_hand_back(scx_bpf_now(), record->displaced_ns))
-		scx_bpf_dsq_reenq(SCX_DSQ_LOCAL_ON | cpu, 0);
 	return 0;
 }
 

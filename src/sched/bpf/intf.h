@@ -64,6 +64,7 @@ struct artis_cpu {
 	u32 marked_pid;		/* the task that must leave, and why */
 	u32 marked_state;	/* enum artis_state */
 	u32 helper_state;	/* passed from a kprobe to the program that may act on it */
+	u32 late_pid;		/* artis hands this task back: see hands_back_late() */
 	u8 rt;			/* configuration: is it an RT CPU? */
 	u8 rt_immed;		/* configuration: no tick here, never let a task wait behind RT0 */
 	u8 ahead_of_rt0;	/* our task runs although RT0 would: by a deadline server or throttling */

@@ -6,18 +6,6 @@
 #ifndef ARTIS_PLACE_H
 #define ARTIS_PLACE_H
 
-static void insert_vtime(struct task_struct *p, u64 dsq_id, u64 slice_ns, u64 vtime, u64 enq_flags)
-{
-	struct scx_bpf_dsq_insert_vtime_args args = {
-		.dsq_id = dsq_id,
-		.slice = slice_ns,
-		.vtime = vtime,
-		.enq_flags = enq_flags,
-	};
-
-	__scx_bpf_dsq_insert_vtime(p, &args);
-}
-
 /* Is @cpu this CPU, and an RT CPU that RT0 takes next? */
 static bool rt0_here(s32 cpu)
 {
@@ -63,17 +51,13 @@ static bool nrt_cpu_is_idle(void)
 /* The best idle NRT CPU that @p may use, or negative. */
 static s32 idle_nrt_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
-	struct scx_bpf_select_cpu_and_args args = {
-		.prev_cpu = prev_cpu,
-		.wake_flags = wake_flags,
-	};
 	struct bpf_cpumask *mask;
 	s32 cpu = -1;
 
 	bpf_rcu_read_lock();
 	mask = nrt_mask;
 	if (mask)
-		cpu = __scx_bpf_select_cpu_and(p, as_mask(mask), &args);
+		cpu = scx_bpf_select_cpu_and(p, prev_cpu, wake_flags, as_mask(mask));
 	bpf_rcu_read_unlock();
 	return cpu;
 }
@@ -421,7 +405,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	view = view_of(p, t);
 	view.wakes = enq_flags & SCX_ENQ_WAKEUP;
-	view.handed_back = enq_flags & SCX_ENQ_REENQ;
+	view.handed_back = is_handed_back(record, p, enq_flags);
 	/* the kernel does not ask for the CPU of a task that may use one only */
 	if (p->nr_cpus_allowed == 1)
 		t->by_interrupt = in_interrupt();
@@ -441,6 +425,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 		t->runnable_at_ns = now;
 	if (view.handed_back && record->rt) {
 		record->displaced_ns = 0;
+		record->late_pid = 0;
 		count(ARTIS_displacements);
 		count(ARTIS_hand_backs);
 	}

@@ -165,6 +165,14 @@ static u32 local_queued(s32 cpu)
 	return rq ? rq->scx.local_dsq.nr : 0;
 }
 
+/* Is @p, on the CPU of @record, enqueued because it waited behind a long burst of RT0? */
+static bool is_handed_back(const struct artis_cpu *record, const struct task_struct *p,
+			   u64 enq_flags)
+{
+	return enq_flags & SCX_ENQ_REENQ ||
+	       (hands_back_late() && record->late_pid == (u32)p->pid);
+}
+
 /*
  * When a task was last queued in one of the shared queues that rarely have one; 0: not
  * since the queue was last seen empty.
