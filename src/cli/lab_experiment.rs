@@ -72,7 +72,10 @@ pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
         kernels: named,
     };
     let measured = match run::run(&experiment, kernels, &options, &mut progress) {
-        Err(error @ run::Error::Interrupted { signal, .. }) => {
+        Err(
+            error @ (run::Error::Interrupted { signal, .. }
+            | run::Error::InterruptedBuild { signal }),
+        ) => {
             progress.note(&error.to_string());
             return Ok(ended_by(i32::try_from(signal)?));
         }

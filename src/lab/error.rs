@@ -41,6 +41,14 @@ pub enum Error {
         /// What it said.
         reason: String,
     },
+    /// A scheduler for guests could not be built.
+    #[error("cannot build the scheduler {which}: {reason}")]
+    NotBuilt {
+        /// The crate and its version.
+        which: String,
+        /// Why not.
+        reason: String,
+    },
     /// The lab's kernels and tools exist for x86-64 only.
     #[error("the lab boots x86-64 kernels with this machine's own programs; this machine is {0}")]
     Architecture(&'static str),
@@ -85,6 +93,21 @@ pub enum Error {
         release: String,
         /// Configuration option.
         option: &'static str,
+    },
+    /// The kernel is not of the preemption model that an experiment wants.
+    #[error(
+        "the configuration {configuration} has preemption = {preemption:?}, and the kernel \
+         {release} is built {built} PREEMPT_RT; choose another kernel (artis lab kernels)"
+    )]
+    KernelUnfit {
+        /// Its name in the file.
+        configuration: String,
+        /// What the file says.
+        preemption: &'static str,
+        /// Kernel release.
+        release: String,
+        /// "with" or "without".
+        built: &'static str,
     },
     /// Debian's archive no longer has the modules.
     #[error(

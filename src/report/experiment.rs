@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The table of an experiment: latency, what others got of the RT CPU, and how the loads fared.
 
-use artis_result::experiment::{Experiment, Figures, Row};
-use std::collections::BTreeSet;
+use artis_result::experiment::{Experiment, Figures, Row, Scheduler, Summary};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 const NAME_WIDTH_MIN: usize = 14;
 const COLUMN: usize = 10;
-const MESSAGES_COLUMN: usize = 18;
 /// Columns in a block, so that 100 columns of text hold them.
 const LOADS_PER_BLOCK: usize = 8;
+
+/// Kinds of ordinary tasks, in the order of their columns.
+const KINDS: [&str; 7] = [
+    "normal",
+    "bound",
+    "rt1-1",
+    "rt1-20",
+    "commands",
+    "messages",
+    "messages-to-many",
+];
 
 /// A column: its two lines of heading, and the cell of a row.
 type Column = ([&'static str; 2], fn(&Figures) -> String);
@@ -33,29 +43,7 @@ const LATENCY: [Column; 8] = [
 pub fn table(title: &str, experiment: &Experiment) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{title}");
-    let kernels: BTreeSet<&str> = experiment
-        .rows
-        .iter()
-        .map(|row| row.kernel.as_str())
-        .collect();
-    for kernel in kernels {
-        let _ = writeln!(text, "Linux {kernel}");
-    }
-    if let Some(row) = experiment.rows.first() {
-        let _ = writeln!(
-            text,
-            "{}; loads: {}; {} virtual s for each of {} seeds",
-            experiment.engine_version,
-            row.loads.join(", "),
-            row.seconds,
-            row.seeds.len()
-        );
-    }
-    let _ = writeln!(
-        text,
-        "Latency in {}:\n1 us is 100 instructions, and no microsecond of a real machine.\n",
-        experiment.time_unit()
-    );
+    heading(&mut text, experiment);
     let width = experiment.rows.iter().map(|row| row.configuration.len());
     let width = width.max().unwrap_or(0).max(NAME_WIDTH_MIN) + 1;
     latencies(&mut text, experiment, width);
@@ -66,69 +54,166 @@ pub fn table(title: &str, experiment: &Experiment) -> String {
     text
 }
 
-/// How many messages a second of CPU time passes on.
-fn messages(text: &mut String, experiment: &Experiment, width: usize) {
-    let relative = |row: &Row| row.figures.messages_per_cpu_second_relative.clone();
-    let names: BTreeSet<String> = experiment
-        .rows
-        .iter()
-        .flat_map(|row| relative(row).into_keys())
-        .collect();
-    let Some(reference) = reference(experiment).filter(|_| !names.is_empty()) else {
-        return;
-    };
-    let heads: String = names
-        .iter()
-        .map(|name| format!("{name:>MESSAGES_COLUMN$}"))
-        .collect();
+/// What was measured on what, beside what, and the unit.
+fn heading(text: &mut String, experiment: &Experiment) {
+    let rows = &experiment.rows;
+    let kernels: BTreeSet<&str> = rows.iter().map(|row| row.kernel.as_str()).collect();
+    for kernel in kernels {
+        let _ = writeln!(text, "Linux {kernel}");
+    }
+    let published = rows.iter().filter_map(|row| match &row.scheduler {
+        Scheduler::Published(which) => Some(which.to_string()),
+        Scheduler::Stock | Scheduler::Isolcpus | Scheduler::Artis => None,
+    });
+    let published: BTreeSet<String> = published.collect();
+    if !published.is_empty() {
+        let published: Vec<String> = published.into_iter().collect();
+        let _ = writeln!(text, "{}", published.join(", "));
+    }
+    if let Some(row) = rows.first() {
+        let (seconds, seeds) = (row.seconds, row.seeds.len());
+        let seeds = format!("{seeds} seed{}", if seeds == 1 { "" } else { "s" });
+        let _ = writeln!(
+            text,
+            "{}; {seconds} virtual s for each of {seeds}",
+            experiment.engine_version
+        );
+    }
+    let mut before = None;
+    for row in rows {
+        if before == Some(&row.loads) {
+            continue;
+        }
+        let all_alike = rows.iter().all(|other| other.loads == row.loads);
+        let which = match all_alike {
+            true => String::new(),
+            false => format!(" from {} on", row.configuration),
+        };
+        let _ = writeln!(text, "loads{which}: {}", counted(&row.loads));
+        before = Some(&row.loads);
+    }
     let _ = writeln!(
         text,
-        "\nAgainst {reference}: messages per second of their CPU time\n{:width$}{heads}",
-        ""
+        "Latency in {}:\n1 us is 100 instructions, and no microsecond of a real machine.\n",
+        experiment.time_unit()
     );
-    for row in &experiment.rows {
-        let cells: String = names
-            .iter()
-            .map(|name| {
-                format!(
-                    "{:>MESSAGES_COLUMN$}",
-                    ratio(relative(row).get(name).copied())
-                )
-            })
-            .collect();
-        let _ = writeln!(text, "{:width$}{cells}", row.configuration);
+}
+
+/// Loads, each once, with how often it runs when that is several times.
+fn counted(loads: &[String]) -> String {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for load in loads {
+        match counts.iter_mut().find(|(name, _)| name == load) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((load, 1)),
+        }
+    }
+    let words = counts.iter().map(|(name, count)| match count {
+        1 => (*name).to_owned(),
+        more => format!("{more} x {name}"),
+    });
+    let words: Vec<String> = words.collect();
+    match words.is_empty() {
+        true => "none".to_owned(),
+        false => words.join(", "),
     }
 }
 
-/// How soon ordinary tasks answer: a block for each kind, mean, 99 % and longest.
+/// Whether a row is the first of those that are compared with each other, and not of all: an empty
+/// line stands before it.
+fn begins_group(rows: &[Row], at: usize) -> bool {
+    let of = |row: &Row| (row.cpus, row.timers, row.loads.clone());
+    at > 0 && of(&rows[at - 1]) != of(&rows[at])
+}
+
+/// A block of a table: its title, the heads of its columns, a line for each row.
+fn block(
+    text: &mut String,
+    rows: &[Row],
+    width: usize,
+    title: &str,
+    heads: &[String],
+    cells: impl Fn(&Row) -> Vec<String>,
+) {
+    let in_columns = |words: &[String]| -> String {
+        let cells = words.iter().map(|word| format!("{word:>COLUMN$}"));
+        cells.collect()
+    };
+    let _ = writeln!(text, "\n{title}");
+    // A name of several words stands in two lines.
+    let split = |head: &String| match head.split_once('-') {
+        Some((first, rest)) if head.len() >= COLUMN => (first.to_owned(), rest.replace('-', " ")),
+        _ => (String::new(), head.clone()),
+    };
+    let (above, below): (Vec<String>, Vec<String>) = heads.iter().map(split).unzip();
+    for heads in [above, below] {
+        if heads.iter().any(|head| !head.is_empty()) {
+            let line = format!("{:width$}{}", "", in_columns(&heads));
+            let _ = writeln!(text, "{}", line.trim_end());
+        }
+    }
+    for (at, row) in rows.iter().enumerate() {
+        if begins_group(rows, at) {
+            text.push('\n');
+        }
+        let _ = writeln!(
+            text,
+            "{:width$}{}",
+            row.configuration,
+            in_columns(&cells(row))
+        );
+    }
+}
+
+/// How many messages a second of CPU time passes on.
+fn messages(text: &mut String, experiment: &Experiment, width: usize) {
+    let relative = |row: &Row| row.figures.messages_per_cpu_second_relative.clone();
+    let rows = &experiment.rows;
+    let names: BTreeSet<String> = rows
+        .iter()
+        .flat_map(|row| relative(row).into_keys())
+        .collect();
+    let names: Vec<String> = names.into_iter().collect();
+    let Some(reference) = reference(experiment).filter(|_| !names.is_empty()) else {
+        return;
+    };
+    let title = format!("Against {reference}: messages per second of their CPU time");
+    block(text, rows, width, &title, &names, |row| {
+        let relative = relative(row);
+        let cells = names.iter().map(|name| ratio(relative.get(name).copied()));
+        cells.collect()
+    });
+}
+
+/// How soon ordinary tasks answer: a block for each figure, a column for each kind.
 fn responsiveness(text: &mut String, experiment: &Experiment, width: usize) {
-    let kinds: BTreeSet<&String> = experiment
-        .rows
+    let rows = &experiment.rows;
+    let measured: BTreeSet<&String> = rows
         .iter()
         .flat_map(|row| row.figures.responsiveness.keys())
         .collect();
-    for kind in kinds {
-        let _ = writeln!(
-            text,
-            "\nHow soon others answer: {kind}\n{:width$}{:>COLUMN$}{:>COLUMN$}{:>COLUMN$}{:>COLUMN$}",
-            "", "samples", "mean", "99 %", "max"
-        );
-        for row in &experiment.rows {
-            let Some(of) = row.figures.responsiveness.get(kind) else {
-                continue;
-            };
-            let cells = [of.us_mean, of.us_p99, of.us_max].map(|value| us(Some(value)));
-            let cells: String = cells
+    if measured.is_empty() {
+        return;
+    }
+    let place = |kind: &String| KINDS.iter().position(|known| known == kind);
+    let mut kinds: Vec<String> = measured.into_iter().cloned().collect();
+    kinds.sort_by_key(|kind| place(kind).unwrap_or(KINDS.len()));
+    type Figure = (&'static str, fn(&Summary) -> String);
+    let figures: [Figure; 4] = [
+        ("mean", |of| us(Some(of.us_mean))),
+        ("99 %", |of| us(Some(of.us_p99))),
+        ("longest", |of| us(Some(of.us_max))),
+        ("how many", |of| of.samples.to_string()),
+    ];
+    for (figure, cell) in figures {
+        let title = format!("How soon others answer: {figure}");
+        block(text, rows, width, &title, &kinds, |row| {
+            let of = |kind| row.figures.responsiveness.get(kind);
+            let cells = kinds
                 .iter()
-                .map(|cell| format!("{cell:>COLUMN$}"))
-                .collect();
-            let samples = of.samples;
-            let _ = writeln!(
-                text,
-                "{:width$}{samples:>COLUMN$}{cells}",
-                row.configuration
-            );
-        }
+                .map(|kind| of(kind).map_or_else(|| "-".to_owned(), cell));
+            cells.collect()
+        });
     }
 }
 
@@ -141,70 +226,62 @@ fn latencies(text: &mut String, experiment: &Experiment, width: usize) {
             format!("{:width$}{}", "", heads.concat()).trim_end()
         );
     }
-    for row in &experiment.rows {
+    for (at, row) in experiment.rows.iter().enumerate() {
+        if begins_group(&experiment.rows, at) {
+            text.push('\n');
+        }
         let cells = LATENCY.map(|(_, cell)| format!("{:>COLUMN$}", cell(&row.figures)));
         let _ = writeln!(text, "{:width$}{}", row.configuration, cells.concat());
     }
 }
 
-/// What a row's loads are compared with: the first row of those that have its CPUs and timers.
+/// What a row's loads are compared with: the first row with the same CPUs, timers and loads.
 fn reference(experiment: &Experiment) -> Option<String> {
-    let first = experiment.rows.first()?;
-    let alike = |row: &Row| (row.cpus, row.timers) == (first.cpus, first.timers);
-    if experiment.rows.iter().all(alike) {
-        return Some(first.configuration.clone());
+    let rows = &experiment.rows;
+    let first = rows.first()?;
+    if (0..rows.len()).any(|at| begins_group(rows, at)) {
+        return Some("the first row of its group".to_owned());
     }
-    Some("the first row with as many CPUs and timers".to_owned())
+    Some(first.configuration.clone())
 }
 
 /// What the loads did against the reference's, all together and each.
 fn loads(text: &mut String, experiment: &Experiment, width: usize) {
-    let names: Vec<&String> = experiment
-        .rows
-        .first()
-        .map(|row| row.figures.work_relative.keys().collect())
-        .unwrap_or_default();
+    let rows = &experiment.rows;
+    let names: BTreeSet<&String> = rows
+        .iter()
+        .flat_map(|row| row.figures.work_relative.keys())
+        .collect();
+    let names: Vec<String> = names.into_iter().cloned().collect();
     let Some(reference) = reference(experiment) else {
         return;
     };
     for names in names.chunks(LOADS_PER_BLOCK) {
-        let heads: String = names
-            .iter()
-            .map(|name| format!("{name:>COLUMN$}"))
-            .collect();
-        let _ = writeln!(
-            text,
-            "\nAgainst {reference}: CPU time of all loads, work of each\n{:width$}{:>COLUMN$}{heads}",
-            "", "CPU time"
-        );
-        for row in &experiment.rows {
+        let heads = |first: &str| [&[first.to_owned()], names].concat();
+        let of = |row: &Row, first: String, all: &BTreeMap<String, f64>| {
+            let mut cells = vec![first];
+            // A load that runs beside other rows only is not missing here.
+            let ran = |name: &&String| row.loads.contains(name);
+            cells.extend(names.iter().map(|name| match ran(&name) {
+                true => ratio(all.get(name).copied()),
+                false => String::new(),
+            }));
+            cells
+        };
+        let title = format!("Against {reference}: CPU time of all loads, work of each");
+        block(text, rows, width, &title, &heads("CPU time"), |row| {
             let cpu_time = ratio(row.figures.load_cpu_time_relative);
-            let cells = cells(row, names, |figures| &figures.work_relative);
-            let _ = writeln!(
-                text,
-                "{:width$}{cpu_time:>COLUMN$}{cells}",
-                row.configuration
-            );
-        }
-        let _ = writeln!(
-            text,
-            "\nAgainst {reference}: work per second of its own CPU time\n{:width$}{:COLUMN$}{heads}",
-            "", ""
-        );
-        for row in &experiment.rows {
-            let cells = cells(row, names, |figures| &figures.work_per_cpu_second_relative);
-            let _ = writeln!(text, "{:width$}{:COLUMN$}{cells}", row.configuration, "");
-        }
+            of(row, cpu_time, &row.figures.work_relative)
+        });
+        let title = format!("Against {reference}: work per second of its own CPU time");
+        block(text, rows, width, &title, &heads(""), |row| {
+            of(
+                row,
+                String::new(),
+                &row.figures.work_per_cpu_second_relative,
+            )
+        });
     }
-}
-
-fn cells(
-    row: &Row,
-    names: &[&String],
-    of: fn(&Figures) -> &std::collections::BTreeMap<String, f64>,
-) -> String {
-    let cell = |name: &&String| format!("{:>COLUMN$}", ratio(of(&row.figures).get(*name).copied()));
-    names.iter().map(cell).collect()
 }
 
 /// How long the same work took, a line for each way of running it.
@@ -294,7 +371,64 @@ mod tests {
         rows[1].timers = 2;
         let text = table("a title", &experiment(rows));
         assert!(
-            text.contains("Against the first row with as many CPUs and timers: work per second"),
+            text.contains("Against the first row of its group: work per second"),
+            "{text}"
+        );
+        assert!(text.contains("\n\nlazy-x2"), "{text}");
+    }
+
+    #[test]
+    fn each_group_of_rows_names_its_loads_and_each_published_scheduler_its_version() {
+        let names = ["stock-two", "bpfland-two", "stock-six", "bpfland-six"];
+        let mut rows = names.map(|name| row(name, &[1.0])).to_vec();
+        for row in &mut rows[2..] {
+            row.loads = ["io", "locks", "io"].map(str::to_owned).to_vec();
+            row.figures.work_relative = [("io".to_owned(), 0.5), ("locks".to_owned(), 0.25)].into();
+        }
+        let published = Scheduler::try_from("scx_bpfland@1.1.4".to_owned()).unwrap();
+        rows[1].scheduler = published;
+        let text = table("a title", &experiment(rows));
+        for line in [
+            "loads from stock-two on: hackbench\n",
+            "loads from stock-six on: 2 x io, locks\n",
+            "\nscx_bpfland@1.1.4\n",
+            // A load that did not run beside a row leaves its cell empty.
+            "stock-two           1.000     1.000                    \n",
+            "bpfland-six         1.000               0.500     0.250\n",
+        ] {
+            assert!(text.contains(line), "{line:?} in\n{text}");
+        }
+    }
+
+    #[test]
+    fn ordinary_tasks_have_a_block_for_each_figure() {
+        let mut rows = vec![row("stock", &[1.0]), row("bpfland-six-4cpus", &[2.0])];
+        let of = |samples| Summary {
+            samples,
+            us_mean: 1.25,
+            us_p99: 20.0,
+            us_max: 160_136.0,
+        };
+        rows[0].figures.responsiveness = KINDS.map(|kind| (kind.to_owned(), of(500))).into();
+        rows[1].figures.responsiveness = [("normal".to_owned(), of(225))].into();
+        let messages = [
+            ("messages".to_owned(), 1.0),
+            ("messages-to-many".to_owned(), 0.5),
+        ];
+        rows[0].figures.messages_per_cpu_second_relative = messages.into();
+        let text = table("a title", &experiment(rows));
+        let heads = "    normal     bound     rt1-1    rt1-20  commands  messages   to many";
+        for part in [
+            "How soon others answer: mean\n",
+            heads,
+            "How soon others answer: how many\n",
+            "bpfland-six-4cpus        225         -",
+            "bpfland-six-4cpus   160136.0         -",
+        ] {
+            assert!(text.contains(part), "{part:?} in\n{text}");
+        }
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 100),
             "{text}"
         );
     }

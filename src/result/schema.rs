@@ -16,7 +16,7 @@ macro_rules! schema_name {
 
         impl<'de> serde::Deserialize<'de> for SchemaName {
             fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-                super::schema::exactly($schema, input).map(|()| Self)
+                $crate::schema::exactly($schema, input).map(|()| Self)
             }
         }
     };

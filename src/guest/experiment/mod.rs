@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the host asks a guest of an experiment to do, and what the guest returns: JSON, both ways.
 
+mod published;
 pub mod responsiveness;
 pub mod run;
 
@@ -88,6 +89,9 @@ pub struct Sample {
     pub leaks: Option<u64>,
     /// `artis sched status --json` at the end; none without artis.
     pub status: Option<serde_json::Value>,
+    /// Under which name the kernel knew a published scheduler; none without one.
+    #[serde(default)]
+    pub ops: Option<String>,
     /// Seconds that the work took, by permutation.
     pub throughput_s: BTreeMap<String, f64>,
 }

@@ -73,7 +73,7 @@ fn everybody(task: &Task) -> Result<CpuList, Error> {
     let online = Cpus::read(&Root::default())?.online;
     Ok(match task.scheduler {
         Scheduler::Isolcpus => &online - &task.rt,
-        Scheduler::Stock | Scheduler::Artis => online,
+        Scheduler::Stock | Scheduler::Artis | Scheduler::Published(_) => online,
     })
 }
 

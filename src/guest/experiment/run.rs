@@ -8,6 +8,7 @@
 //! whether kernel work ran on an RT CPU.
 
 use super::super::scheduler::{self, Scheduler as ArtisScheduler};
+use super::published;
 use super::responsiveness;
 use super::{
     Done, EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY, Measure, Sample, Task,
@@ -63,6 +64,8 @@ pub enum Error {
     #[error(transparent)]
     Scheduler(#[from] scheduler::Error),
     #[error(transparent)]
+    Published(#[from] published::Error),
+    #[error(transparent)]
     Latency(#[from] latency::Error),
     #[error(transparent)]
     Execution(#[from] exec::Error),
@@ -110,9 +113,9 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     };
     let mut sample = match task.measure {
         Measure::Throughput => {
-            let mut scheduler = start_scheduler(task)?;
+            let scheduler = Running::start(task)?;
             let mut sample = throughput_of(&online)?;
-            finish(&mut sample, &mut scheduler)?;
+            scheduler.finish(&mut sample)?;
             return Ok(sample);
         }
         Measure::Latency | Measure::KernelLatency | Measure::Responsiveness => Sample::default(),
@@ -138,7 +141,7 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
         Measure::KernelLatency => Some(Split::attach(task.timers)?),
         _ => None,
     };
-    let mut scheduler = start_scheduler(task)?;
+    let scheduler = Running::start(task)?;
     let mut loads = Loads::start(task, &online, seed)?;
     let plan = plan(task, cpu, &work, &unloaded, split.as_ref());
     let before = Moment::take(cpu, &loads)?;
@@ -153,7 +156,7 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     if let Some(failed) = outcome.threads.iter().find_map(|one| one.failed) {
         return Err(Error::Timer(failed));
     }
-    finish(&mut sample, &mut scheduler)?;
+    scheduler.finish(&mut sample)?;
     before.difference(&after, &mut sample);
     sample.series = series(&outcome.threads, unloaded.time);
     sample.series.extend(others.series);
@@ -180,25 +183,43 @@ fn beside_probes(
     })
 }
 
-fn start_scheduler(task: &Task) -> Result<Option<ArtisScheduler>, Error> {
-    match task.scheduler {
-        Scheduler::Stock | Scheduler::Isolcpus => Ok(None),
-        // With isolcpus nobody could arm a timer on an RT CPU since boot. Here many have by now.
-        Scheduler::Artis => Ok(Some(ArtisScheduler::start(&task.rt, &["--cycle"])?)),
-    }
+/// Who schedules beside the kernel's own scheduler.
+enum Running {
+    Nobody,
+    Artis(ArtisScheduler),
+    Published(published::Scheduler),
 }
 
-/// Adds the scheduler's own counts; a guest in which the kernel removed it gives no sample.
-fn finish(sample: &mut Sample, scheduler: &mut Option<ArtisScheduler>) -> Result<(), Error> {
-    if let Some(scheduler) = scheduler {
-        let status = scheduler.status()?;
-        let counters = status.get("counters").and_then(|all| all.as_object());
-        let leaks = counters.into_iter().flatten();
-        let leaks = leaks.filter(|(name, _)| name.starts_with("leaks_"));
-        sample.leaks = Some(leaks.filter_map(|(_, count)| count.as_u64()).sum());
-        sample.status = Some(status);
+impl Running {
+    fn start(task: &Task) -> Result<Self, Error> {
+        Ok(match &task.scheduler {
+            Scheduler::Stock | Scheduler::Isolcpus => Self::Nobody,
+            // With isolcpus nobody could arm a timer on an RT CPU since boot. Here many have by now.
+            Scheduler::Artis => Self::Artis(ArtisScheduler::start(&task.rt, &["--cycle"])?),
+            Scheduler::Published(which) => Self::Published(published::Scheduler::start(which)?),
+        })
     }
-    Ok(())
+
+    /// Adds the scheduler's own counts; a guest in which the kernel removed it gives no sample.
+    fn finish(self, sample: &mut Sample) -> Result<(), Error> {
+        match self {
+            Self::Nobody => {}
+            Self::Artis(mut scheduler) => {
+                let status = scheduler.status()?;
+                let counters = status.get("counters").and_then(|all| all.as_object());
+                let leaks = counters.into_iter().flatten();
+                let leaks = leaks.filter(|(name, _)| name.starts_with("leaks_"));
+                sample.leaks = Some(leaks.filter_map(|(_, count)| count.as_u64()).sum());
+                sample.status = Some(status);
+            }
+            Self::Published(mut scheduler) => {
+                scheduler.check()?;
+                sample.ops = Some(scheduler.ops().to_owned());
+                scheduler.stop()?;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn plan<'a>(

@@ -3,6 +3,10 @@
 //!
 //! The first configuration is the one with which the work of the others is compared.
 
+use super::loads::LoadSets;
+use crate::Error as LabError;
+use crate::debian::index::Flavour;
+use crate::debian::kernel::Kernel;
 use crate::engine::bochs;
 use artis_guest::experiment::{Measure, Task};
 use artis_load::own::Load;
@@ -22,7 +26,10 @@ pub struct Experiment {
     pub cpus: Vec<u32>,
     pub seconds: u32,
     pub seeds: Vec<u64>,
-    pub loads: Vec<Load>,
+    /// What runs beside RT0, one set at a time.
+    pub loads: LoadSets,
+    /// Each load runs once for so many CPUs; once when absent.
+    cpus_per_load: Option<u32>,
     #[serde(default = "one_timer")]
     pub timers: Vec<u32>,
     /// RT0's period.
@@ -47,6 +54,8 @@ fn millisecond() -> u64 {
 #[serde(deny_unknown_fields)]
 pub struct Configuration {
     pub name: String,
+    /// The release; the newest one when absent.
+    kernel: Option<String>,
     pub preemption: Preemption,
     pub scheduler: Scheduler,
     /// More kernel arguments.
@@ -102,9 +111,43 @@ pub enum Error {
 pub struct Run {
     /// Place of its configuration in the file.
     pub configuration: usize,
+    /// Place of its loads among [`Experiment::loads`].
+    pub loads: usize,
     pub cpus: u32,
     pub seed: u64,
     pub task: Task,
+}
+
+/// What a row of the table is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowOf {
+    /// Place in the file.
+    pub configuration: usize,
+    /// Place among [`Experiment::loads`].
+    pub loads: usize,
+    pub cpus: u32,
+    pub timers: u32,
+}
+
+impl RowOf {
+    /// The row that the work of this one is compared with.
+    pub fn reference(self) -> Self {
+        Self {
+            configuration: 0,
+            ..self
+        }
+    }
+
+    /// Whether the run is one of this row's.
+    pub fn has(&self, run: &Run) -> bool {
+        let of_run = Self {
+            configuration: run.configuration,
+            loads: run.loads,
+            cpus: run.cpus,
+            timers: run.task.timers,
+        };
+        *self == of_run
+    }
 }
 
 impl Experiment {
@@ -175,8 +218,26 @@ impl Experiment {
                 "cpus holds {many}, and the engine bochs emulates at most {most} CPUs"
             ));
         }
-        if self.seconds == 0 || self.interval_us == 0 || self.timers.contains(&0) {
-            return Err("seconds, interval_us and timers must be 1 or more".to_owned());
+        let zero = self.seconds == 0 || self.interval_us == 0 || self.timers.contains(&0);
+        if zero || self.cpus_per_load == Some(0) {
+            return Err(
+                "seconds, interval_us, timers and cpus_per_load must be 1 or more".to_owned(),
+            );
+        }
+        let sets = self.loads.sets();
+        if sets.is_empty() {
+            return Err("the table loads holds no list; write loads = [] for none".to_owned());
+        }
+        let strange = |name: &&String| name.is_empty() || !name.chars().all(plain);
+        if let Some(name) = sets
+            .iter()
+            .filter_map(|set| set.name.as_ref())
+            .find(strange)
+        {
+            return Err(format!(
+                "the name {name:?} in the table loads must be letters, digits, - and _: it is part \
+                 of the names of rows"
+            ));
         }
         Ok(())
     }
@@ -184,23 +245,49 @@ impl Experiment {
     /// Every guest of the experiment; those of one row come together.
     pub fn runs(&self) -> Vec<Run> {
         let mut runs = Vec::new();
-        for &cpus in &self.cpus {
-            for &timers in &self.timers {
-                for configuration in 0..self.configurations.len() {
-                    for &measure in &self.measure {
-                        for &seed in self.seeds_of(measure) {
-                            runs.push(Run {
-                                configuration,
-                                cpus,
-                                seed,
-                                task: self.task(configuration, cpus, timers, measure),
-                            });
-                        }
-                    }
+        for row in self.rows() {
+            for &measure in &self.measure {
+                for &seed in self.seeds_of(measure) {
+                    runs.push(Run {
+                        configuration: row.configuration,
+                        loads: row.loads,
+                        cpus: row.cpus,
+                        seed,
+                        task: self.task(&row, measure),
+                    });
                 }
             }
         }
         runs
+    }
+
+    /// Every row; those that are compared with each other come together.
+    pub fn rows(&self) -> Vec<RowOf> {
+        let mut rows = Vec::new();
+        for loads in 0..self.loads.sets().len() {
+            for &cpus in &self.cpus {
+                for &timers in &self.timers {
+                    for configuration in 0..self.configurations.len() {
+                        rows.push(RowOf {
+                            configuration,
+                            loads,
+                            cpus,
+                            timers,
+                        });
+                    }
+                }
+            }
+        }
+        rows
+    }
+
+    /// What people call the guest of a run.
+    pub fn guest_name(&self, run: &Run) -> String {
+        let mut name = self.configurations[run.configuration].name.clone();
+        if let Some(loads) = &self.loads.sets()[run.loads].name {
+            name = format!("{name}, loads {loads}");
+        }
+        format!("{name}, {} CPUs, seed {}", run.cpus, run.seed)
     }
 
     fn seeds_of(&self, measure: Measure) -> &[u64] {
@@ -210,13 +297,18 @@ impl Experiment {
         }
     }
 
-    fn task(&self, configuration: usize, cpus: u32, timers: u32, measure: Measure) -> Task {
+    /// What runs beside RT0: one process for each.
+    pub fn loads_of(&self, row: &RowOf) -> Vec<Load> {
+        self.loads.sets()[row.loads].on(row.cpus, self.cpus_per_load)
+    }
+
+    fn task(&self, row: &RowOf, measure: Measure) -> Task {
         Task {
             measure,
-            scheduler: self.configurations[configuration].scheduler,
-            rt: rt_cpus(cpus),
-            timers,
-            loads: self.loads.clone(),
+            scheduler: self.configurations[row.configuration].scheduler.clone(),
+            rt: rt_cpus(row.cpus),
+            timers: row.timers,
+            loads: self.loads_of(row),
             seconds: self.seconds,
             interval_us: self.interval_us,
         }
@@ -230,11 +322,30 @@ fn rt_cpus(cpus: u32) -> CpuList {
 
 impl Configuration {
     /// The kernel's name for the lab.
-    pub fn kernel(&self) -> &'static str {
-        match self.preemption {
-            Preemption::Rt => "newest-rt",
-            Preemption::Lazy | Preemption::Full => "newest",
+    pub fn kernel(&self) -> &str {
+        match (&self.kernel, self.preemption) {
+            (Some(release), _) => release,
+            (None, Preemption::Rt) => "newest-rt",
+            (None, Preemption::Lazy | Preemption::Full) => "newest",
         }
+    }
+
+    /// Checks that the kernel can be preempted as the file says: `rt` is one built for it, and a
+    /// file may name any release.
+    ///
+    /// # Errors
+    /// [`LabError::KernelUnfit`].
+    pub fn fits(&self, kernel: &Kernel) -> Result<(), LabError> {
+        let is_rt = kernel.facts.flavour == Flavour::Rt;
+        if is_rt == (self.preemption == Preemption::Rt) {
+            return Ok(());
+        }
+        Err(LabError::KernelUnfit {
+            configuration: self.name.clone(),
+            preemption: self.preemption.name(),
+            release: kernel.facts.release.clone(),
+            built: if is_rt { "with" } else { "without" },
+        })
     }
 
     /// The kernel's arguments beside the engine's own.
@@ -298,6 +409,16 @@ mod tests {
                 "unknown variant `hackbensh`",
             ),
             ("seconds = 1", "secunds = 1", "unknown field `secunds`"),
+            (
+                "seconds = 1",
+                "seconds = 1\ncpus_per_load = 0",
+                "cpus_per_load must be 1",
+            ),
+            (
+                "scheduler = \"stock\"",
+                "scheduler = \"scx_bpfland\"",
+                "with its version, as \"scx_bpfland@1.1.4\"",
+            ),
             ("\"small\"", "\"../small\"", "it is part of file names"),
             (
                 "name = \"isolcpus\"",
@@ -308,6 +429,44 @@ mod tests {
             let error = Experiment::parse(&SMALL.replace(from, to)).unwrap_err();
             assert!(error.contains(said), "{error}");
         }
+    }
+
+    #[test]
+    fn each_set_of_loads_has_rows_of_its_own() {
+        let two = "loads = { one = [\"compute\"], two = [\"io\", \"locks\"] }\ncpus_per_load = 2";
+        let text = SMALL.replace("loads = [\"compute\", \"compute\", \"hackbench\"]", two);
+        let experiment = Experiment::parse(&text).unwrap();
+        let (rows, runs) = (experiment.rows(), experiment.runs());
+        assert_eq!((rows.len(), runs.len()), (2 * 2 * 2, 2 * 2 * 2 * 2 * 2));
+        for row in &rows {
+            let own = runs.iter().filter(|run| row.has(run));
+            let loads: Vec<usize> = own.map(|run| run.task.loads.len()).collect();
+            assert_eq!(loads, [(row.loads + 1) * row.cpus as usize / 2; 4]);
+            assert_eq!(row.reference().loads, row.loads);
+            assert_eq!(row.reference().configuration, 0);
+        }
+        for (table, said) in [
+            ("{}", "loads holds no list"),
+            ("{ \"a b\" = [] }", "\"a b\""),
+        ] {
+            let text = SMALL.replace("[\"compute\", \"compute\", \"hackbench\"]", table);
+            let error = Experiment::parse(&text).unwrap_err();
+            assert!(error.contains(said), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_configuration_may_name_its_kernel_and_a_published_scheduler() {
+        let text = SMALL.replace(
+            "scheduler = \"stock\"",
+            "kernel = \"7.2.13+deb14-amd64\"\nscheduler = \"scx_bpfland@1.1.4\"",
+        );
+        let experiment = Experiment::parse(&text).unwrap();
+        let named = &experiment.configurations[0];
+        assert_eq!(named.kernel(), "7.2.13+deb14-amd64");
+        assert!(
+            matches!(&named.scheduler, Scheduler::Published(one) if one.name() == "scx_bpfland")
+        );
     }
 
     /// Files written for earlier versions of artis say "shield".
@@ -334,8 +493,10 @@ mod tests {
             names,
             [
                 "load-sweep",
+                "others",
                 "phases",
                 "rowand",
+                "scale",
                 "smoke",
                 "table1",
                 "table1-4cpus"

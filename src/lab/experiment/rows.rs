@@ -5,7 +5,7 @@
 //! Ratios are ratios of sums over the seeds: the work of a load that finishes few units in a window
 //! is then known more exactly.
 
-use super::plan::{Experiment, Run};
+use super::plan::{Experiment, RowOf};
 use super::run::Measured;
 use crate::engine::bochs;
 use artis_guest::experiment::{
@@ -37,31 +37,13 @@ pub fn document(experiment: &Experiment, measured: &[Measured]) -> experiment::E
 }
 
 fn rows(experiment: &Experiment, measured: &[Measured]) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for &cpus in &experiment.cpus {
-        for &timers in &experiment.timers {
-            let of = |configuration: usize| {
-                let group = measured.iter().filter(move |one| {
-                    let Run { task, .. } = &one.run;
-                    one.run.configuration == configuration
-                        && one.run.cpus == cpus
-                        && task.timers == timers
-                });
-                Group(group.collect())
-            };
-            let reference = of(0);
-            for index in 0..experiment.configurations.len() {
-                rows.push(row(
-                    experiment,
-                    index,
-                    (cpus, timers),
-                    &of(index),
-                    &reference,
-                ));
-            }
-        }
-    }
-    rows
+    let of = |row: RowOf| {
+        let group = measured.iter().filter(move |one| row.has(&one.run));
+        Group(group.collect())
+    };
+    let rows = experiment.rows().into_iter();
+    rows.map(|what| row(experiment, what, &of(what), &of(what.reference())))
+        .collect()
 }
 
 /// The samples of one row.
@@ -82,36 +64,35 @@ impl Group<'_> {
     }
 }
 
-fn row(
-    experiment: &Experiment,
-    index: usize,
-    (cpus, timers): (u32, u32),
-    group: &Group,
-    reference: &Group,
-) -> Row {
-    let configuration = &experiment.configurations[index];
-    let mut name = configuration.name.clone();
-    if Some(&cpus) != experiment.cpus.first() {
-        name = format!("{name}-{cpus}cpus");
+/// The name of a row: its configuration's, and where it differs from the file's other rows.
+fn name(experiment: &Experiment, what: RowOf) -> String {
+    let mut name = experiment.configurations[what.configuration].name.clone();
+    if let Some(loads) = &experiment.loads.sets()[what.loads].name {
+        name = format!("{name}-{loads}");
+    }
+    if Some(&what.cpus) != experiment.cpus.first() {
+        name = format!("{name}-{}cpus", what.cpus);
     }
     if experiment.timers.len() > 1 {
-        name = format!("{name}-x{timers}");
+        name = format!("{name}-x{}", what.timers);
     }
+    name
+}
+
+fn row(experiment: &Experiment, what: RowOf, group: &Group, reference: &Group) -> Row {
+    let configuration = &experiment.configurations[what.configuration];
     let kernel = group.0.first();
     let latencies = merged(group, rt0_measure(experiment), USER_LATENCY);
+    let loads = experiment.loads_of(&what).into_iter();
     Row {
-        configuration: name,
+        configuration: name(experiment, what),
         kernel: kernel.map_or_else(String::new, |one| one.kept.kernel.clone()),
         preemption: configuration.preemption.name().to_owned(),
-        scheduler: configuration.scheduler,
-        cpus,
-        timers,
+        scheduler: configuration.scheduler.clone(),
+        cpus: what.cpus,
+        timers: what.timers,
         seconds: experiment.seconds,
-        loads: experiment
-            .loads
-            .iter()
-            .map(|load| load.name().to_owned())
-            .collect(),
+        loads: loads.map(|load| load.name().to_owned()).collect(),
         seeds: experiment.seeds.clone(),
         figures: figures(experiment, group, reference),
         latency_histogram: (latencies.count() > 0).then(|| latencies.into_histograms().0),

@@ -9,17 +9,20 @@ use crate::Error as LabError;
 use crate::debian::kernel::{Kernel, Kernels};
 use crate::engine::Engine;
 use crate::host::cache::Cache;
+use crate::host::crates;
 use crate::host::scratch::Scratch;
 use crate::image::Image;
+use crate::image::file::GuestFile;
 use crate::image::programs::Programs;
 use crate::machine::Machine;
 use crate::machine::record::Ended;
 use crate::progress::Progress;
 use artis_guest::experiment::Sample;
+use artis_result::experiment::{Published, Scheduler};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -28,6 +31,8 @@ use std::time::{Duration, Instant};
 const SPARE_S: u64 = 120;
 /// What the guests need beside artis-guest.
 pub const PROGRAMS: Programs = Programs::Only(&["hackbench"]);
+/// Where a guest has its published scheduler.
+const SCHEDULERS: &str = "/usr/bin";
 
 /// Why an experiment was not completed.
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +51,11 @@ pub enum Error {
         done: usize,
         all: usize,
     },
+    #[error(
+        "interrupted by signal {signal} while a scheduler for the guests was built; the same \
+         command builds it again"
+    )]
+    InterruptedBuild { signal: usize },
 }
 
 /// One sample and what it is of.
@@ -151,29 +161,55 @@ fn guests(
             let kernel = kernels.resolve(place.key(), progress)?;
             place.insert(kernel);
         }
+        configuration.fits(&fetched[&options.kernel(configuration)])?;
     }
+    let programs = published(experiment, kernels.cache(), options, progress)?;
     let mut guests = Vec::new();
     let mut version = None;
     for run in experiment.runs() {
         let configuration = &experiment.configurations[run.configuration];
         let kernel = fetched[&options.kernel(configuration)].clone();
-        let machine = machine(&run, configuration, kernel, kernels.cache(), options);
+        let mut machine = machine(&run, configuration, kernel, kernels.cache(), options);
+        if let Scheduler::Published(which) = &configuration.scheduler {
+            machine.files.push(GuestFile {
+                host: programs[which].clone(),
+                guest: Path::new(SCHEDULERS).join(which.name()),
+            });
+        }
         let version = match &version {
             Some(version) => version,
             None => version.insert(machine.engine_version(progress)?),
         };
-        guests.push(Guest::new(run, configuration, machine, version)?);
+        let name = experiment.guest_name(&run);
+        guests.push(Guest::new(run, name, machine, version)?);
     }
     Ok(guests)
+}
+
+/// The programs of the published schedulers among the configurations.
+fn published(
+    experiment: &Experiment,
+    cache: &Cache,
+    options: &Options,
+    progress: &mut dyn Progress,
+) -> Result<BTreeMap<Published, PathBuf>, Error> {
+    let schedulers = experiment.configurations.iter().map(|one| &one.scheduler);
+    let wanted = schedulers.filter_map(|scheduler| match scheduler {
+        Scheduler::Published(which) => Some(which.clone()),
+        Scheduler::Stock | Scheduler::Isolcpus | Scheduler::Artis => None,
+    });
+    let built = crates::programs(&wanted.collect(), cache, &options.stop, progress);
+    match options.stop.load(Ordering::Relaxed) {
+        0 => Ok(built?),
+        signal => Err(Error::InterruptedBuild { signal }),
+    }
 }
 
 impl Options {
     fn kernel(&self, configuration: &Configuration) -> String {
         let name = configuration.kernel();
-        self.kernels
-            .get(name)
-            .cloned()
-            .unwrap_or_else(|| name.to_owned())
+        let other = self.kernels.get(name);
+        other.cloned().unwrap_or_else(|| name.to_owned())
     }
 }
 
@@ -206,23 +242,14 @@ fn machine(
 }
 
 impl Guest {
-    fn new(
-        run: Run,
-        configuration: &Configuration,
-        machine: Machine,
-        engine_version: &str,
-    ) -> Result<Self, Error> {
+    fn new(run: Run, name: String, machine: Machine, engine_version: &str) -> Result<Self, Error> {
         let task = serde_json::to_string(&run.task).map_err(|error| Error::Guest {
-            guest: configuration.name.clone(),
+            guest: name.clone(),
             reason: error.to_string(),
         })?;
         let words = ["artis-guest", "experiment", &task];
         let command: Vec<OsString> = words.map(OsString::from).to_vec();
         let fingerprint = machine.fingerprint(&command, engine_version)?;
-        let name = format!(
-            "{}, {} CPUs, seed {}",
-            configuration.name, run.cpus, run.seed
-        );
         Ok(Self {
             run,
             name,

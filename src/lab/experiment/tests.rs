@@ -3,6 +3,7 @@
 //! the cache, and what an interruption, a failure or a lost guest leaves.
 
 use super::plan::Experiment;
+use super::rows::document;
 use super::run::{Error, Measured, Options, run};
 use crate::Error as LabError;
 use crate::debian::index::Flavour;
@@ -14,8 +15,10 @@ use crate::image::Image;
 use crate::progress::{Progress, Silent};
 use artis_guest::demo::Configuration;
 use artis_guest::experiment::Sample;
+use artis_result::{Distribution, Kind, Series, Unit};
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -78,12 +81,21 @@ impl Lab {
     }
 
     fn run(&self, engine: &Fake) -> Result<Vec<Measured>, Error> {
-        run(
-            &experiment(),
-            &self.kernels,
-            &self.options(engine),
-            &mut Silent,
-        )
+        self.run_file(&experiment(), engine)
+    }
+
+    fn run_file(&self, experiment: &Experiment, engine: &Fake) -> Result<Vec<Measured>, Error> {
+        let options = self.options(engine);
+        run(experiment, &self.kernels, &options, &mut Silent)
+    }
+
+    /// A published scheduler that was built before; its program is `content`.
+    fn built(&self, which: &str, content: &str) {
+        let name = which.split('@').next().unwrap();
+        let place = format!("schedulers/{which}/bin/{name}");
+        let program = self.kernels.cache().path(&place).unwrap();
+        fs::write(&program, content).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     }
 }
 
@@ -190,6 +202,89 @@ fn an_answer_that_is_not_a_sample_is_an_error() {
     let engine = Fake::new(|_| Behaviour::Ends("hello".to_owned(), 0));
     let error = lab.run(&engine).unwrap_err().to_string();
     assert!(error.contains("not a sample"), "{error}");
+}
+
+/// Two sets of loads, the kernel's scheduler and a published one, which is in the cache.
+const PUBLISHED: &str = r#"
+    name = "fake"
+    title = "guests without a kernel"
+    measure = ["responsiveness"]
+    cpus = [2]
+    seconds = 1
+    seeds = [1]
+    [loads]
+    one = ["compute"]
+    two = ["io", "locks"]
+    [[configuration]]
+    name = "stock"
+    preemption = "lazy"
+    scheduler = "stock"
+    [[configuration]]
+    name = "other"
+    preemption = "lazy"
+    scheduler = "scx_other@1.2.3"
+"#;
+
+#[test]
+fn a_published_scheduler_is_a_part_of_its_guests_and_each_set_of_loads_has_rows() {
+    let lab = Lab::new();
+    lab.built("scx_other@1.2.3", "#!/bin/sh\n");
+    let experiment = Experiment::parse(PUBLISHED).unwrap();
+    let engine = Fake::new(|_| {
+        let latency = |name, ns| {
+            let mut values = Distribution::new();
+            values.record(ns);
+            Series::new(name, Kind::Latency, Unit::Nanoseconds, values)
+        };
+        let sample = Sample {
+            series: vec![
+                latency("user_latency", 50_000),
+                latency("normal_latency", 700_000),
+            ],
+            ops: Some("other_1.2.3".to_owned()),
+            ..Sample::default()
+        };
+        Behaviour::Ends(serde_json::to_string(&sample).unwrap(), 0)
+    });
+    let first = lab.run_file(&experiment, &engine).unwrap();
+    let rows = document(&experiment, &first).rows;
+    let names: Vec<&str> = rows.iter().map(|row| row.configuration.as_str()).collect();
+    assert_eq!(names, ["stock-one", "other-one", "stock-two", "other-two"]);
+    assert_eq!(rows[3].loads, ["io", "locks"]);
+    assert_eq!(String::from(rows[3].scheduler.clone()), "scx_other@1.2.3");
+    assert_eq!(rows[3].figures.responsiveness["normal"].us_max, 700.0);
+
+    // Another program is another guest; the others are in the cache.
+    lab.built("scx_other@1.2.3", "#!/bin/bash\n");
+    let second = lab.run_file(&experiment, &engine).unwrap();
+    assert_eq!(engine.boots(), 4 + 2);
+    let same = |at: usize| first[at].fingerprint == second[at].fingerprint;
+    assert_eq!([0, 1, 2, 3].map(same), [true, false, true, false]);
+}
+
+#[test]
+fn what_cannot_be_built_is_a_sentence_and_boots_no_guest() {
+    let lab = Lab::new();
+    lab.stop.store(15, Ordering::Relaxed);
+    let experiment = Experiment::parse(PUBLISHED).unwrap();
+    let engine = Fake::new(|_| Behaviour::Hangs);
+    let error = lab.run_file(&experiment, &engine).unwrap_err().to_string();
+    assert!(
+        error.contains("the same command builds it again"),
+        "{error}"
+    );
+    assert_eq!(engine.boots(), 0);
+}
+
+#[test]
+fn a_kernel_that_the_file_names_must_be_of_its_preemption_model() {
+    let lab = Lab::new();
+    let named = format!("kernel = \"{RELEASE}\"\npreemption = \"rt\"\nscheduler = \"stock\"");
+    let text = PUBLISHED.replace("preemption = \"lazy\"\n    scheduler = \"stock\"", &named);
+    let experiment = Experiment::parse(&text).unwrap();
+    let engine = Fake::new(|_| Behaviour::Hangs);
+    let error = lab.run_file(&experiment, &engine).unwrap_err().to_string();
+    assert!(error.contains("is built without PREEMPT_RT"), "{error}");
 }
 
 /// Keeps the sentences that the user would read.

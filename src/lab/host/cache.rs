@@ -145,6 +145,7 @@ impl Cache {
             self.root.join("kernels"),
             self.root.join("emulators"),
             self.root.join("modules"),
+            self.root.join(super::crates::FOLDER),
         ] {
             // A folder that cannot be read holds nothing that this process could remove.
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -160,7 +160,7 @@ fn row(sketch: &Sketch) -> Row {
         configuration: sketch.name.to_owned(),
         kernel: "7.3.4+deb13-amd64 (7.3.4-1~bpo13+1)".to_owned(),
         preemption: sketch.preemption.to_owned(),
-        scheduler: sketch.scheduler,
+        scheduler: sketch.scheduler.clone(),
         cpus: 2,
         timers: 1,
         seconds: 8,

@@ -86,7 +86,8 @@ fn written(experiment: &Experiment) -> Value {
 fn real_documents_fit() {
     published().assert_valid(&written(&whole()));
     let mut bare = whole();
-    for scheduler in [Scheduler::Stock, Scheduler::Isolcpus] {
+    let other = Scheduler::try_from("scx_bpfland@1.1.4".to_owned()).unwrap();
+    for scheduler in [Scheduler::Stock, Scheduler::Isolcpus, other] {
         let row = &mut bare.rows[0];
         row.scheduler = scheduler;
         row.latency_histogram = None;

@@ -75,7 +75,8 @@ fn names(rows: &[Row]) -> Result<Vec<String>, Error> {
 
 fn of_row(row: &experiment::Figures) -> Figures {
     use Quantity::{Execution, Kernel, Latency};
-    let far = PERCENTILES.iter().position(|(key, _)| *key == "99.9");
+    let percentile = |which| PERCENTILES.iter().position(|(key, _)| *key == which);
+    let far = percentile("99.9");
     let times = [
         (Latency, Some(Stat::Min), Some(row.latency_us_min)),
         (Latency, Some(Stat::Mean), Some(row.latency_us_mean)),
@@ -101,6 +102,19 @@ fn of_row(row: &experiment::Figures) -> Figures {
             all.insert(Metric::Of(quantity, stat), Figure { value, samples });
         }
     }
+    for (kind, of) in &row.responsiveness {
+        for (stat, value) in [
+            (Some(Stat::Mean), of.us_mean),
+            (percentile("99").map(Stat::Percentile), of.us_p99),
+            (Some(Stat::Max), of.us_max),
+        ] {
+            if let Some(stat) = stat {
+                let samples = Some(of.samples);
+                let metric = Metric::Of(Quantity::Other(kind.clone()), stat);
+                all.insert(metric, Figure { value, samples });
+            }
+        }
+    }
     let mut plain = |metric, value: Option<f64>| {
         if let Some(value) = value {
             let samples = None;
@@ -113,7 +127,8 @@ fn of_row(row: &experiment::Figures) -> Figures {
     for (load, work) in &row.work_relative {
         plain(Metric::Throughput(load.clone()), Some(*work));
     }
-    for (load, work) in &row.work_per_cpu_second_relative {
+    let messages = &row.messages_per_cpu_second_relative;
+    for (load, work) in row.work_per_cpu_second_relative.iter().chain(messages) {
         plain(Metric::WorkPerCpuSecond(load.clone()), Some(*work));
     }
     for (setting, seconds) in &row.throughput_s {
@@ -127,6 +142,7 @@ fn of_row(row: &experiment::Figures) -> Figures {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use artis_result::experiment::Summary;
     use artis_testing::experiment::{experiment, row};
 
     #[test]
@@ -153,6 +169,14 @@ mod tests {
         row.figures.leaks = Some(0);
         row.figures.throughput_s = [("_fifo_cpus1_x2".to_owned(), 2.5)].into();
         row.figures.execution_time_variation = Some(0.25);
+        let summary = Summary {
+            samples: 10,
+            us_mean: 2.0,
+            us_p99: 3.0,
+            us_max: 4.0,
+        };
+        row.figures.responsiveness = [("rt1-20".to_owned(), summary)].into();
+        row.figures.messages_per_cpu_second_relative = [("messages".to_owned(), 0.9)].into();
         let all = of_experiment(&experiment(vec![row])).unwrap();
         for (metric, expected) in [
             ("latency.max", 100.0),
@@ -161,6 +185,10 @@ mod tests {
             ("execution.variation", 0.25),
             ("throughput.hackbench", 1.0),
             ("throughput_s.fifo_cpus1_x2", 2.5),
+            ("rt1-20.mean", 2.0),
+            ("rt1-20.p99", 3.0),
+            ("rt1-20.max", 4.0),
+            ("work_per_cpu_second.messages", 0.9),
         ] {
             assert_eq!(
                 all[0].whole[&metric.parse().unwrap()].value,

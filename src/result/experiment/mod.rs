@@ -9,9 +9,13 @@
 //! `user_latency` once, and documents that say so are still read. The published schema is
 //! `docs/experiment.schema.json`.
 
-use super::distribution::{Distribution, Inconsistent};
-use super::histogram::{decode, encode};
-use super::schema::schema_name;
+mod scheduler;
+
+pub use scheduler::{Published, Scheduler, WrongScheduler};
+
+use crate::distribution::{Distribution, Inconsistent};
+use crate::histogram::{decode, encode};
+use crate::schema::schema_name;
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -81,18 +85,6 @@ pub struct Seed {
     pub seed: u64,
     #[serde(flatten)]
     pub figures: Figures,
-}
-
-/// How the real-time CPU was kept for its task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Scheduler {
-    /// Not at all.
-    Stock,
-    /// By `isolcpus=`; earlier versions of artis wrote `shield`.
-    #[serde(alias = "shield")]
-    Isolcpus,
-    Artis,
 }
 
 /// What was measured. None is: not measured, or not defined.
