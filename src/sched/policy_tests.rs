@@ -463,7 +463,10 @@ fn who_asks_for_little_comes_first_and_keeps_its_deadline_until_it_had_it() {
 
 #[test]
 fn bursts_are_learnt() {
-    let mut usual = new_burst();
+    assert_eq!(request(0, 0, false), REQUEST_NS_NEW);
+    assert_eq!(usual_burst(0, 50_000), 50_000, "the first one counts whole");
+    assert_ne!(usual_burst(0, 0), 0, "0 is none");
+    let mut usual = 3 * MS;
     for _ in 0..20 {
         usual = usual_burst(usual, 50_000);
     }

@@ -280,7 +280,6 @@ s32 BPF_PROG(artis_init_task, struct task_struct *p, struct scx_init_task_args *
 	if (!t)
 		return -12; /* ENOMEM */
 	t->affinity = affinity_of(p);
-	t->usual_ns = artis_new_burst();
 	t->side = SIDES;
 	return 0;
 }

@@ -534,15 +534,15 @@ static inline u64 artis_vtime_place(enum artis_arrival arrival, u64 vtime, s64 l
 	return vtime;
 }
 
-/* The mean of a task's bursts, from waking up to sleeping, with a new one of @burst_ns. */
+/*
+ * The mean of a task's bursts, from waking up to sleeping, with a new one of @burst_ns.
+ * 0: it had none yet, so that the first one counts whole.
+ */
 static inline u64 artis_usual_burst(u64 usual_ns, u64 burst_ns)
 {
+	if (!usual_ns)
+		return burst_ns ? burst_ns : 1;
 	return usual_ns + ((s64)(burst_ns - usual_ns) >> ARTIS_REQUEST_SHIFT);
-}
-
-static inline u64 artis_new_burst(void)
-{
-	return ARTIS_REQUEST_NS_NEW;
 }
 
 /*
@@ -553,6 +553,8 @@ static inline u64 artis_request(u64 usual_ns, u64 ran_ns, bool rt_side)
 {
 	u64 slice_ns = artis_slice_ns(rt_side);
 
+	if (!usual_ns)
+		usual_ns = ARTIS_REQUEST_NS_NEW;
 	if (ran_ns > usual_ns || usual_ns >= slice_ns)
 		return slice_ns;
 	return usual_ns < ARTIS_REQUEST_NS_MIN ? ARTIS_REQUEST_NS_MIN : usual_ns;
