@@ -183,7 +183,7 @@ fn what_cannot_be_run_is_said() {
     .unwrap();
     assert_eq!(many.status.code(), Some(64));
     assert!(
-        stderr(&many).contains("at most 8 CPUs, not 64; give fewer (--cpus N)"),
+        stderr(&many).contains("at most 16 CPUs, not 64; give fewer (--cpus N)"),
         "{}",
         stderr(&many)
     );
