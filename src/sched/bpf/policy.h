@@ -95,13 +95,6 @@ typedef int64_t s64;
 #define ARTIS_CREDIT_NS (4 * ARTIS_NSEC_PER_MSEC)
 #define ARTIS_DEBT_NS (12 * ARTIS_NSEC_PER_MSEC)
 
-/*
- * How far behind the mean a task comes back that has slept long. The mean is drawn ahead
- * by those who compute, a tick at a time; who is just level with it waits for everybody
- * behind it.
- */
-#define ARTIS_SLEEPER_NS (1 * ARTIS_NSEC_PER_MSEC)
-
 /* The least that a task is taken to ask for: among tasks of short bursts the first comes first. */
 #define ARTIS_REQUEST_NS_MIN (100 * ARTIS_NSEC_PER_USEC)
 
@@ -519,9 +512,8 @@ static inline enum artis_arrival artis_arrival(bool pooled, bool same_side)
 /*
  * Where a task that arrives stands in the pool's virtual time. @vtime: where it stood;
  * @lag: how far behind the mean that was when it left, negative: ahead. It keeps what
- * it is owed. What it got too much is forgotten as the mean passes it, and the mean may
- * pass it by ARTIS_SLEEPER_NS. Who comes from elsewhere starts level, because it got its
- * time there from others.
+ * it is owed. What it got too much is forgotten as the mean passes it. Who comes from
+ * elsewhere starts level, because it got its time there from others.
  */
 static inline u64 artis_vtime_place(enum artis_arrival arrival, u64 vtime, s64 lag, u64 mean)
 {
@@ -530,10 +522,10 @@ static inline u64 artis_vtime_place(enum artis_arrival arrival, u64 vtime, s64 l
 	if (arrival == ARTIS_ARRIVAL_NEW)
 		return mean;
 	if (arrival == ARTIS_ARRIVAL_BACK) {
-		if (artis_vtime_before(vtime, mean - ARTIS_SLEEPER_NS))
-			vtime = mean - ARTIS_SLEEPER_NS;
-		if (lag > 0 && artis_vtime_before(mean - lag, vtime))
+		if (lag > 0)
 			vtime = mean - lag;
+		else if (artis_vtime_before(vtime, mean))
+			vtime = mean;
 	}
 	if (artis_vtime_before(vtime, earliest))
 		return earliest;
