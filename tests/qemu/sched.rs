@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The scheduler. CPU 1 is the RT CPU unless a test says otherwise.
 
-use super::shared::{Group, Ran, Script};
+use super::shared::{Group, Script};
 use serde_json::Value;
 
 on_kernel!(normal, "newest":
@@ -36,10 +36,10 @@ on_kernel!(rt, "newest-rt":
 
 // The oldest kernel with long support: what its sched_ext lacks is done in another way there.
 on_kernel!(older, "6.18":
-    loads_and_unloads_on_an_older_kernel,
+    loads_and_unloads_again_and_again,
     entries_of_each_kind_leak_nothing,
-    nobody_is_stranded_behind_a_hog_on_an_older_kernel,
-    a_killed_artis_leaves_nothing_behind_on_an_older_kernel,
+    nobody_is_stranded_behind_a_hog,
+    a_killed_artis_leaves_nothing_behind,
 );
 
 /// Two CPUs, and no device but the simulated GPIO chip.
@@ -75,12 +75,20 @@ static NOHZ_FULL: Group = Group {
     scripts: &[&ENTRY_DETECTOR],
 };
 
-/// For the kernel that is neither the newest nor its PREEMPT_RT sister.
+/// Guests of other kernels than the newest: what could be otherwise there.
 static OLDER: Group = Group {
     name: "two CPUs of an older kernel",
     options: &[],
     scripts: &[&LOADS, &ENTRIES, &HOG, &KILLS],
 };
+
+/// The group of two CPUs that has the guest for this kernel.
+fn two_cpus(kernel: &str) -> &'static Group {
+    match kernel {
+        "newest" | "newest-rt" => &TWO_CPUS,
+        _ => &OLDER,
+    }
+}
 
 fn counter(status: &Value, name: &str) -> u64 {
     status["counters"][name]
@@ -118,15 +126,7 @@ static LOADS: Script = Script {
 };
 
 fn loads_and_unloads_again_and_again(kernel: &str) {
-    assert_loads(&TWO_CPUS.ran(kernel, &LOADS));
-}
-
-fn loads_and_unloads_on_an_older_kernel(kernel: &str) {
-    assert_loads(&OLDER.ran(kernel, &LOADS));
-}
-
-#[track_caller]
-fn assert_loads(ran: &Ran) {
+    let ran = two_cpus(kernel).ran(kernel, &LOADS);
     let turns = ran.numbers("turn").len() as u64;
     assert_eq!(turns, LOADS.count("TURNS"));
 }
@@ -188,8 +188,7 @@ static ENTRIES: Script = Script {
 };
 
 fn entries_of_each_kind_leak_nothing(kernel: &str) {
-    let group = if kernel == "6.18" { &OLDER } else { &TWO_CPUS };
-    let status = group.ran(kernel, &ENTRIES).json("after");
+    let status = two_cpus(kernel).ran(kernel, &ENTRIES).json("after");
     let wanted = ENTRIES.count("WANTED");
     assert_no_leaks(&status, 3 * wanted);
     for kind in ["syscall", "fault", "signal"] {
@@ -215,15 +214,7 @@ static HOG: Script = Script {
 };
 
 fn nobody_is_stranded_behind_a_hog(kernel: &str) {
-    assert_nobody_stranded(kernel, &TWO_CPUS.ran(kernel, &HOG));
-}
-
-fn nobody_is_stranded_behind_a_hog_on_an_older_kernel(kernel: &str) {
-    assert_nobody_stranded(kernel, &OLDER.ran(kernel, &HOG));
-}
-
-#[track_caller]
-fn assert_nobody_stranded(kernel: &str, ran: &Ran) {
+    let ran = two_cpus(kernel).ran(kernel, &HOG);
     let gaps = ran.numbers("gap_ms");
     assert_eq!(gaps.len(), 8);
     let stalled_ms = ran.numbers("stalled_ms")[0];
@@ -283,15 +274,7 @@ static KILLS: Script = Script {
 };
 
 fn a_killed_artis_leaves_nothing_behind(kernel: &str) {
-    assert_killed_well(kernel, &TWO_CPUS.ran(kernel, &KILLS));
-}
-
-fn a_killed_artis_leaves_nothing_behind_on_an_older_kernel(kernel: &str) {
-    assert_killed_well(kernel, &OLDER.ran(kernel, &KILLS));
-}
-
-#[track_caller]
-fn assert_killed_well(kernel: &str, ran: &Ran) {
+    let ran = two_cpus(kernel).ran(kernel, &KILLS);
     assert_eq!(ran.numbers("turn").len() as u64, KILLS.count("TURNS"));
     let back_ms = ran.numbers("back_ms");
     println!("{kernel}: the kernel had its own scheduler back after {back_ms:?} ms");

@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(
             names,
             [
-                "load-sweep",
+                "kernels", "load-sweep",
                 "phases",
                 "rowand",
                 "smoke",
