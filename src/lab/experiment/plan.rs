@@ -333,7 +333,8 @@ mod tests {
         assert_eq!(
             names,
             [
-                "kernels", "load-sweep",
+                "kernels",
+                "load-sweep",
                 "phases",
                 "rowand",
                 "smoke",
