@@ -13,6 +13,7 @@ help:
 	@echo 'make check  formatting, lints, unit and host tests, no virtual machine: 90 s once it is built'
 	@echo 'make test   what a change needs: the same and real kernels in virtual machines, 25 minutes'
 	@echo 'make soak   the tests with long counts, hours (ARTIS_SOAK=2: twice as long)'
+	@echo 'make kernels try artis on each kernel from 6.16 on, for the table of docs/kernels.md (an hour)'
 	@echo 'make table1 measure docs/results/table1.json again (40 minutes; goes on when interrupted)'
 	@echo 'make bench  what artis claims of its own speed, measured beside other tools (quiet machine, root)'
 	@echo 'make setup  only install what is needed (apt, through sudo when not root)'
@@ -34,6 +35,11 @@ test: setup
 soak: setup
 	@scripts/test soak
 
+kernels: setup
+	cargo build --release --bins
+	cargo build --example probe
+	@scripts/kernels
+
 table1: setup
 	cargo build --release
 	@scripts/table1
@@ -41,4 +47,4 @@ table1: setup
 bench: setup
 	cargo bench --bench cyclictest
 
-.PHONY: help setup demo check test soak table1 bench
+.PHONY: help setup demo check test soak kernels table1 bench

@@ -2,16 +2,18 @@
 //! The kernel: how it was built and booted.
 
 use super::finding::{Finding, Severity};
+use super::obstacle::Obstacle;
 use super::subject::Subject;
 use artis_machine::facts::{Facts, PRESSURE_FILE};
-use artis_machine::kernel::{DEBUGFS, Kernel, Preemption};
+use artis_machine::kernel::{Kernel, LOCKDOWN, Preemption};
+use artis_machine::scx::{BTF_FILE, Interface};
 
 pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
     let of_kernel = facts.kernel.get().map(|kernel| {
         [
             model(kernel),
             not_preempt_rt(kernel),
-            sched_ext(kernel),
+            scheduler(kernel, facts.scx.get()),
             btf(kernel),
         ]
     });
@@ -26,10 +28,7 @@ fn model(kernel: &Kernel) -> Option<Finding> {
         Some(false) => (
             Severity::Breaks,
             format!("the preemption model is {}", kernel.preemption),
-            format!(
-                "boot with preempt=full, or `echo full | sudo tee {DEBUGFS}` (both need \
-                 CONFIG_PREEMPT_DYNAMIC)"
-            ),
+            Obstacle::NotPreemptible(kernel.preemption).remedy(kernel),
         ),
         None => (
             Severity::Worsens,
@@ -75,24 +74,28 @@ fn not_preempt_rt(kernel: &Kernel) -> Option<Finding> {
     })
 }
 
-fn sched_ext(kernel: &Kernel) -> Option<Finding> {
-    if kernel.sched_ext.is_some() {
-        return None;
-    }
+/// What keeps `artis sched` from running here, apart from [`model`].
+fn scheduler(kernel: &Kernel, interface: Option<&Interface>) -> Option<Finding> {
+    let found = Obstacle::all(kernel, interface);
+    let first = found
+        .into_iter()
+        .find(|one| !matches!(one, Obstacle::NotPreemptible(_)))?;
     Some(Finding {
-        id: "no_sched_ext",
+        id: first.id(),
         severity: Severity::Notice,
-        seen: format!("Linux {} has no sched_ext", kernel.release),
-        evidence: "/sys/kernel/sched_ext".to_owned(),
-        why: "`artis sched` cannot run here, so a real-time CPU is either left idle or shared with \
+        seen: first.cause(kernel),
+        evidence: match first {
+            Obstacle::NoSchedExt => "/sys/kernel/sched_ext",
+            Obstacle::Locked(_) => LOCKDOWN,
+            _ => BTF_FILE,
+        }
+        .to_owned(),
+        why:
+            "`artis sched` cannot run here, so a real-time CPU is either left idle or shared with \
               tasks that disturb real-time tasks"
-            .to_owned(),
-        source: "Documentation/scheduler/sched-ext.rst",
-        fix: Some(
-            "boot Linux 7.1 or newer with CONFIG_SCHED_CLASS_EXT=y (Debian: linux-image-amd64 from \
-             trixie-backports)"
                 .to_owned(),
-        ),
+        source: "Documentation/scheduler/sched-ext.rst",
+        fix: Some(first.remedy(kernel)),
         partition_fixes: &[],
     })
 }
@@ -105,7 +108,7 @@ fn btf(kernel: &Kernel) -> Option<Finding> {
         id: "no_btf",
         severity: Severity::Notice,
         seen: "the kernel does not describe its types (BTF)".to_owned(),
-        evidence: "/sys/kernel/btf/vmlinux".to_owned(),
+        evidence: BTF_FILE.to_owned(),
         why: "BPF programs cannot be loaded: neither a scheduler, nor what finds the cause of a late \
               wakeup"
             .to_owned(),

@@ -11,6 +11,7 @@ mod isolation;
 mod kernel;
 mod managers;
 mod memory;
+pub mod obstacle;
 mod power;
 pub mod principles;
 mod scheduling;

@@ -9,6 +9,7 @@ use super::value;
 use super::{lab_demo, lab_experiment};
 use crate::lab::debian::kernel::{Kernel, Kernels};
 use crate::lab::debian::modules::{self, Module};
+use crate::lab::debian::own;
 use crate::lab::engine::Kind;
 use crate::lab::engine::devices::{self, Devices, Network};
 use crate::lab::host::cache::Cache;
@@ -22,7 +23,7 @@ use crate::lab::progress::Progress;
 use crate::report::kernels::table;
 use std::ffi::OsString;
 use std::io::{Write, stderr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,7 +53,7 @@ enum Command {
     /// Download kernels into the user's cache
     #[command(after_help = "Example:\n  artis lab fetch newest newest-rt")]
     Fetch {
-        /// Kernel release, package name, newest or newest-rt
+        /// Kernel release, series (6.18, 6.18-rt), package name, newest or newest-rt
         #[arg(default_value = "newest", value_name = "NAME")]
         names: Vec<String>,
     },
@@ -76,9 +77,12 @@ struct Run {
     /// Another sample: loads start in another order and at other moments
     #[arg(long, value_name = "N", value_parser = value::number::whole(0..=u64::MAX))]
     seed: Option<u64>,
-    /// Kernel release, package name, newest or newest-rt
+    /// Release, series (6.18, 6.18-rt), package, newest, newest-rt, or an image's path
     #[arg(long, value_name = "NAME", default_value = "newest")]
     kernel: String,
+    /// Where the modules of such an image are: /lib/modules/RELEASE
+    #[arg(long, value_name = "DIR")]
+    module_folder: Option<PathBuf>,
     /// Virtual CPUs
     #[arg(long, default_value_t = 2, value_parser = value::number::whole(1..=64_u32))]
     cpus: u32,
@@ -204,7 +208,15 @@ fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
         })
     })?;
     let mut progress = Stderr::default();
-    let kernel = resolve(kernels, &args.kernel, &mut progress)?;
+    let modules_of_image = args.module_folder.as_deref();
+    let kernel = match own::is_path(&args.kernel) {
+        true => kernels.own(Path::new(&args.kernel), modules_of_image)?,
+        false if modules_of_image.is_some() => {
+            let words = "--module-folder is for a kernel image, --kernel PATH";
+            return Err(UsageError(words.to_owned()).into());
+        }
+        false => resolve(kernels, &args.kernel, &mut progress)?,
+    };
     let drivers = devices.modules().map(str::to_owned);
     let names: Vec<String> = drivers.chain(args.modules).collect();
     let modules = resolve_modules(kernels, &kernel, &names, &mut progress)?;

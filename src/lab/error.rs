@@ -119,6 +119,19 @@ pub enum Error {
         /// Version of its packages.
         version: String,
     },
+    /// Not what boots.
+    #[error(
+        "{path} is no bootable kernel image for PCs; give the one that lies in /boot or in \
+         arch/x86/boot/bzImage of a build",
+        path = .0.display()
+    )]
+    NotAKernel(PathBuf),
+    /// The user's own kernel, and nobody said where its modules are.
+    #[error(
+        "the modules of {0} were not named; give their folder with --module-folder DIR \
+         (/lib/modules/{0})"
+    )]
+    NoModuleFolder(String),
     /// No module of that name.
     #[error("kernel {release} has no module {name:?}; what is built in needs no --module{hint}")]
     UnknownModule {

@@ -22,7 +22,7 @@ use super::virtualisation::{self, Hypervisor};
 use super::watchdogs::{self, Watchdogs};
 use super::workqueues::{self, Workqueues};
 use super::{CpuList, Root, Unreadable};
-use super::{clock_source, deadline_servers, frequency, idle, mitigations, mounts, smi};
+use super::{clock_source, deadline_servers, frequency, idle, mitigations, mounts, scx, smi};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -108,6 +108,8 @@ pub struct Smis {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Facts {
     pub kernel: Fact<Kernel>,
+    /// What the kernel offers to BPF schedulers.
+    pub scx: Fact<scx::Interface>,
     pub build: Fact<Build>,
     pub tick: Fact<Tick>,
     pub cpus: Fact<Cpus>,
@@ -190,6 +192,7 @@ impl Facts {
             .as_ref()
             .map_or("/proc/config.gz, /boot/config-*", |config| &config.file);
         Self {
+            scx: Fact::new(scx::BTF_FILE, scx::Interface::read(root)),
             build: Fact::known(config_file, config.as_ref().map(build)),
             tick: Fact::known(
                 format!("{}, {config_file}", boot_arguments::FILE),

@@ -6,6 +6,8 @@
 
 use super::boot_arguments::{self, BootArguments};
 use super::build_config::BuildConfig;
+use super::distribution::Distribution;
+use super::scx::BTF_FILE;
 use super::{Root, Unreadable};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -15,6 +17,9 @@ const VERSION: &str = "/proc/sys/kernel/version";
 const REALTIME: &str = "/sys/kernel/realtime";
 /// Where the chosen model can be read and changed.
 pub const DEBUGFS: &str = "/sys/kernel/debug/sched/preempt";
+
+/// Which of its doors the kernel keeps shut.
+pub const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 
 /// When a task can be preempted while the kernel works for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,6 +130,10 @@ pub struct Kernel {
     pub cgroup: Option<CgroupVersion>,
     /// `None`: no such limit in this kernel.
     pub rt_throttling: Option<RtThrottling>,
+    /// How far it is locked down: `none`, `integrity` or `confidentiality`; `None`: it does not say.
+    pub lockdown: Option<String>,
+    /// Whose it is.
+    pub distribution: Distribution,
 }
 
 impl Kernel {
@@ -141,9 +150,15 @@ impl Kernel {
             preemption,
             preemption_from,
             sched_ext: sched_ext(root)?,
-            btf: root.exists("/sys/kernel/btf/vmlinux"),
+            btf: root.exists(BTF_FILE),
             cgroup: cgroup(root),
             rt_throttling: rt_throttling(root)?,
+            lockdown: root
+                .hint(LOCKDOWN)
+                .as_deref()
+                .and_then(in_brackets)
+                .map(str::to_owned),
+            distribution: Distribution::read(root),
             release,
             version,
             cmdline,
@@ -193,6 +208,11 @@ fn preemption(root: &Root, release: &str, version: &str, cmdline: &str) -> (Pree
         Preemption::Voluntary
     };
     build_default(root, release).unwrap_or((undecided, from(VERSION)))
+}
+
+/// `none` of `[none] integrity confidentiality`.
+fn in_brackets(text: &str) -> Option<&str> {
+    Some(text.split_once('[')?.1.split_once(']')?.0)
 }
 
 /// `full` of `none voluntary (full) lazy`.

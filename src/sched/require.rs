@@ -4,31 +4,14 @@
 //! Each missing thing is reported with what to do about it. The kernel would only say EINVAL.
 
 use super::detector::Detector;
+use artis_check::obstacle::Obstacle;
 use artis_machine::kernel::Kernel;
 use artis_machine::privilege::{Capability, Privilege};
+use artis_machine::scx::{BTF_FILE, Interface};
 use artis_machine::{CpuList, Root};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types;
-
-/// Where to get a kernel that has it all.
-const NEWER_KERNEL: &str = "boot Linux 7.1 or newer with CONFIG_SCHED_CLASS_EXT=y (Debian: \
-     linux-image-amd64 from trixie-backports), or try it in `artis lab run --kernel newest`";
-
-/// Kernel functions that the BPF program calls; the newest of them came with Linux 7.1.
-const FUNCTIONS: &[&str] = &[
-    "bpf_iter_scx_dsq_destroy",
-    "bpf_iter_scx_dsq_new",
-    "bpf_iter_scx_dsq_next",
-    "scx_bpf_create_dsq",
-    "scx_bpf_dsq_move",
-    "scx_bpf_dsq_nr_queued",
-    "scx_bpf_exit_bstr",
-    "scx_bpf_kick_cpu",
-    "scx_bpf_now",
-    "scx_bpf_pick_idle_cpu",
-    "scx_bpf_task_cpu",
-    "scx_bpf_task_running",
-];
+use std::error::Error;
 
 /// Kernel functions that the detectors hook.
 const HOOKS: &[&str] = &[
@@ -60,25 +43,25 @@ pub fn missing(
     tickless: &CpuList,
 ) -> Vec<String> {
     let mut missing = privileges(privilege);
-    match &kernel.sched_ext {
-        None => missing.push(format!(
-            "this kernel ({}) has no sched_ext; {NEWER_KERNEL}",
-            kernel.release
-        )),
-        Some(ext) if ext.is_on() => missing.push(format!(
+    if let Some(ext) = kernel.sched_ext.as_ref().filter(|ext| ext.is_on()) {
+        missing.push(format!(
             "another sched_ext scheduler is on ({}); stop it first",
             ext.ops.as_deref().unwrap_or("of unknown name")
-        )),
-        Some(_) => {}
-    }
-    if kernel.preemption.preemptible() == Some(false) {
-        missing.push(format!(
-            "the kernel's preemption model is {:?}: RT0 would wait for other tasks' system calls; \
-             boot with preempt=lazy or preempt=full, or write that word to \
-             /sys/kernel/debug/sched/preempt",
-            kernel.preemption.to_string()
         ));
     }
+    let interface = match Interface::read(root) {
+        Ok(interface) => interface,
+        Err(error) => {
+            missing.push(in_words(&error));
+            None
+        }
+    };
+    let obstacles = Obstacle::all(kernel, interface.as_ref());
+    missing.extend(
+        obstacles
+            .iter()
+            .map(|one| format!("{}; {}", one.cause(kernel), one.remedy(kernel))),
+    );
     match detector {
         Detector::Syscall if !root.exists("/sys/kernel/tracing/events/raw_syscalls/sys_enter") => {
             missing.push(
@@ -95,9 +78,9 @@ pub fn missing(
         _ => {}
     }
     if kernel.btf {
-        // Without sched_ext it is enough to say that: no list of its functions.
-        if kernel.sched_ext.is_some() {
-            missing.extend(symbols(&kernel.release));
+        // With another kernel all of them may be there.
+        if obstacles.is_empty() {
+            missing.extend(symbols(root, &kernel.release));
         }
     } else {
         missing.push(
@@ -130,31 +113,32 @@ fn privileges(privilege: &Privilege) -> Vec<String> {
     )]
 }
 
-fn symbols(release: &str) -> Vec<String> {
-    let btf = match Btf::from_vmlinux() {
+fn symbols(root: &Root, release: &str) -> Option<String> {
+    let btf = match Btf::from_path(root.path(BTF_FILE)) {
         Ok(btf) => btf,
-        Err(error) => return vec![format!("could not read the kernel's BTF: {error:#}")],
+        Err(error) => return Some(format!("could not read {BTF_FILE}: {error:#}")),
     };
-    let has_function = |name: &str| btf.type_by_name::<types::Func<'_>>(name).is_some();
-    let has_variable = |name: &str| btf.type_by_name::<types::Var<'_>>(name).is_some();
-    let mut missing = Vec::new();
-    let functions = absent(FUNCTIONS, has_function);
-    if !functions.is_empty() {
-        missing.push(format!(
-            "this kernel ({release}) lacks {}; {NEWER_KERNEL}",
-            functions.join(", ")
-        ));
+    let mut unknown = absent(HOOKS, |name| {
+        btf.type_by_name::<types::Func<'_>>(name).is_some()
+    });
+    unknown.extend(absent(VARIABLES, |name| {
+        btf.type_by_name::<types::Var<'_>>(name).is_some()
+    }));
+    if unknown.is_empty() {
+        return None;
     }
-    let mut unknown = absent(HOOKS, has_function);
-    unknown.extend(absent(VARIABLES, has_variable));
-    if !unknown.is_empty() {
-        missing.push(format!(
-            "this kernel ({release}) cannot be watched at {}: not a version or an architecture \
-             that artis knows; please report it",
-            unknown.join(", ")
-        ));
-    }
-    missing
+    Some(format!(
+        "this kernel ({release}) cannot be watched at {}: not a version or an architecture that \
+         artis knows; please report it",
+        unknown.join(", ")
+    ))
+}
+
+/// An error with its causes.
+fn in_words(error: &dyn Error) -> String {
+    let causes = std::iter::successors(error.source(), |error| (*error).source());
+    let words = std::iter::once(error.to_string()).chain(causes.map(ToString::to_string));
+    words.collect::<Vec<_>>().join(": ")
 }
 
 /// Those of the names that the kernel does not have.
@@ -165,6 +149,7 @@ fn absent(names: &[&'static str], has: impl Fn(&str) -> bool) -> Vec<&'static st
 #[cfg(test)]
 mod tests {
     use super::*;
+    use artis_machine::distribution::Distribution;
     use artis_machine::kernel::{Preemption, SchedExt};
     use artis_machine::privilege::Limit;
     use std::fs;
@@ -180,6 +165,8 @@ mod tests {
             btf: true,
             cgroup: None,
             rt_throttling: None,
+            lockdown: None,
+            distribution: Distribution::default(),
         }
     }
 
@@ -218,7 +205,7 @@ mod tests {
         let found = ask(&kernel(), &root_privilege(), Detector::Syscall);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(
-            found[0].contains("6.12.0") && found[0].contains("trixie-backports"),
+            found[0].contains("6.12.0") && found[0].contains("6.16 or newer"),
             "{found:?}"
         );
     }
@@ -246,7 +233,9 @@ mod tests {
         };
         let found = ask(&kernel, &root_privilege(), Detector::Syscall);
         assert!(
-            found.iter().any(|text| text.contains("preempt=lazy")),
+            found
+                .iter()
+                .any(|text| text.contains("CONFIG_PREEMPT_DYNAMIC")),
             "{found:?}"
         );
     }

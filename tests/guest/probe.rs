@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Programs for the kernel tests inside the guest that no stock tool offers.
 //!
-//! `probe hog SECONDS`, `probe calls SECONDS`, `probe traced SECONDS`, `probe notify COMMAND…`,
-//! `probe split TIMES`, `probe settings`, `probe since FILE` and
+//! `probe hog SECONDS`, `probe calls SECONDS`, `probe entries SECONDS`, `probe traced SECONDS`,
+//! `probe notify COMMAND…`, `probe split TIMES`, `probe settings`, `probe since FILE` and
 //! `probe partition dies|fails CPUS [shield]`. Each prints what it saw, and the test outside judges.
 //! It is an example of the package only so that cargo builds it with the tests.
 
+mod entries;
 mod partition;
 mod settings;
 
@@ -44,6 +45,7 @@ fn main() {
     match words.first().map(String::as_str) {
         Some("hog") => hog(words[1].parse().expect("seconds")),
         Some("calls") => calls(words[1].parse().expect("seconds")),
+        Some("entries") => entries::make(words[1].parse().expect("seconds")),
         Some("traced") => traced(words[1].parse().expect("seconds")),
         Some("notify") => notify(&words[1..]),
         Some("split") => split(words[1].parse().expect("times")),
@@ -51,7 +53,7 @@ fn main() {
         Some("since") => settings::print_since(&words[1]),
         Some("partition") => partition::walk(&words[1..]),
         _ => panic!(
-            "usage: probe hog|calls|traced SECONDS | notify COMMAND... | split TIMES | settings | \
+            "usage: probe hog|calls|entries|traced SECONDS | notify COMMAND... | split TIMES | settings | \
              since FILE | partition dies|fails CPUS [shield]"
         ),
     }

@@ -67,6 +67,7 @@ fn flavour(kernel: &str) -> &'static str {
     match kernel {
         "newest" => "normal",
         "newest-rt" => "rt",
+        "6.18" => "older",
         other => panic!("no flavour for {other}"),
     }
 }

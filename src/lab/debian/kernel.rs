@@ -29,6 +29,19 @@ pub struct Kernel {
     pub facts: Facts,
     /// The bootable image.
     pub vmlinuz: PathBuf,
+    /// Where its modules come from.
+    pub modules: Modules,
+}
+
+/// Where the modules of a kernel come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Modules {
+    /// The packages that belong to Debian's kernel.
+    Debian,
+    /// A folder, at any depth.
+    Folder(PathBuf),
+    /// It is the user's own, and nobody said.
+    Unknown,
 }
 
 /// A line of `artis lab kernels`: offered, cached, or both.
@@ -58,6 +71,8 @@ pub struct Listed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Request {
     Newest(Flavour),
+    /// The newest of those that begin with this, such as "6.18.".
+    Series(String, Flavour),
     Release(String),
 }
 
@@ -67,6 +82,9 @@ impl Request {
             "newest" | "linux-image-amd64" => Request::Newest(Flavour::Normal),
             "newest-rt" | "linux-image-rt-amd64" => Request::Newest(Flavour::Rt),
             _ => {
+                if let Some(series) = Self::series(name) {
+                    return series;
+                }
                 let release = ["linux-image-", "linux-binary-"]
                     .iter()
                     .find_map(|prefix| name.strip_prefix(prefix));
@@ -75,9 +93,21 @@ impl Request {
         }
     }
 
+    /// "6.18" and "6.18-rt".
+    fn series(name: &str) -> Option<Self> {
+        let (series, flavour) = match name.strip_suffix("-rt") {
+            Some(series) => (series, Flavour::Rt),
+            None => (name, Flavour::Normal),
+        };
+        let (major, minor) = series.split_once('.')?;
+        let is_number = |text: &str| text.parse::<u32>().is_ok();
+        (is_number(major) && is_number(minor)).then(|| Self::Series(format!("{series}."), flavour))
+    }
+
     fn means(&self, release: &str, flavour: Flavour) -> bool {
         match self {
             Request::Newest(wanted) => *wanted == flavour,
+            Request::Series(start, wanted) => *wanted == flavour && release.starts_with(start),
             Request::Release(wanted) => wanted == release,
         }
     }
@@ -234,13 +264,7 @@ impl Kernels {
         if let Some(index) = self.fresh_index(&path, age_max) {
             return Ok(index);
         }
-        let mirror = match &self.mirror {
-            Some(mirror) if !mirror.contains("://") => {
-                return Err(Error::NotAMirror(mirror.clone()));
-            }
-            Some(mirror) => mirror.trim_end_matches('/').to_owned(),
-            None => apt::users_mirror()?,
-        };
+        let mirror = self.mirror()?;
         let apt = Apt::new(&self.cache, SUITES)?;
         apt.update(&mirror, progress)?;
         let index = Index {
@@ -252,6 +276,15 @@ impl Kernels {
             serde_json::to_vec(&index).map_err(|error| Error::io("write", &path)(error.into()))?;
         self.cache.write_file(&path, &text)?;
         Ok(index)
+    }
+
+    /// The mirror to fetch from.
+    pub(super) fn mirror(&self) -> Result<String, Error> {
+        match &self.mirror {
+            Some(mirror) if !mirror.contains("://") => Err(Error::NotAMirror(mirror.clone())),
+            Some(mirror) => Ok(mirror.trim_end_matches('/').to_owned()),
+            None => apt::users_mirror(),
+        }
     }
 
     fn fresh_index(&self, path: &Path, age_max: Duration) -> Option<Index> {
@@ -296,6 +329,7 @@ impl Kernels {
         Ok(Kernel {
             facts,
             vmlinuz: path.join("vmlinuz"),
+            modules: Modules::Debian,
         })
     }
 
@@ -363,7 +397,11 @@ impl Listed {
 fn read_cached(folder: &Path) -> Option<Kernel> {
     let facts = serde_json::from_slice(&fs::read(folder.join("kernel.json")).ok()?).ok()?;
     let vmlinuz = folder.join("vmlinuz");
-    vmlinuz.exists().then_some(Kernel { facts, vmlinuz })
+    vmlinuz.exists().then_some(Kernel {
+        facts,
+        vmlinuz,
+        modules: Modules::Debian,
+    })
 }
 
 fn now_s() -> u64 {
@@ -451,6 +489,19 @@ pub(crate) mod tests {
         ] {
             assert_eq!(Request::of(name), release);
         }
+    }
+
+    #[test]
+    fn a_series_is_its_newest_kernel_of_one_flavour() {
+        let series = Request::of("6.18-rt");
+        assert!(series.means("6.18.15+deb13-rt-amd64", Flavour::Rt));
+        assert!(!series.means("6.18.15+deb13-amd64", Flavour::Normal));
+        assert!(!series.means("6.1.18-rt-amd64", Flavour::Rt));
+        assert!(Request::of("6.1").means("6.1.18-amd64", Flavour::Normal));
+        assert_eq!(
+            Request::of("6.18.15"),
+            Request::Release("6.18.15".to_owned())
+        );
     }
 
     #[test]

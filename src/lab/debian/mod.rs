@@ -11,5 +11,6 @@ pub mod emulator;
 pub mod index;
 pub mod kernel;
 pub mod modules;
+pub mod own;
 pub mod package;
 pub mod version;

@@ -6,7 +6,7 @@
 //! needs is read from the module itself, so neither depmod nor modules.dep is needed. Only the
 //! modules that it links to come along; name its "soft" dependencies too where they are wanted.
 
-use super::kernel::{Kernel, Kernels};
+use super::kernel::{Kernel, Kernels, Modules};
 use super::package::{Facts, download_files};
 use crate::Error;
 use crate::host::tool;
@@ -17,6 +17,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// How distributions compress modules: the file's ending, the program that unpacks it, and the
+/// program's Debian package.
+const UNPACKERS: &[(&str, &str, &str)] = &[("xz", "xz", "xz-utils"), ("zst", "zstd", "zstd")];
 
 /// A module for the guest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +44,13 @@ pub fn resolve(
     if names.is_empty() {
         return Ok(Vec::new());
     }
-    let files = list(&folder(kernels, &kernel.facts, progress)?)?;
+    let folder = match &kernel.modules {
+        Modules::Debian => folder(kernels, &kernel.facts, progress)?,
+        Modules::Folder(own) => own.clone(),
+        Modules::Unknown => return Err(Error::NoModuleFolder(kernel.facts.release.clone())),
+    };
+    let mut files = BTreeMap::new();
+    list(&folder, &mut files)?;
     let mut chosen = Vec::new();
     for name in names {
         choose(&files, &spell(name), &kernel.facts.release, &mut chosen)?;
@@ -91,23 +101,28 @@ fn folder(
     Ok(path)
 }
 
-/// Every module file of a folder by its module's name.
-fn list(folder: &Path) -> Result<BTreeMap<String, PathBuf>, Error> {
-    let mut files = BTreeMap::new();
+/// Every module file of a folder, and of those below it, by its module's name.
+fn list(folder: &Path, files: &mut BTreeMap<String, PathBuf>) -> Result<(), Error> {
     for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
-        let path = entry.map_err(Error::io("read", folder))?.path();
-        if let Some(name) = module_name(&path) {
+        let entry = entry.map_err(Error::io("read", folder))?;
+        let path = entry.path();
+        // A link may lead back up, as that to the kernel's source does.
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            list(&path, files)?;
+        } else if let Some(name) = module_name(&path) {
             files.insert(name, path);
         }
     }
-    Ok(files)
+    Ok(())
 }
 
-/// The name of the module in a file `NAME.ko` or `NAME.ko.xz`.
+/// The name of the module in a file `NAME.ko`, `NAME.ko.xz` or `NAME.ko.zst`.
 fn module_name(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
-    let name = name.strip_suffix(".xz").unwrap_or(name);
-    name.strip_suffix(".ko").map(spell)
+    let bare = UNPACKERS
+        .iter()
+        .find_map(|(ending, ..)| name.strip_suffix(ending)?.strip_suffix('.'));
+    bare.unwrap_or(name).strip_suffix(".ko").map(spell)
 }
 
 /// File names and people write "-" where the kernel writes "_".
@@ -157,9 +172,11 @@ fn unknown(files: &BTreeMap<String, PathBuf>, name: &str, release: &str) -> Erro
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    if path.extension().is_some_and(|ending| ending == "xz") {
-        let mut xz = Command::new(tool::find("xz", "xz-utils")?);
-        return tool::output(xz.args(["--decompress", "--stdout"]).arg(path));
+    for (ending, program, package) in UNPACKERS {
+        if path.extension().is_some_and(|found| found == *ending) {
+            let mut unpack = Command::new(tool::find(program, package)?);
+            return tool::output(unpack.args(["--decompress", "--stdout"]).arg(path));
+        }
     }
     fs::read(path).map_err(Error::io("read", path))
 }
@@ -193,6 +210,7 @@ mod tests {
         let found = Some("gpio_sim".to_owned());
         assert_eq!(name("./lib/modules/7/kernel/gpio-sim.ko.xz"), found);
         assert_eq!(name("gpio_sim.ko"), found);
+        assert_eq!(name("gpio_sim.ko.zst"), found);
         for other in ["modules.order", "gpio-sim.ko.xz.sig", "x.xz", "ko"] {
             assert_eq!(name(other), None, "{other}");
         }

@@ -492,6 +492,7 @@ mod tests {
         assert_eq!(
             names,
             [
+                "kernels",
                 "load-sweep",
                 "others",
                 "phases",

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Threads that enter the kernel on the RT CPU as often as artis lets them, by system calls, page
+//! faults and signals in turn.
+//!
+//! Each computes until it finds itself there and a while longer, so that its stay pays and it is
+//! let in again. Nothing but the entry itself calls the kernel meanwhile: the C library knows the
+//! CPU without asking.
+
+use crate::{RT_CPU, become_rt, now_ns, sleep_until};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+/// Two for each CPU of the usual guest: so that one computes on the NRT CPU when a tick comes.
+const THREADS: usize = 4;
+/// Turns of the loop on the RT CPU before the entry, for some 0.5 ms; the policy wants 0.2 ms.
+const TURNS: u32 = 100_000;
+/// Pages that a thread touches before it gives them back.
+const PAGES: usize = 1024;
+const PAGE_BYTES: usize = 4096;
+
+static DONE: AtomicBool = AtomicBool::new(false);
+/// Entries begun there, as far as the threads know: a thread may be moved just before its own.
+static BEGUN: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
+
+/// Goes on for so many seconds, beside an RT0 task with a timer of 2 ms. Prints the entries of each
+/// kind.
+pub fn make(seconds: u64) {
+    // SAFETY: the handler changes nothing but the place where its thread goes on.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = skip as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO;
+        libc::sigaction(libc::SIGILL, &raw const action, std::ptr::null_mut());
+    }
+    let end_ns = now_ns() + seconds * 1_000_000_000;
+    std::thread::scope(|scope| {
+        for first in 0..THREADS {
+            scope.spawn(move || enter(first));
+        }
+        scope.spawn(move || {
+            become_rt(RT_CPU, 98);
+            let mut due_ns = now_ns();
+            while due_ns < end_ns {
+                due_ns += 2_000_000;
+                sleep_until(due_ns);
+            }
+            DONE.store(true, Relaxed);
+        });
+    });
+    for (kind, begun) in ["syscall", "fault", "signal"].iter().zip(&BEGUN) {
+        println!("begun_{kind} {}", begun.load(Relaxed));
+    }
+}
+
+fn is_there() -> bool {
+    // SAFETY: no pointers.
+    unsafe { libc::sched_getcpu() == RT_CPU as i32 }
+}
+
+fn enter(first: usize) {
+    let memory = map();
+    let mut page = 0;
+    for kind in (0..3).cycle().skip(first % 3) {
+        while !is_there() {
+            if DONE.load(Relaxed) {
+                return;
+            }
+            std::hint::spin_loop();
+        }
+        for turn in 0..TURNS {
+            std::hint::black_box(turn);
+        }
+        if !is_there() {
+            continue;
+        }
+        BEGUN[kind].fetch_add(1, Relaxed);
+        match kind {
+            0 => drop(nix::unistd::getppid()),
+            1 => {
+                // SAFETY: the page is in the mapping, which this thread alone uses.
+                unsafe { memory.add(page * PAGE_BYTES).write_volatile(1) };
+                page += 1;
+                if page == PAGES {
+                    page = 0;
+                    // SAFETY: the mapping is as long as that.
+                    unsafe {
+                        libc::madvise(memory.cast(), PAGES * PAGE_BYTES, libc::MADV_DONTNEED)
+                    };
+                }
+            }
+            // SAFETY: an instruction that is none, which the handler skips. (One that the thread
+            // sent itself would begin with a system call.)
+            _ => unsafe { std::arch::asm!("ud2") },
+        }
+    }
+}
+
+/// Memory that has no pages yet, and gets no huge ones.
+fn map() -> *mut u8 {
+    // SAFETY: a new mapping of nothing.
+    unsafe {
+        let memory = libc::mmap(
+            std::ptr::null_mut(),
+            PAGES * PAGE_BYTES,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        );
+        assert_ne!(memory, libc::MAP_FAILED, "4 MiB of memory");
+        libc::madvise(memory, PAGES * PAGE_BYTES, libc::MADV_NOHUGEPAGE);
+        memory.cast()
+    }
+}
+
+/// Goes on behind the two bytes of `ud2`.
+extern "C" fn skip(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the kernel gives a handler with SA_SIGINFO this structure.
+    unsafe {
+        (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_RIP as usize] += 2;
+    }
+}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# What scripts/kernels runs in the guest of each kernel. Prints a line "@NAME RESULT" for each step:
+#   sh /kernels.sh SECONDS          the scheduler must do all that it does on the newest kernel
+#   sh /kernels.sh refused WORDS    it must be refused, with these words, and `artis check` says them
+. /common.sh
+
+# Each step in a process of its own: `die` ends only that.
+step() {
+    name=$1
+    shift
+    if ("$@") >"/tmp/$name" 2>&1; then
+        echo "@$name $(tail -n 1 "/tmp/$name")"
+    else
+        echo "@$name FAILED"
+        sed "s/^/$name: /" "/tmp/$name" | tail -n 20 >&2
+    fi
+    artis sched stop >/dev/null 2>&1
+    artis sched status >/dev/null 2>&1
+}
+
+loads() {
+    before=$(settings)
+    for turn in 1 2 3; do
+        start --rt 1
+        stop
+        [ "$(cat /sys/kernel/sched_ext/state)" = disabled ] || die 'still on'
+        [ "$(settings)" = "$before" ] || die "settings after: $(settings), not $before"
+    done
+    echo yes
+}
+
+# Leaks of all kinds, of so many entries of each.
+leaks() {
+    start --rt 1
+    probe entries "$1"
+    leaks=0
+    for kind in syscall fault signal sleep; do leaks=$((leaks + $(counter leaks_$kind))); done
+    entries="$(counter entries_syscall) + $(counter entries_fault) + $(counter entries_signal)"
+    stop
+    [ "$leaks" = 0 ] || die "$leaks leaks of $entries"
+    echo "0 of $entries"
+}
+
+hog() {
+    start --rt 1
+    probe hog 6 >/tmp/gaps
+    handed=$(counter hand_backs)
+    stop
+    [ "$handed" -gt 0 ] || die 'no task was handed back'
+    echo "$(sed -n 's/^gap_ms //p' /tmp/gaps | sort -n | tail -n 1) ms"
+}
+
+hotplug() {
+    start --rt 1
+    echo 0 >/sys/devices/system/cpu/cpu1/online || die 'CPU 1 does not go'
+    sleep 1
+    echo 1 >/sys/devices/system/cpu/cpu1/online || die 'CPU 1 does not come back'
+    back() { [ "$(counter cpu_online)" = 1 ]; }
+    until_ok back
+    stop
+    echo yes
+}
+
+killed() {
+    before=$(settings)
+    start --rt 1
+    kill -9 $artis
+    gone() { [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; }
+    until_ok gone
+    artis sched status >/dev/null 2>&1
+    [ "$(settings)" = "$before" ] || die "settings after: $(settings), not $before"
+    echo yes
+}
+
+run() {
+    start --rt 1
+    # shellcheck disable=SC2016 # the shell of the RT0 task shall see it
+    artis run rt0 --cpu 1 -- sh -c 'chrt -p $$; taskset -p $$' >/tmp/rt0 || die 'not RT0'
+    grep -q SCHED_FIFO /tmp/rt0 || die "$(cat /tmp/rt0)"
+    grep -q 'mask: 2' /tmp/rt0 || die "$(cat /tmp/rt0)"
+    # shellcheck disable=SC2016
+    artis run rt1 --level 5 -- sh -c 'chrt -p $$' >/tmp/rt1 || die 'not RT1+'
+    stop
+    echo yes
+}
+
+refused() {
+    artis sched run --rt 1 >/tmp/said 2>&1 && die 'it was not refused'
+    grep -q "$1" /tmp/said || die "$(cat /tmp/said)"
+    artis check >/tmp/checked 2>&1
+    tr '\n' ' ' </tmp/checked | tr -s ' ' >/tmp/one_line
+    grep -q "$1" /tmp/one_line || die "check does not say it: $(cat /tmp/one_line)"
+    sed 's/^artis: //' /tmp/said
+}
+
+mount -t securityfs securityfs /sys/kernel/security 2>/dev/null
+uname -r
+if [ "$1" = refused ]; then
+    step refused refused "$2"
+    exit
+fi
+step loads loads
+step leaks leaks "$1"
+step hog hog
+step hotplug hotplug
+step killed killed
+step run run
