@@ -169,8 +169,8 @@ fn no_kernel_work_leaks_to_the_rt_cpu(kernel: &str) {
 }
 
 /// Threads that enter the kernel on the RT CPU as often as artis lets them, a third of their entries
-/// of each kind: the counts that the word "never" stands on. Not with PREEMPT_RT: there a thread that
-/// makes an exception may sleep for the lock of its process's signals, before the signal is seen.
+/// of each kind: the counts that the word "never" stands on.
+/// Not tried with PREEMPT_RT yet.
 static ENTRIES: Script = Script {
     name: "sched::entries_of_each_kind_leak_nothing",
     rt: false,
