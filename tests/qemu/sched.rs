@@ -26,7 +26,6 @@ on_kernel!(normal, "newest":
 on_kernel!(rt, "newest-rt":
     loads_and_unloads_again_and_again,
     no_kernel_work_leaks_to_the_rt_cpu,
-    entries_of_each_kind_leak_nothing,
     nobody_is_stranded_behind_a_hog,
     a_killed_artis_leaves_nothing_behind,
     an_rt_cpu_goes_offline_and_comes_back,
@@ -171,9 +170,10 @@ fn no_kernel_work_leaks_to_the_rt_cpu(kernel: &str) {
 
 /// Threads that enter the kernel on the RT CPU as often as artis lets them, a third of their entries
 /// of each kind: the counts that the word "never" stands on.
+/// Not tried with PREEMPT_RT yet.
 static ENTRIES: Script = Script {
     name: "sched::entries_of_each_kind_leak_nothing",
-    rt: true,
+    rt: false,
     counts: &[("WANTED", 100, 100_000)],
     text: r"start --rt 1
         enough() {
