@@ -6,6 +6,7 @@
 
 mod check;
 mod compare;
+mod decide;
 pub mod exit;
 mod irq;
 mod lab;
@@ -63,6 +64,8 @@ enum Command {
     Result(result::Args),
     /// Compare configurations: ratios with intervals, gates, pictures
     Compare(compare::Args),
+    /// Decide: real time or real fast, for a job, with the facts of result files
+    Decide(decide::Args),
     /// Boot a stock kernel in a virtual machine and run a command there
     Lab(lab::Args),
 }
@@ -106,6 +109,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Load(args) => load::run(args),
         Command::Result(args) => result::run(args),
         Command::Compare(args) => compare::run(&args),
+        Command::Decide(args) => decide::run(&args),
         Command::Lab(args) => lab::run(args),
     }
 }

@@ -5,3 +5,7 @@
 //! Pure: works on what [`artis_result`] has read, and neither reads nor prints anything.
 
 pub mod compare;
+pub mod completion;
+pub mod extremes;
+pub mod job;
+pub mod verdict;

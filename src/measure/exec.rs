@@ -12,7 +12,7 @@ use super::clock::{SECOND_NS, difference_ns, now_ns};
 use super::routine::Work;
 use super::thread::{self, Policy};
 use super::threads::{self, SpawnError};
-use artis_result::{Distribution, Kind, Series, Unit};
+use artis_result::{BlockMaxima, Distribution, Kind, Series, Unit};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -43,6 +43,8 @@ pub struct Samples {
     /// The same less Tmin; empty without one. Recorded separately: the error of a histogram grows
     /// with the value, and the excess is small against the time.
     pub excess: Distribution,
+    /// The longest of each stretch of time.
+    pub maxima: BlockMaxima,
     /// When the longest sample was, seconds after the start.
     pub max_at_s: f64,
     /// How long was measured, seconds.
@@ -55,6 +57,7 @@ impl Samples {
         Self {
             time: Distribution::prefaulted(false),
             excess: Distribution::prefaulted(true),
+            maxima: BlockMaxima::new(),
             max_at_s: 0.0,
             seconds: 0.0,
         }
@@ -70,6 +73,8 @@ impl Samples {
         if new_max {
             self.max_at_s = seconds(began_ns, start_ns);
         }
+        let after_ns = start_ns.saturating_sub(began_ns);
+        self.maxima.record(took_ns.cast_signed(), after_ns);
         if let Some(t_min_ns) = t_min_ns {
             self.excess.record(difference_ns(took_ns, t_min_ns));
         }
@@ -95,6 +100,7 @@ pub fn series(cpu: u32, unloaded: &Samples, loaded: &Samples) -> Vec<Series> {
     vec![
         Series {
             max_at_s: Some(loaded.max_at_s),
+            blocks: loaded.maxima.blocks(),
             ..series(TIME, Kind::ExecutionTime, &loaded.time)
         },
         series(EXCESS, Kind::Noise, &loaded.excess),

@@ -9,6 +9,7 @@
 pub mod audit;
 pub mod clock;
 pub mod commands;
+pub mod completion;
 pub mod dma_latency;
 pub mod exec;
 pub mod host;

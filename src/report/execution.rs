@@ -68,13 +68,14 @@ mod tests {
     use super::super::tests::values;
     use super::*;
     use artis_measure::exec::{Samples, series};
-    use artis_result::Setup;
+    use artis_result::{BlockMaxima, Setup};
 
     #[test]
     fn the_table_gives_the_excess_in_us_and_per_cent() {
         let samples = |time: &[i64], excess: &[i64]| Samples {
             time: values(time),
             excess: values(excess),
+            maxima: BlockMaxima::new(),
             max_at_s: 0.25,
             seconds: 1.0,
         };

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
     use artis_measure::latency::Measured;
     use artis_measure::latency::sampler::{Exceeded, Samples};
-    use artis_result::Distribution;
+    use artis_result::{BlockMaxima, Distribution};
     use nix::errno::Errno;
 
     #[test]
@@ -65,6 +65,7 @@ mod tests {
             samples: Samples {
                 latency: Distribution::new(),
                 max_at_s: None,
+                maxima: BlockMaxima::new(),
                 missed: 0,
                 exceeded,
                 split: None,

@@ -7,7 +7,10 @@
 mod axis;
 pub mod commands;
 pub mod comparison;
+pub mod completion;
 pub mod control_loop;
+pub mod curves;
+pub mod decision;
 pub mod demo;
 pub mod execution;
 pub mod experiment;

@@ -7,6 +7,7 @@
 //! ([`merge`]). Measures nothing and never looks at the machine.
 
 mod amount;
+pub mod blocks;
 mod damage;
 pub mod distribution;
 pub mod document;
@@ -22,8 +23,11 @@ mod schema;
 pub mod series;
 mod tag;
 pub mod target;
+pub mod unit_of_work;
 
+pub use blocks::{Block, BlockMaxima, Blocks};
 pub use distribution::{Distribution, Moments, PERCENTILES};
 pub use document::{Document, LoadDone, Machine, SCHEMA, SchemaName, Setup, Warning};
 pub use same::is_same_run;
 pub use series::{Kind, Series, Unit};
+pub use unit_of_work::{Nature, UnitOfWork};

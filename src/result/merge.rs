@@ -9,6 +9,7 @@
 //! machine, settings), or listed (loads, programs). One name with two kinds or units is always
 //! refused. Durations, loads' work and missed periods add up, and are left out when one result
 //! does not give them. When a maximum was is left out: the runs had different beginnings.
+//! So are block maxima.
 //!
 //! A run that is there twice is refused whatever is asked for. Warnings about single runs stay,
 //! each once; the one about too few samples is computed again, for the sum.
@@ -198,6 +199,7 @@ fn merged_series(documents: &[Document]) -> Result<Vec<Series>, Error> {
             .zip(series.missed)
             .map(|(one, other)| one.saturating_add(other));
         sum.max_at_s = None;
+        sum.blocks = None;
     }
     let mut series: Vec<Series> = merged.into_values().collect();
     for pair in series.windows(2) {
@@ -210,8 +212,9 @@ fn merged_series(documents: &[Document]) -> Result<Vec<Series>, Error> {
             });
         }
     }
-    for one in &mut series {
-        one.max_at_s = one.max_at_s.filter(|_| one_result);
+    for one in series.iter_mut().filter(|_| !one_result) {
+        one.max_at_s = None;
+        one.blocks = None;
     }
     Ok(series)
 }

@@ -8,6 +8,7 @@
 //! [`super::histogram`].
 
 use super::amount;
+use super::blocks::Blocks;
 use super::distribution::{Distribution, Moments, PERCENTILES};
 use super::histogram::{decode, encode};
 use super::tag::{Tag, word};
@@ -58,6 +59,8 @@ pub struct Series {
     pub max_at_s: Option<f64>,
     /// Periods that passed unserved.
     pub missed: Option<u64>,
+    /// The largest value of each stretch of time, where the measurement kept them.
+    pub blocks: Option<Blocks>,
     /// The values.
     pub distribution: Distribution,
 }
@@ -73,6 +76,7 @@ impl Series {
             thread: None,
             max_at_s: None,
             missed: None,
+            blocks: None,
             distribution,
         }
     }
@@ -112,6 +116,8 @@ struct Stored {
     max_at_s: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     missed: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    blocks: Option<Blocks>,
     #[serde(default)]
     percentiles: BTreeMap<String, i64>,
     /// Absent where only count, extremes and mean are known.
@@ -144,6 +150,7 @@ impl Serialize for Series {
             stddev: moments.and_then(|moments| moments.stddev),
             max_at_s: self.max_at_s,
             missed: self.missed,
+            blocks: self.blocks.clone(),
             percentiles: percentiles.collect(),
             histogram: histogram.map(encoded).transpose()?,
             histogram_negative: self.distribution.negative().map(encoded).transpose()?,
@@ -159,6 +166,11 @@ impl<'de> Deserialize<'de> for Series {
         let named =
             |reason: String| D::Error::custom(format!("series {:?}: {reason}", stored.name));
         let distribution = distribution(&stored).map_err(named)?;
+        if let Some(blocks) = &stored.blocks {
+            blocks
+                .check(stored.count, stored.max)
+                .map_err(|reason| named(reason.to_owned()))?;
+        }
         Ok(Self {
             distribution,
             name: stored.name,
@@ -168,6 +180,7 @@ impl<'de> Deserialize<'de> for Series {
             thread: stored.thread,
             max_at_s: stored.max_at_s,
             missed: stored.missed,
+            blocks: stored.blocks,
         })
     }
 }

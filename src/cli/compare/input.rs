@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The files of `artis compare`: which is what, and what each configuration is called.
+//! The files of `artis compare` and `artis decide`: which is what, and what each configuration is
+//! called.
 
 use crate::cli::exit::UsageError;
 use crate::decide::compare::figures::{of_experiment, of_results};
@@ -116,8 +117,16 @@ impl Content {
     }
 }
 
-/// Reads all files; standard input can be one of them.
-pub fn read(inputs: &[Input]) -> anyhow::Result<Read> {
+/// What belongs together.
+pub enum Group {
+    /// The runs of one configuration.
+    Results(String, Vec<Document>),
+    /// An experiment, and what comes in front of its rows' names.
+    Experiment(String, Experiment),
+}
+
+/// Reads all files, in the order of the command line; standard input can be one of them.
+pub fn groups(inputs: &[Input]) -> anyhow::Result<Vec<Group>> {
     if inputs
         .iter()
         .filter(|input| input.path == Path::new("-"))
@@ -131,40 +140,46 @@ pub fn read(inputs: &[Input]) -> anyhow::Result<Read> {
         .map(|input| content(&input.path))
         .collect::<Result<_, _>>()?;
     refuse_same(inputs, &contents)?;
-    // All runs of a name come where the first of them is.
-    let mut results: Vec<(String, Vec<Document>)> = Vec::new();
-    let mut places: Vec<Place> = Vec::new();
+    let mut groups: Vec<Group> = Vec::new();
     for (content, name) in contents.into_iter().zip(names(inputs)?) {
         match content {
             Content::Experiment(experiment) => {
-                let mut rows = of_experiment(&experiment)?;
                 // With one file alone, the rows' own names are enough.
-                if inputs.len() > 1 {
-                    for row in &mut rows {
-                        row.name = format!("{name}/{}", row.name);
-                    }
-                }
-                places.push(Place::Rows(rows));
+                let prefix = match inputs.len() {
+                    1 => String::new(),
+                    _ => name + "/",
+                };
+                groups.push(Group::Experiment(prefix, experiment));
             }
             Content::Result(document) => {
-                match results.iter_mut().find(|(known, _)| *known == name) {
-                    Some((_, runs)) => runs.push(*document),
-                    None => {
-                        places.push(Place::Result(results.len()));
-                        results.push((name, vec![*document]));
-                    }
+                // All runs of a name come where the first of them is.
+                let known = groups.iter_mut().find_map(|group| match group {
+                    Group::Results(known, runs) if *known == name => Some(runs),
+                    _ => None,
+                });
+                match known {
+                    Some(runs) => runs.push(*document),
+                    None => groups.push(Group::Results(name, vec![*document])),
                 }
             }
         }
     }
+    Ok(groups)
+}
+
+/// The configurations of all files.
+pub fn read(groups: &[Group]) -> anyhow::Result<Read> {
     let mut configurations = Vec::new();
-    for place in places {
-        match place {
-            Place::Rows(rows) => configurations.extend(rows),
-            Place::Result(at) => {
-                let (name, runs) = &results[at];
-                configurations.push(of_results(name, runs)?);
+    for group in groups {
+        match group {
+            Group::Experiment(prefix, experiment) => {
+                let rows = of_experiment(experiment)?.into_iter();
+                configurations.extend(rows.map(|row| Configuration {
+                    name: format!("{prefix}{}", row.name),
+                    ..row
+                }));
             }
+            Group::Results(name, runs) => configurations.push(of_results(name, runs)?),
         }
     }
     let unit = common_unit(&configurations)?;
@@ -172,13 +187,6 @@ pub fn read(inputs: &[Input]) -> anyhow::Result<Read> {
         configurations,
         unit,
     })
-}
-
-/// A place in the order of the command line.
-enum Place {
-    Rows(Vec<Configuration>),
-    /// Index of the result.
-    Result(usize),
 }
 
 /// Refuses a run that is there twice: it would prove nothing, and look certain.

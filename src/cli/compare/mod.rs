@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis compare`: configurations side by side, gates on them, and pictures of them.
 
+pub(in crate::cli) mod curves;
 mod document;
-mod input;
+pub(in crate::cli) mod input;
 
 use crate::cli::exit::{BOUND_MISSED, UsageError};
 use crate::cli::output::{print_json, stdout};
 use crate::decide::compare::Error::NothingShared;
 use crate::decide::compare::gate::Verdict;
 use crate::decide::compare::{Comparison, Gate, compare};
+use crate::decide::completion::{self, Curve};
 use crate::report::{comparison, histograms, scatter, words};
 use crate::result::file::Target;
 use anyhow::Context;
@@ -47,7 +49,8 @@ pub struct Args {
     /// Also compare extremes of different numbers of samples, and mark them
     #[arg(long)]
     allow_unequal_samples: bool,
-    /// Write latency-throughput.svg and histograms.svg into this folder
+    /// Write latency-throughput.svg, histograms.svg and, of files of artis measure
+    /// completion, completion-NATURE.svg into this folder
     #[arg(long, value_name = "DIR")]
     plot: Option<PathBuf>,
     /// Print a JSON document instead of the table
@@ -56,7 +59,8 @@ pub struct Args {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let read = input::read(&args.files)?;
+    let groups = input::groups(&args.files)?;
+    let read = input::read(&groups)?;
     let baseline = args.baseline.as_deref();
     let all = compare(
         read.configurations,
@@ -77,6 +81,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .map_err(|error| UsageError(error.to_string()))?;
     if let Some(folder) = &args.plot {
         plot(&all, folder)?;
+        curves::write(folder, &curves_of(&all, &groups), all.baseline, &all.unit)?;
     }
     let mut out = stdout();
     if args.json {
@@ -93,6 +98,22 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     } else {
         Ok(ExitCode::from(BOUND_MISSED))
     }
+}
+
+/// The curves of each configuration, in order.
+fn curves_of(all: &Comparison, groups: &[input::Group]) -> Vec<(String, Vec<Curve>)> {
+    let names = all.configurations.iter();
+    names
+        .map(|one| {
+            let name = &one.configuration.name;
+            let runs = groups.iter().find_map(|group| match group {
+                input::Group::Results(known, runs) if known == name => Some(runs),
+                _ => None,
+            });
+            let curves = runs.map(|runs| completion::curves(runs));
+            (name.clone(), curves.unwrap_or_default())
+        })
+        .collect()
 }
 
 /// Writes the pictures that the figures allow, and says which they do not.

@@ -3,6 +3,7 @@
 
 mod all;
 mod commands;
+mod completion;
 mod cpus;
 mod exec;
 mod jitter;
@@ -33,6 +34,7 @@ enum Command {
     Throughput(throughput::Args),
     Commands(commands::Args),
     Messages(messages::Args),
+    Completion(completion::Args),
     All(all::Args),
 }
 
@@ -44,6 +46,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Throughput(args) => throughput::run(args),
         Command::Commands(args) => commands::run(args),
         Command::Messages(args) => messages::run(args),
+        Command::Completion(args) => completion::run(args),
         Command::All(args) => all::run(args),
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Owns the words and their order; knows no value.
 
-use artis_result::PERCENTILES;
+use artis_result::{PERCENTILES, UnitOfWork};
 use std::fmt;
 use std::str::FromStr;
 
@@ -113,9 +113,16 @@ impl Metric {
             (Quantity::Latency, stat) => *stat != Stat::Variation,
             (Quantity::Kernel, stat) => *stat == Stat::Max,
             (Quantity::Execution, stat) => *stat == Stat::Variation,
+            // Curves show them.
+            (Quantity::Other(name), _) if is_unit_of_work(name) => false,
             (Quantity::Other(_), stat) => matches!(stat, Stat::Mean | Stat::Max),
         }
     }
+}
+
+/// Whether this is one of the many series of `artis measure completion`.
+fn is_unit_of_work(name: &str) -> bool {
+    UnitOfWork::named(name).is_some()
 }
 
 impl fmt::Display for Quantity {

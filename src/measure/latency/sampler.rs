@@ -7,7 +7,7 @@ use super::split::SlotReader;
 use crate::clock::{SECOND_NS, difference_ns};
 use crate::exec;
 use crate::routine::Work;
-use artis_result::Distribution;
+use artis_result::{BlockMaxima, Distribution};
 use nix::errno::Errno;
 use nix::unistd::Pid;
 use std::fs::File;
@@ -110,6 +110,8 @@ pub struct Samples {
     pub latency: Distribution,
     /// When the maximum was, seconds after the start.
     pub max_at_s: Option<f64>,
+    /// The largest latency of each stretch of time.
+    pub maxima: BlockMaxima,
     /// Periods that passed unserved.
     pub missed: u64,
     /// The threshold was passed.
@@ -162,6 +164,7 @@ impl Sampler<'_> {
         Samples {
             latency: distribution(),
             max_at_s: None,
+            maxima: BlockMaxima::new(),
             missed: 0,
             exceeded: None,
             split: self.slot.as_ref().map(|_| Parts {
@@ -212,7 +215,11 @@ impl Sampler<'_> {
             }
             self.end.set(event.observed_ns);
         }
-        let at_s = || difference_ns(event.observed_ns, start_ns) as f64 / SECOND_NS as f64;
+        let after_ns = difference_ns(event.observed_ns, start_ns);
+        let at_s = || after_ns as f64 / SECOND_NS as f64;
+        samples
+            .maxima
+            .record(latency_ns, after_ns.max(0).unsigned_abs());
         if samples.latency.record(latency_ns) {
             samples.max_at_s = Some(at_s());
             self.live.max_ns.store(latency_ns, Ordering::Relaxed);

@@ -22,6 +22,7 @@ pub fn series(outcome: &Outcome, cpus: impl IntoIterator<Item = Option<u32>>) ->
         all.push(Series {
             max_at_s: samples.max_at_s,
             missed: Some(samples.missed),
+            blocks: samples.maxima.blocks(),
             ..series(LATENCY, &samples.latency)
         });
         if let Some(parts) = &samples.split {

@@ -27,7 +27,7 @@ impl Timer {
 ///
 /// # Errors
 /// `EINTR` when a signal ended the sleep.
-pub(super) fn sleep_until(due_ns: u64) -> Result<u64, Errno> {
+pub(crate) fn sleep_until(due_ns: u64) -> Result<u64, Errno> {
     let due = to_timespec(due_ns);
     // SAFETY: `due` is a live timespec; nothing is written back for an absolute sleep.
     let refused = unsafe {

@@ -3,6 +3,7 @@
 //! was asked for is measured, kept, and refused in words.
 
 mod commands;
+mod completion;
 mod exec;
 mod latency;
 mod lost;

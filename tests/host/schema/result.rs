@@ -3,7 +3,8 @@
 
 use super::Published;
 use artis::result::{
-    Distribution, Document, Kind, LoadDone, Machine, SchemaName, Series, Setup, Unit, Warning,
+    Block, Blocks, Distribution, Document, Kind, LoadDone, Machine, SchemaName, Series, Setup,
+    Unit, Warning,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -66,6 +67,14 @@ fn whole() -> Document {
             thread: Some(0),
             max_at_s: Some(7.25),
             missed: Some(1),
+            blocks: Some(Blocks {
+                seconds: 0.1,
+                all: vec![Block {
+                    count: 3,
+                    max: 1_000_000,
+                    max_at_s: 7.25,
+                }],
+            }),
             distribution: values(&[-5, 3, 1_000_000]),
         }],
     }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The job of `artis decide`: its file, and the options that stand in for it or change it.
+
+use crate::cli::exit::UsageError;
+use crate::decide::job::{self, Job, Miss, Work};
+use crate::decide::verdict::Question;
+use crate::result::{Distribution, Kind, Nature, file, import};
+use anyhow::Context;
+use std::path::Path;
+
+/// The numbers of the job.
+#[derive(clap::Args)]
+pub struct Options {
+    /// From the event to the end of the work, with its unit: 250us
+    #[arg(long, value_name = "TIME", value_parser = job::time_us)]
+    deadline: Option<f64>,
+    /// How long one activation works on an idle machine
+    #[arg(long, value_name = "TIME", value_parser = job::time_us)]
+    work: Option<f64>,
+    /// Time between two activations
+    #[arg(long, value_name = "TIME", value_parser = job::time_us)]
+    period: Option<f64>,
+    /// What the work is: user, system-calls or io
+    #[arg(long, value_name = "NATURE", value_parser = nature)]
+    nature: Option<Nature>,
+    /// So many misses an hour are bearable [default: none is]
+    #[arg(long, value_name = "N", conflicts_with = "probability")]
+    per_hour: Option<f64>,
+    /// With 95 % confidence a miss must have at most this probability
+    #[arg(long, value_name = "P")]
+    probability: Option<f64>,
+    /// The part of the other work that may be lost: 0.1
+    #[arg(long, value_name = "PART")]
+    loss: Option<f64>,
+}
+
+fn nature(word: &str) -> Result<Nature, String> {
+    let known = Nature::ALL.into_iter().find(|it| it.to_string() == word);
+    known.ok_or_else(|| "write user, system-calls or io".to_owned())
+}
+
+impl Options {
+    /// The job of the file, or an empty one, with what the options say.
+    pub fn question(&self, path: Option<&Path>) -> anyhow::Result<Question> {
+        let mut job = match path {
+            None => Job::default(),
+            Some(path) => {
+                let text = file::read_text(path)?;
+                let text = String::from_utf8(text)
+                    .with_context(|| format!("{} is no text", path.display()))?;
+                Job::parse(&text).with_context(|| path.display().to_string())?
+            }
+        };
+        job.deadline_us = self.deadline.or(job.deadline_us);
+        job.rate = self.period.map(|us| 1e6 / us).or(job.rate);
+        job.nature = self.nature.unwrap_or(job.nature);
+        if let Some(us) = self.work {
+            job.work = Some(Work::Us(us));
+        }
+        if let Some(count) = self.per_hour {
+            job.miss = Miss::PerHour(count);
+        }
+        if self.probability.is_some() {
+            job.miss = Miss::Hard {
+                probability: self.probability,
+            };
+        }
+        if let Some(loss) = self.loss {
+            if !(0.0..=1.0).contains(&loss) {
+                return Err(UsageError("--loss is a part from 0 to 1".to_owned()).into());
+            }
+            job.loss = loss;
+        }
+        job.check().map_err(|error| UsageError(error.to_string()))?;
+        let times = match &job.work {
+            Some(Work::File(name)) => Some(execution_times(path, name)?),
+            _ => None,
+        };
+        Ok(Question::new(job, times.as_ref())?)
+    }
+}
+
+/// The execution times in a result file, whose path is relative to the job's file.
+fn execution_times(job: Option<&Path>, name: &str) -> anyhow::Result<Distribution> {
+    let folder = job.and_then(Path::parent).unwrap_or(Path::new(""));
+    let path = folder.join(name);
+    let bytes = file::read_text(&path).context("the job's work_file")?;
+    let document = import::parse(&path, &bytes, None, None)?;
+    if document.is_emulated() || document.virtual_unit().is_some() {
+        anyhow::bail!(
+            "{}: its times are an emulator's, and the job's are real; measure on the machine",
+            path.display()
+        );
+    }
+    let of_work = document
+        .series
+        .iter()
+        .find(|series| series.name == "execution_time")
+        .or_else(|| {
+            let mut all = document.series.iter();
+            all.find(|series| series.kind == Kind::ExecutionTime)
+        });
+    let series = of_work.with_context(|| {
+        format!(
+            "{} has no execution times; give a result of artis measure exec",
+            path.display()
+        )
+    })?;
+    Ok(series.distribution.clone())
+}

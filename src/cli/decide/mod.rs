@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `artis decide`: real time or real fast, for a job, with the facts of result files.
+
+mod job;
+
+use crate::cli::compare::curves;
+use crate::cli::compare::input::{self, Group, Input};
+use crate::cli::exit::UsageError;
+use crate::cli::output::{print_json, stdout};
+use crate::decide::verdict::{self, Candidate, Facts, Verdict};
+use crate::report::decision;
+use anyhow::Context;
+use serde::Serialize;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Decide: real time or real fast, for a job, with the facts of result files
+#[derive(clap::Args)]
+#[command(
+    after_help = "The job is a file that ends in .toml, or the options, which change what the file \
+                  says. The files are results of the same set-up on each candidate, named by what \
+                  it is: stock, tuned, shield, artis, rt, artis-rt, xenomai or evl. An experiment \
+                  of the lab gives relative facts. docs/decide.md explains the job file and the \
+                  answer.\n\n\
+                  Example:\n  artis decide job.toml stock=stock.json artis=artis.json"
+)]
+pub struct Args {
+    /// The job, then results or experiments, each named NAME or after its file
+    #[arg(value_name = "JOB.toml|[NAME=]FILE")]
+    words: Vec<String>,
+    #[command(flatten)]
+    job: job::Options,
+    /// Write completion-NATURE.svg into this folder
+    #[arg(long, value_name = "DIR")]
+    plot: Option<PathBuf>,
+    /// Print a JSON document instead of the text
+    #[arg(long)]
+    json: bool,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Document<'a> {
+    tool: String,
+    #[serde(flatten)]
+    verdict: &'a Verdict,
+    notes: &'a [String],
+}
+
+pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let is_job = |word: &&String| word.ends_with(".toml") && !word.contains('=');
+    let jobs: Vec<&String> = args.words.iter().filter(is_job).collect();
+    if let [_, other, ..] = jobs[..] {
+        let sentence =
+            format!("a verdict is for one job, and {other} is a second one; leave it out");
+        return Err(UsageError(sentence).into());
+    }
+    let inputs: Vec<Input> = args
+        .words
+        .iter()
+        .filter(|word| !is_job(word))
+        .map(|word| {
+            let refused = |why| UsageError(format!("{word:?} is no [NAME=]FILE: {why}"));
+            word.parse().map_err(refused)
+        })
+        .collect::<Result<_, _>>()?;
+    let question = args.job.question(jobs.first().map(|path| path.as_ref()))?;
+    let groups = input::groups(&inputs)?;
+    let facts = facts(&groups)?;
+    let verdict = verdict::verdict(&question, &facts)?;
+    let notes: Vec<String> = facts
+        .candidates
+        .iter()
+        .flat_map(|one| one.configuration.notes.clone())
+        .collect();
+    if let Some(folder) = &args.plot {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot create the folder {}", folder.display()))?;
+        let all = facts.candidates.iter();
+        let all: Vec<_> = all
+            .map(|one| (one.name().to_owned(), one.curves.clone()))
+            .collect();
+        curves::write(folder, &all, facts.base, &facts.unit)?;
+    }
+    let mut out = stdout();
+    if args.json {
+        let document = Document {
+            tool: format!("artis {}", env!("CARGO_PKG_VERSION")),
+            verdict: &verdict,
+            notes: &notes,
+        };
+        print_json(&mut out, &document)?;
+    } else {
+        out.write_all(decision::text(&verdict, &notes).as_bytes())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn facts(groups: &[Group]) -> anyhow::Result<Facts> {
+    let mut candidates = Vec::new();
+    for group in groups {
+        match group {
+            Group::Results(name, runs) => candidates.push(Candidate::of_results(name, runs)?),
+            Group::Experiment(prefix, experiment) => {
+                for mut one in Candidate::of_experiment(experiment)? {
+                    one.configuration.name.insert_str(0, prefix);
+                    candidates.push(one);
+                }
+            }
+        }
+    }
+    Ok(Facts::new(candidates)?)
+}

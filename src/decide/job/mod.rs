@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The job: what has to be done by when, what a miss costs, and what else the machine is for.
+//!
+//! A small TOML file, or the same numbers one by one. Owns what the fields mean and which
+//! contradict each other; reads no file. Questions are those of McKenney, "'Real Time' vs. 'Real
+//! Fast'", section 5.
+
+mod value;
+
+use artis_result::Nature;
+use serde::{Deserialize, Serialize};
+pub use value::time_us;
+use value::{Bytes, Part, Time};
+
+/// What is wrong with a job.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// Not understood: the line, and what was expected there.
+    #[error("line {line}: {reason}")]
+    Syntax { line: usize, reason: String },
+    #[error("{0}")]
+    Contradiction(String),
+}
+
+/// How long one activation works on an idle machine.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Work {
+    /// So long, microseconds.
+    Us(f64),
+    /// As the execution times in this result file are distributed.
+    File(String),
+    /// As long as this command takes, which only a measurement finds out.
+    Command(Vec<String>),
+}
+
+/// What a miss costs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Miss {
+    /// None may happen. With a probability, the run has to show that with 95 % confidence a miss
+    /// has at most that one, each activation.
+    Hard { probability: Option<f64> },
+    /// So many an hour are bearable.
+    PerHour(f64),
+}
+
+/// The job.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Job {
+    pub name: String,
+    /// From the event to the end of the work. None: only throughput counts.
+    pub deadline_us: Option<f64>,
+    /// Activations a second; none when it is not said, and then one follows the other.
+    pub rate: Option<f64>,
+    pub work: Option<Work>,
+    pub nature: Nature,
+    /// Threads compute equal pieces and wait for each other.
+    pub barrier: bool,
+    pub miss: Miss,
+    /// What else the machine does: the name of a load.
+    pub rest: Option<String>,
+    /// The part of that work that may be lost, 0 to 1.
+    pub loss: f64,
+    /// What the workload needs, and what the machine has.
+    pub memory_needed: Option<f64>,
+    pub memory: Option<f64>,
+    /// It has to run in a virtual machine.
+    pub is_virtual: bool,
+    /// The part of the CPUs' time that is used at the peak, 0 to 1.
+    pub utilisation: Option<f64>,
+}
+
+impl Default for Job {
+    fn default() -> Self {
+        Self {
+            name: "job".to_owned(),
+            deadline_us: None,
+            rate: None,
+            work: None,
+            nature: Nature::User,
+            barrier: false,
+            miss: Miss::Hard { probability: None },
+            rest: None,
+            loss: 1.0,
+            memory_needed: None,
+            memory: None,
+            is_virtual: false,
+            utilisation: None,
+        }
+    }
+}
+
+/// The file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    name: Option<String>,
+    activation: Option<Activation>,
+    miss: Option<StoredMiss>,
+    rest: Option<Rest>,
+    machine: Option<Machine>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Activation {
+    deadline: Option<Time>,
+    period: Option<Time>,
+    per_second: Option<f64>,
+    work: Option<Time>,
+    work_file: Option<String>,
+    work_command: Option<Vec<String>>,
+    #[serde(default)]
+    nature: Nature,
+    #[serde(default)]
+    barrier: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct StoredMiss {
+    #[serde(default)]
+    hard: bool,
+    probability: Option<f64>,
+    per_hour: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rest {
+    load: Option<String>,
+    loss: Option<Part>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Machine {
+    memory_needed: Option<Bytes>,
+    memory: Option<Bytes>,
+    #[serde(default, rename = "virtual")]
+    is_virtual: bool,
+    utilisation: Option<Part>,
+}
+
+impl Job {
+    /// Understands a job file.
+    ///
+    /// # Errors
+    /// [`Error`], a sentence.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let stored: Stored = toml::from_str(text).map_err(|error| {
+            let before = error.span().map_or(0, |span| span.start).min(text.len());
+            Error::Syntax {
+                line: text.as_bytes()[..before]
+                    .iter()
+                    .filter(|it| **it == b'\n')
+                    .count()
+                    + 1,
+                reason: error.message().replace('\n', " "),
+            }
+        })?;
+        let activation = stored.activation.unwrap_or_default();
+        let works = [
+            activation.work.map(|time| Work::Us(time.0)),
+            activation.work_file.map(Work::File),
+            activation.work_command.map(Work::Command),
+        ];
+        let mut works = works.into_iter().flatten();
+        let work = works.next();
+        if works.next().is_some() {
+            return wrong("give one of work, work_file and work_command; there are several");
+        }
+        let rate = match (activation.period, activation.per_second) {
+            (Some(_), Some(_)) => {
+                return wrong("period and per_second say the same thing; give one of them");
+            }
+            (Some(period), None) => Some(1e6 / period.0),
+            (None, per_second) => per_second,
+        };
+        let miss = match stored.miss {
+            None => Miss::Hard { probability: None },
+            Some(miss) => match (miss.per_hour, miss.probability) {
+                (Some(_), _) if miss.hard => {
+                    return wrong(
+                        "a miss is hard or so many an hour are bearable; give one of them",
+                    );
+                }
+                (Some(_), Some(_)) => {
+                    return wrong("probability is of hard deadlines; leave out per_hour or it");
+                }
+                (Some(per_hour), None) => Miss::PerHour(per_hour),
+                (None, probability) => Miss::Hard { probability },
+            },
+        };
+        let (rest, loss) = match stored.rest {
+            None => (None, None),
+            Some(rest) => (rest.load, rest.loss),
+        };
+        let machine = stored.machine;
+        let machine = machine.as_ref();
+        let job = Self {
+            name: stored.name.unwrap_or_else(|| Self::default().name),
+            deadline_us: activation.deadline.map(|time| time.0),
+            rate,
+            work,
+            nature: activation.nature,
+            barrier: activation.barrier,
+            miss,
+            rest,
+            loss: loss.map_or(1.0, |part| part.0),
+            memory_needed: machine
+                .and_then(|it| it.memory_needed.as_ref())
+                .map(|it| it.0),
+            memory: machine.and_then(|it| it.memory.as_ref()).map(|it| it.0),
+            is_virtual: machine.is_some_and(|it| it.is_virtual),
+            utilisation: machine
+                .and_then(|it| it.utilisation.as_ref())
+                .map(|it| it.0),
+        };
+        job.check()?;
+        Ok(job)
+    }
+
+    /// Refuses what contradicts itself.
+    ///
+    /// # Errors
+    /// [`Error::Contradiction`].
+    pub fn check(&self) -> Result<(), Error> {
+        if self
+            .rate
+            .is_some_and(|rate| !(rate.is_finite() && rate > 0.0))
+        {
+            return wrong("per_second must be above 0");
+        }
+        match self.miss {
+            Miss::PerHour(count) if !(count.is_finite() && count >= 0.0) => {
+                return wrong("per_hour is a number of misses, 0 or more");
+            }
+            Miss::PerHour(_) if self.deadline_us.is_some() && self.rate.is_none() => {
+                return wrong(
+                    "misses an hour need a period or per_second: add one below [activation]",
+                );
+            }
+            Miss::Hard {
+                probability: Some(p),
+            } if !(p > 0.0 && p < 1.0) => {
+                return wrong("the probability of a miss is above 0 and below 1, such as 1e-6");
+            }
+            _ => {}
+        }
+        if self.deadline_us.is_some() && self.work.is_none() {
+            return wrong(
+                "a deadline is met by the end of the work, and no work is given: add work, \
+                 work_file or work_command below [activation]",
+            );
+        }
+        if self.memory_needed.is_some() != self.memory.is_some() {
+            return wrong("give both memory_needed and memory below [machine], or neither");
+        }
+        if let (Some(Work::Us(work_us)), Some(rate)) = (&self.work, self.rate) {
+            let share = work_us * rate / 1e6;
+            if share > 1.0 {
+                return Err(Error::Contradiction(format!(
+                    "work of {work_us} us comes {rate} times a second, which is {:.0} % of a CPU: \
+                     no machine does that; give a longer period or less work",
+                    share * 100.0
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the workload fills the memory, so that page faults come.
+    pub fn fills_memory(&self) -> bool {
+        let needed = self.memory_needed.zip(self.memory);
+        needed.is_some_and(|(needed, memory)| needed >= memory)
+    }
+}
+
+fn wrong<T>(sentence: &str) -> Result<T, Error> {
+    Err(Error::Contradiction(sentence.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const WHOLE: &str = r#"
+        name = "fuel injection"
+        [activation]
+        deadline = "250us"
+        period = "1ms"
+        work = "100 us"
+        nature = "system-calls"
+        [miss]
+        probability = 1e-6
+        [rest]
+        load = "hackbench"
+        loss = "10 %"
+        [machine]
+        memory_needed = "512MiB"
+        memory = "1GiB"
+        virtual = true
+        utilisation = 0.5
+    "#;
+
+    #[test]
+    fn every_field_is_understood() {
+        let job = Job::parse(WHOLE).unwrap();
+        let expected = Job {
+            name: "fuel injection".to_owned(),
+            deadline_us: Some(250.0),
+            rate: Some(1000.0),
+            work: Some(Work::Us(100.0)),
+            nature: Nature::SystemCalls,
+            barrier: false,
+            miss: Miss::Hard {
+                probability: Some(1e-6),
+            },
+            rest: Some("hackbench".to_owned()),
+            loss: 0.1,
+            memory_needed: Some(536_870_912.0),
+            memory: Some(1_073_741_824.0),
+            is_virtual: true,
+            utilisation: Some(0.5),
+        };
+        assert_eq!(job, expected);
+        assert!(!job.fills_memory());
+        assert_eq!(Job::parse("").unwrap(), Job::default());
+    }
+
+    #[test]
+    fn wrong_jobs_are_refused_with_a_sentence() {
+        for (from, to, part) in [
+            ("deadline", "dead_line", "line 4: unknown field `dead_line`"),
+            ("250us", "250", "line 4: write a time with its unit"),
+            ("\"250us\"", "250", "line 4"),
+            ("250us", "-1us", "line 4: write a time with its unit"),
+            ("system-calls", "kernel", "line 7: unknown variant `kernel`"),
+            ("work = \"100 us\"", "", "no work is given"),
+            (
+                "work = ",
+                "work_file = \"a.json\"\nwork = ",
+                "there are several",
+            ),
+            (
+                "period = ",
+                "per_second = 5\nperiod = ",
+                "say the same thing",
+            ),
+            (
+                "probability = 1e-6",
+                "probability = 2",
+                "above 0 and below 1",
+            ),
+            (
+                "probability = 1e-6",
+                "hard = true\nper_hour = 2",
+                "give one of them",
+            ),
+            ("10 %", "110 %", "line 12: write a part"),
+            ("memory = \"1GiB\"", "", "give both"),
+            ("1GiB", "much", "line 15: write a size"),
+            ("100 us", "2ms", "200 % of a CPU"),
+            ("[rest]", "[rest", "line 10"),
+        ] {
+            assert!(WHOLE.contains(from), "{from}");
+            let error = Job::parse(&WHOLE.replacen(from, to, 1)).unwrap_err();
+            assert!(error.to_string().contains(part), "{to}: {error}");
+        }
+        let text = WHOLE.replace("probability = 1e-6", "per_hour = 5");
+        let text = text.replace("period = \"1ms\"", "");
+        let error = Job::parse(&text).unwrap_err().to_string();
+        assert!(error.contains("misses an hour need"), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(\\[activation\\]\n|work = |\"[0-9]{1,3}[a-z]{1,2}\"\n|.){0,12}") {
+            let _ = Job::parse(&text);
+        }
+    }
+}

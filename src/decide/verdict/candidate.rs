@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! One way to run the machine, and the facts about it.
+
+use super::Error;
+use crate::compare::figures::{of_experiment, of_results};
+use crate::compare::metric::{Quantity, Stat};
+use crate::compare::{Configuration, Metric};
+use crate::completion::{self, Curve};
+use artis_result::experiment::{Experiment, Scheduler};
+use artis_result::{Blocks, Distribution, Document, Machine};
+use serde::Serialize;
+use std::fmt;
+
+/// The setting of `artis measure completion` that says how much work a unit is.
+const STEPS: &str = "steps_per_us";
+
+/// The ways, from the one that changes least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Way {
+    Stock,
+    Tuned,
+    Shield,
+    Artis,
+    PreemptRt,
+    ArtisOnPreemptRt,
+    CoKernel,
+}
+
+impl Way {
+    /// Those that Linux alone can be.
+    pub const LINUX: [Self; 6] = [
+        Self::Stock,
+        Self::Tuned,
+        Self::Shield,
+        Self::Artis,
+        Self::PreemptRt,
+        Self::ArtisOnPreemptRt,
+    ];
+
+    /// The way that a configuration's name says; none when it says none.
+    fn of_name(name: &str) -> Option<Self> {
+        let name = name.to_lowercase();
+        let words: Vec<&str> = name
+            .split(|one: char| !one.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .collect();
+        let has = |all: &[&str]| words.iter().any(|word| all.contains(word));
+        let real_time = has(&["rt", "preemptrt", "preempt"]);
+        let found = [
+            (has(&["xenomai", "evl", "rtai", "cobalt"]), Self::CoKernel),
+            (has(&["artis"]) && real_time, Self::ArtisOnPreemptRt),
+            (has(&["artis"]), Self::Artis),
+            (real_time, Self::PreemptRt),
+            (
+                has(&["shield", "shielded", "isolcpus", "isolated"]),
+                Self::Shield,
+            ),
+            (has(&["tuned", "tune", "partition"]), Self::Tuned),
+            (has(&["stock", "default", "linux"]), Self::Stock),
+        ];
+        found.into_iter().find_map(|(is, way)| is.then_some(way))
+    }
+
+    fn is_preempt_rt(self) -> bool {
+        matches!(self, Self::PreemptRt | Self::ArtisOnPreemptRt)
+    }
+
+    fn is_artis(self) -> bool {
+        matches!(self, Self::Artis | Self::ArtisOnPreemptRt)
+    }
+}
+
+impl fmt::Display for Way {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        out.write_str(match self {
+            Self::Stock => "stock",
+            Self::Tuned => "tuned",
+            Self::Shield => "shield",
+            Self::Artis => "artis",
+            Self::PreemptRt => "PREEMPT_RT",
+            Self::ArtisOnPreemptRt => "artis on PREEMPT_RT",
+            Self::CoKernel => "co-kernel",
+        })
+    }
+}
+
+/// Where the facts come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The machine in question.
+    Measured,
+    /// An emulator that counts instructions: they hold relative to each other only.
+    Emulated,
+    /// Another program on a machine that its file does not describe.
+    Elsewhere,
+}
+
+/// One way with its facts.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    pub way: Way,
+    pub origin: Origin,
+    pub configuration: Configuration,
+    /// Of each run, where the measurement kept them.
+    pub blocks: Vec<Blocks>,
+    pub machine: Option<Machine>,
+    /// Times of a fixed piece of work under the loads, and its shortest time without, ns.
+    pub execution: Option<(Distribution, f64)>,
+    /// Mean time of a barrier's round, us.
+    pub round_us: Option<f64>,
+    pub curves: Vec<Curve>,
+    /// The steps that a unit of their work has, as the file says.
+    pub steps: Option<String>,
+}
+
+impl Candidate {
+    /// From the runs of one configuration.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn of_results(name: &str, documents: &[Document]) -> Result<Self, Error> {
+        let configuration = of_results(name, documents)?;
+        let tools = documents.iter().map(|one| one.tool.to_lowercase());
+        let co_kernel = |tool: &String| {
+            ["xenomai", "evl", "latmus", "rtai", "cobalt"]
+                .iter()
+                .any(|word| tool.contains(word))
+        };
+        let is_co_kernel = tools.clone().any(|tool| co_kernel(&tool));
+        let machine = documents.iter().find_map(|one| one.machine.clone());
+        let way = match is_co_kernel {
+            true => Way::CoKernel,
+            false => Way::of_name(name).ok_or_else(|| Error::NoWay(name.to_owned()))?,
+        };
+        if let Some(machine) = &machine {
+            contradiction(name, way, machine)?;
+        }
+        let origin = if configuration.unit != "us" {
+            Origin::Emulated
+        } else if way == Way::CoKernel {
+            Origin::Elsewhere
+        } else {
+            Origin::Measured
+        };
+        let merged = |series: &str| {
+            let mut all: Option<Distribution> = None;
+            for one in documents.iter().filter_map(|one| one.merged(series)) {
+                match &mut all {
+                    Some(all) => all.merge(&one),
+                    None => all = Some(one),
+                }
+            }
+            all
+        };
+        let moments = |series: &str| merged(series).and_then(|all| all.moments());
+        let unloaded = moments("execution_time_unloaded").map(|moments| moments.min as f64);
+        let execution = merged("execution_time").filter(|all| !all.is_summary());
+        let latencies = documents.iter().flat_map(|one| &one.series);
+        Ok(Self {
+            way,
+            origin,
+            blocks: latencies
+                .filter(|series| series.name == "latency")
+                .filter_map(|series| series.blocks.clone())
+                .collect(),
+            machine,
+            execution: execution.zip(unloaded.filter(|min| *min > 0.0)),
+            round_us: moments("round").map(|moments| moments.mean / 1000.0),
+            curves: completion::curves(documents),
+            steps: documents
+                .iter()
+                .find_map(|one| one.setup.options.get(STEPS))
+                .map(ToString::to_string),
+            configuration,
+        })
+    }
+
+    /// The rows of an experiment.
+    ///
+    /// # Errors
+    /// [`Error`].
+    pub fn of_experiment(experiment: &Experiment) -> Result<Vec<Self>, Error> {
+        let configurations = of_experiment(experiment)?;
+        let rows = experiment.rows.iter().zip(configurations);
+        Ok(rows
+            .map(|(row, configuration)| {
+                let way = match (row.scheduler, row.preemption.as_str()) {
+                    (Scheduler::Artis, "rt") => Way::ArtisOnPreemptRt,
+                    (Scheduler::Artis, _) => Way::Artis,
+                    (Scheduler::Isolcpus, _) => Way::Shield,
+                    (Scheduler::Stock, "rt") => Way::PreemptRt,
+                    (Scheduler::Stock, _) => Way::Stock,
+                };
+                Self {
+                    way,
+                    origin: Origin::Emulated,
+                    configuration,
+                    blocks: Vec::new(),
+                    machine: None,
+                    execution: None,
+                    round_us: None,
+                    curves: Vec::new(),
+                    steps: None,
+                }
+            })
+            .collect())
+    }
+
+    /// Its name as the user gave it.
+    pub fn name(&self) -> &str {
+        &self.configuration.name
+    }
+
+    pub fn figure(&self, metric: &Metric) -> Option<f64> {
+        self.configuration.whole.get(metric).map(|it| it.value)
+    }
+
+    pub fn latency_us(&self, stat: Stat) -> Option<f64> {
+        self.figure(&Metric::Of(Quantity::Latency, stat))
+    }
+
+    /// Whether a virtual machine was measured.
+    pub fn is_virtual(&self) -> bool {
+        let machine = self.machine.as_ref();
+        machine.is_some_and(|machine| machine.virtualisation.is_some())
+    }
+}
+
+/// A file that was measured on something else than its name says.
+fn contradiction(name: &str, way: Way, machine: &Machine) -> Result<(), Error> {
+    let wrong = |found: String| {
+        Err(Error::OtherWay {
+            name: name.to_owned(),
+            way,
+            found,
+        })
+    };
+    let preemption = machine.preemption.as_str();
+    if !preemption.is_empty() && way != Way::CoKernel {
+        let is = preemption == "PREEMPT_RT";
+        if is != way.is_preempt_rt() {
+            return wrong(format!("a kernel whose preemption is {preemption}"));
+        }
+        let scheduler = machine.scheduler.as_deref();
+        match scheduler {
+            Some("artis") if !way.is_artis() => {
+                return wrong("the scheduler artis".to_owned());
+            }
+            None if way.is_artis() => return wrong("the kernel's own scheduler".to_owned()),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_which_way_it_is() {
+        for (name, way) in [
+            ("stock", Some(Way::Stock)),
+            ("mon/tuned", Some(Way::Tuned)),
+            ("isolcpus@4cpus", Some(Way::Shield)),
+            ("artis", Some(Way::Artis)),
+            ("preempt-rt", Some(Way::PreemptRt)),
+            ("PREEMPT_RT", Some(Way::PreemptRt)),
+            ("rt", Some(Way::PreemptRt)),
+            ("artis-rt", Some(Way::ArtisOnPreemptRt)),
+            ("xenomai", Some(Way::CoKernel)),
+            ("monday", None),
+            ("party", None),
+        ] {
+            assert_eq!(Way::of_name(name), way, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_measured_on_something_else_is_refused() {
+        let mut machine = Machine::of_kernel("6.12".to_owned());
+        assert!(contradiction("stock", Way::Stock, &machine).is_ok());
+        machine.preemption = "PREEMPT_RT".to_owned();
+        let error = contradiction("stock", Way::Stock, &machine).unwrap_err();
+        assert!(
+            error.to_string().contains("preemption is PREEMPT_RT"),
+            "{error}"
+        );
+        assert!(contradiction("rt", Way::PreemptRt, &machine).is_ok());
+        let error = contradiction("artis-rt", Way::ArtisOnPreemptRt, &machine).unwrap_err();
+        assert!(error.to_string().contains("own scheduler"), "{error}");
+    }
+}

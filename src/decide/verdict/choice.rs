@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Which candidate it is, and the fact that decides.
+//!
+//! Of those that meet the deadline at a bearable price, the one that keeps most throughput; of
+//! those that keep as much, the one that changes least.
+
+use super::candidate::{Candidate, Way};
+use super::flips::Changes;
+use super::miss::{self, Meets, Misses, WorkTimes};
+use super::{Facts, Judged, Question};
+use crate::compare::metric::Stat;
+use crate::job::{Job, Miss};
+use serde::Serialize;
+use std::fmt;
+
+/// Throughputs within 1 % of each other are the same: less is the noise of a good benchmark.
+const SAME: f64 = 0.01;
+
+/// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Choice {
+    /// Run it that way; stock: stay as you are.
+    Take(Way),
+    /// None of what was measured is good enough.
+    NotOnThisMachine,
+    /// Not enough is known.
+    Unknown,
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Take(Way::Stock) => out.write_str("stay as you are"),
+            Self::Take(Way::Tuned) => out.write_str("tune: artis partition"),
+            Self::Take(Way::Shield) => out.write_str("shield: artis partition --shield"),
+            Self::Take(way) => write!(out, "{way}"),
+            Self::NotOnThisMachine => out.write_str("not on this machine"),
+            Self::Unknown => out.write_str("unknown"),
+        }
+    }
+}
+
+/// The choice and why.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Decided {
+    pub choice: Choice,
+    /// Name of the candidate that it is.
+    pub candidate: Option<String>,
+    /// The fact that decides, a sentence.
+    pub because: String,
+}
+
+/// Judges every candidate, without extrapolation.
+pub fn judge(question: &Question, facts: &Facts, changes: &Changes) -> Vec<Judged> {
+    let job = &question.job;
+    let all = facts.candidates.iter().enumerate();
+    all.map(|(at, one)| {
+        let kept = facts.kept[at].map(|kept| kept * changes.kept[at]);
+        let length_us = question.work.as_ref().map_or(1000.0, WorkTimes::mean_us);
+        let slowdown = match facts.base() {
+            Some(base) if at != facts.base => {
+                miss::slowdown(one, base, kept, job.nature, length_us)
+            }
+            _ => miss::Slowdown {
+                factor: 1.0,
+                source: miss::SlowdownSource::UserMode,
+            },
+        };
+        let latencies = changes.latencies[at].as_ref();
+        let misses = job
+            .deadline_us
+            .zip(question.work.as_ref())
+            .zip(latencies)
+            .map(|((deadline_us, work), latencies)| {
+                let work = miss::work_on(work, slowdown, one);
+                // Latencies that are longer by a factor: the rest of the time is shorter by it.
+                let factor = changes.latency[at];
+                miss::misses(
+                    job,
+                    deadline_us / factor,
+                    &work.scaled(1.0 / factor),
+                    latencies,
+                )
+            });
+        let meets = match &misses {
+            Some(misses) => meets(job, misses, one),
+            None => Meets::Unknown,
+        };
+        Judged {
+            name: one.name().to_owned(),
+            way: one.way,
+            origin: one.origin,
+            latency_us_mean: one.latency_us(Stat::Mean),
+            latency_us_max: one.latency_us(Stat::Max),
+            throughput_kept: kept,
+            slowdown,
+            misses,
+            meets,
+            affordable: kept.is_none_or(|kept| kept >= 1.0 - job.loss - 1e-9),
+        }
+    })
+    .collect()
+}
+
+/// Whether it is good enough, the machine being what it is.
+pub fn meets(job: &Job, misses: &Misses, one: &Candidate) -> Meets {
+    if job.fills_memory() || job.is_virtual && !one.is_virtual() {
+        // What was measured is not what will run.
+        return Meets::NotShown {
+            activations_needed: None,
+        };
+    }
+    miss::meets(job, misses)
+}
+
+/// Chooses among what was judged.
+pub fn choose(question: &Question, facts: &Facts, judged: &[Judged], changes: &Changes) -> Decided {
+    let job = &question.job;
+    let Some(deadline_us) = job.deadline_us else {
+        return fastest(job, facts, judged, changes);
+    };
+    if let Some(work) = &question.work
+        && work.min_us() >= deadline_us
+    {
+        return nowhere(format!(
+            "the work alone takes {} and the deadline is {}",
+            time(work.min_us()),
+            time(deadline_us)
+        ));
+    }
+    if job.fills_memory() {
+        return not_real_time(
+            job,
+            facts,
+            "the workload needs all memory or more, so page faults come, and no scheduler bounds \
+             them: buy memory, or let the workload take less",
+        );
+    }
+    let measured_there = facts.candidates.iter().any(Candidate::is_virtual);
+    if job.is_virtual && !measured_there {
+        return not_real_time(
+            job,
+            facts,
+            "it runs in a virtual machine, and none was measured: the host decides how late it \
+             is; measure inside, with CPUs of its own",
+        );
+    }
+    if judged.iter().all(|one| one.meets == Meets::Unknown) {
+        return Decided {
+            choice: Choice::Unknown,
+            candidate: None,
+            because: "no file has both what is needed: latencies, and the work's time".to_owned(),
+        };
+    }
+    let good = |one: &&Judged| one.meets.is_yes();
+    let Some(best) = best(judged.iter().filter(good).filter(|one| one.affordable)) else {
+        return none_is_good(job, facts, judged);
+    };
+    let base = facts.base().map_or("", Candidate::name);
+    let mut because = format!("{} meets the deadline", best.name);
+    let stock = judged.iter().find(|one| one.name == base);
+    match stock {
+        Some(stock) if stock.name != best.name && !stock.meets.is_yes() => {
+            because += &format!(", {base} does not: {}", shortly(stock));
+        }
+        Some(stock) if stock.name != best.name => {
+            because += &format!(" and keeps more throughput than {base}");
+        }
+        _ => because += &format!(": {}", shortly(best)),
+    }
+    if let (true, Some(kept)) = (best.name != base, best.throughput_kept) {
+        because += &format!("; it keeps {:.1} % of {base}'s throughput", kept * 100.0);
+    }
+    Decided {
+        choice: Choice::Take(best.way),
+        candidate: Some(best.name.clone()),
+        because,
+    }
+}
+
+/// What was found of misses, in few words.
+fn shortly(one: &Judged) -> String {
+    match &one.misses {
+        None => "it was not measured".to_owned(),
+        Some(it) if it.misses == 0 => format!(
+            "no miss in {} activations (at most {:.1e} each, 95 %)",
+            it.activations, it.at_most
+        ),
+        Some(it) => format!(
+            "{}{} of {} activations miss",
+            if it.at_least { "at least " } else { "" },
+            it.misses,
+            it.activations
+        ),
+    }
+}
+
+/// The one that keeps most; of those that keep about as much, the one that changes least.
+fn best<'a>(all: impl Iterator<Item = &'a Judged>) -> Option<&'a Judged> {
+    let all: Vec<&Judged> = all.collect();
+    // Nothing is known against one whose price is unknown, but nothing for it, either.
+    let kept = |one: &Judged| one.throughput_kept.unwrap_or(0.0);
+    let most = all.iter().map(|one| kept(one)).fold(0.0, f64::max);
+    let as_good = all.into_iter().filter(|one| kept(one) >= most - SAME);
+    as_good.min_by_key(|one| one.way)
+}
+
+/// Only throughput counts.
+fn fastest(job: &Job, facts: &Facts, judged: &[Judged], changes: &Changes) -> Decided {
+    let base = facts.base().map_or("stock", Candidate::name);
+    let take = |one: &Judged, because: String| Decided {
+        choice: Choice::Take(one.way),
+        candidate: Some(one.name.clone()),
+        because,
+    };
+    if job.barrier {
+        let round = |at: usize| Some(facts.candidates.get(at)?.round_us? * changes.round[at]);
+        let rounds = (0..judged.len()).filter_map(|at| Some((&judged[at], round(at)?)));
+        let rounds: Vec<(&Judged, f64)> = rounds.collect();
+        let least = rounds.iter().map(|it| it.1).fold(f64::INFINITY, f64::min);
+        let best = rounds
+            .iter()
+            .filter(|it| it.1 <= least * (1.0 + SAME))
+            .min_by_key(|it| it.0.way);
+        if let (Some((best, us)), Some(base_us)) = (best, round(facts.base)) {
+            let because = match best.name == base {
+                true => format!(
+                    "all threads wait for the slowest, and a round takes {} on {base}, which is no \
+                     longer than elsewhere",
+                    time(base_us)
+                ),
+                false => format!(
+                    "all threads wait for the slowest: a round takes {} on {} and {} on {base}, so \
+                     less OS jitter lets the work finish earlier",
+                    time(*us),
+                    best.name,
+                    time(base_us)
+                ),
+            };
+            return take(best, because);
+        }
+    }
+    match best(judged.iter().filter(|one| one.throughput_kept.is_some())) {
+        Some(best) if best.name == base || best.way == Way::Stock => {
+            let others = judged.iter().filter(|one| one.name != base);
+            let others: Vec<String> = others
+                .filter_map(|one| {
+                    let kept = one.throughput_kept?;
+                    Some(format!("{} keeps {:.1} %", one.name, kept * 100.0))
+                })
+                .collect();
+            let others = match others.is_empty() {
+                true => String::new(),
+                false => format!(", and {}", others.join(", ")),
+            };
+            take(
+                best,
+                format!("there is no deadline, so only throughput counts{others}"),
+            )
+        }
+        Some(best) => take(
+            best,
+            format!(
+                "there is no deadline, so only throughput counts, and {} does {:.1} % of {base}'s \
+                 work",
+                best.name,
+                best.throughput_kept.unwrap_or(1.0) * 100.0
+            ),
+        ),
+        None => Decided {
+            choice: Choice::Take(Way::Stock),
+            candidate: None,
+            because: "there is no deadline, so only throughput counts".to_owned(),
+        },
+    }
+}
+
+fn nowhere(because: String) -> Decided {
+    Decided {
+        choice: Choice::NotOnThisMachine,
+        candidate: None,
+        because,
+    }
+}
+
+/// Real time is not to be had: a hard deadline has no place here, another one stays where it is.
+fn not_real_time(job: &Job, facts: &Facts, why: &str) -> Decided {
+    match job.miss {
+        Miss::Hard { .. } => nowhere(why.to_owned()),
+        Miss::PerHour(_) => {
+            let stock = facts.candidates.iter().find(|one| one.way == Way::Stock);
+            Decided {
+                choice: Choice::Take(Way::Stock),
+                candidate: stock.map(|one| one.name().to_owned()),
+                because: why.to_owned(),
+            }
+        }
+    }
+}
+
+/// No candidate is good enough and bearable: what is missing.
+fn none_is_good(job: &Job, facts: &Facts, judged: &[Judged]) -> Decided {
+    if let Some(dear) = judged.iter().find(|one| one.meets.is_yes()) {
+        return nowhere(format!(
+            "{} meets the deadline and keeps only {:.1} % of the throughput; {:.1} % are wanted",
+            dear.name,
+            dear.throughput_kept.unwrap_or(0.0) * 100.0,
+            (1.0 - job.loss) * 100.0
+        ));
+    }
+    let open = judged.iter().find_map(|one| match &one.meets {
+        Meets::NotShown { activations_needed } => Some((one, activations_needed)),
+        _ => None,
+    });
+    if let Some((one, needed)) = open {
+        let more = match needed {
+            Some(needed) => format!("; {needed} without a miss would show it"),
+            None => "; measure longer".to_owned(),
+        };
+        return Decided {
+            choice: Choice::Unknown,
+            candidate: None,
+            because: format!(
+                "{} may be good enough, but {} does not show it{more}",
+                one.name,
+                shortly(one)
+            ),
+        };
+    }
+    let least = judged
+        .iter()
+        .filter_map(|one| Some((one, one.misses.as_ref()?)))
+        .min_by(|(one, misses), (other, others)| {
+            let latency = |it: &Judged| it.latency_us_max.unwrap_or(f64::INFINITY);
+            let probability = misses.probability.value;
+            probability
+                .total_cmp(&others.probability.value)
+                .then(latency(one).total_cmp(&latency(other)))
+        });
+    let unmeasured = facts.unmeasured();
+    let rest = match unmeasured.is_empty() {
+        true => String::new(),
+        false => format!("; {} others were not measured", unmeasured.len()),
+    };
+    nowhere(match least {
+        Some((one, _)) => format!(
+            "none of what was measured meets the deadline: even on {}, {}{rest}",
+            one.name,
+            shortly(one)
+        ),
+        None => "nothing was measured".to_owned(),
+    })
+}
+
+/// A time with the unit that suits it.
+pub fn time(us: f64) -> String {
+    let units = [
+        (86_400e6, "d"),
+        (3600e6, "h"),
+        (60e6, "min"),
+        (1e6, "s"),
+        (1e3, "ms"),
+    ];
+    let (size, unit) = units
+        .into_iter()
+        .find(|(size, _)| us >= *size)
+        .unwrap_or((1.0, "us"));
+    let digits = match us / size {
+        100.0.. => 0,
+        10.0.. => 1,
+        _ => 2,
+    };
+    let text = format!("{:.digits$}", us / size);
+    let text = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => &text,
+    };
+    format!("{text} {unit}")
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! All candidates together: refuses what does not belong together, and gives what each keeps of
+//! the baseline's throughput.
+
+use super::candidate::{Candidate, Origin, Way};
+use super::{Error, candidate};
+use crate::compare::metric::{Quantity, Stat};
+use crate::compare::{self, Comparison, Metric};
+use artis_result::Machine;
+
+/// The candidates, and the comparison of their figures.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    pub candidates: Vec<Candidate>,
+    /// The unit of all times.
+    pub unit: String,
+    /// Index of the one that prices are relative to: stock, or the first.
+    pub base: usize,
+    /// Of the throughput, of each candidate. Known for the base: 1.
+    pub kept: Vec<Option<f64>>,
+    pub comparison: Option<Comparison>,
+}
+
+impl Facts {
+    /// Puts the candidates together.
+    ///
+    /// # Errors
+    /// [`Error`] when they are of different machines, units or loads.
+    pub fn new(candidates: Vec<Candidate>) -> Result<Self, Error> {
+        let unit = one_unit(&candidates)?;
+        one_machine(&candidates)?;
+        one_load(&candidates)?;
+        one_piece(&candidates)?;
+        let base = candidates
+            .iter()
+            .position(|one| one.way == Way::Stock)
+            .unwrap_or(0);
+        let comparison = match candidates.len() {
+            0 => None,
+            _ => {
+                let all = candidates.iter().map(|one| one.configuration.clone());
+                let name = candidates[base].name().to_owned();
+                Some(compare::compare(
+                    all.collect(),
+                    unit.clone(),
+                    Some(&name),
+                    false,
+                )?)
+            }
+        };
+        let kept = candidates
+            .iter()
+            .enumerate()
+            .map(|(at, one)| match at == base {
+                true => Some(1.0),
+                false => kept(one, &candidates[base], comparison.as_ref(), at),
+            })
+            .collect();
+        Ok(Self {
+            candidates,
+            unit,
+            base,
+            kept,
+            comparison,
+        })
+    }
+
+    /// The candidate that prices are relative to.
+    pub fn base(&self) -> Option<&Candidate> {
+        self.candidates.get(self.base)
+    }
+
+    pub fn are_emulated(&self) -> bool {
+        self.candidates
+            .iter()
+            .any(|one| one.origin == Origin::Emulated)
+    }
+
+    /// The ways that Linux can be and of which nothing is known.
+    pub fn unmeasured(&self) -> Vec<candidate::Way> {
+        let known = |way: &Way| self.candidates.iter().any(|one| one.way == *way);
+        Way::LINUX.into_iter().filter(|way| !known(way)).collect()
+    }
+}
+
+/// By the loads' work; else by how long the same commands took.
+fn kept(
+    one: &Candidate,
+    base: &Candidate,
+    comparison: Option<&Comparison>,
+    at: usize,
+) -> Option<f64> {
+    let by_loads = comparison.and_then(|all| all.throughput_kept(&all.configurations[at]));
+    by_loads.or_else(|| {
+        let real = Metric::Of(Quantity::Other("real".to_owned()), Stat::Mean);
+        Some(base.figure(&real)? / one.figure(&real)?).filter(|kept| kept.is_finite())
+    })
+}
+
+fn one_unit(candidates: &[Candidate]) -> Result<String, Error> {
+    let unit = |one: &Candidate| one.configuration.unit.clone();
+    let Some(first) = candidates.first() else {
+        return Ok("us".to_owned());
+    };
+    match candidates.iter().find(|one| unit(one) != unit(first)) {
+        None => Ok(unit(first)),
+        Some(other) => Err(Error::Compare(compare::Error::Units {
+            one: first.name().to_owned(),
+            one_unit: unit(first),
+            other: other.name().to_owned(),
+            other_unit: unit(other),
+        })),
+    }
+}
+
+/// Kernels and schedulers differ, machines must not. What was measured elsewhere says so itself.
+fn one_machine(candidates: &[Candidate]) -> Result<(), Error> {
+    type Aspect = (&'static str, fn(&Machine) -> Option<&str>);
+    let aspects: [Aspect; 3] = [
+        ("CPU", |machine| machine.cpu_model.as_deref()),
+        ("CPUs", |machine| {
+            Some(machine.cpus.as_str()).filter(|cpus| !cpus.is_empty())
+        }),
+        ("virtualisation", |machine| {
+            Some(machine.virtualisation.as_deref().unwrap_or("none"))
+        }),
+    ];
+    let here = candidates
+        .iter()
+        .filter(|one| one.origin == Origin::Measured)
+        .filter_map(|one| Some((one.name(), one.machine.as_ref()?)));
+    let here: Vec<(&str, &Machine)> = here.collect();
+    for (what, aspect) in aspects {
+        let mut known = here
+            .iter()
+            .filter_map(|(name, it)| Some((name, aspect(it)?)));
+        let Some((first, one)) = known.next() else {
+            continue;
+        };
+        if let Some((name, other)) = known.find(|(_, it)| *it != one) {
+            return Err(Error::Machines {
+                what,
+                one: format!("{first} has {one}"),
+                other: format!("{name} has {other}"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Curves of completion times are comparable when a unit is the same work.
+fn one_piece(candidates: &[Candidate]) -> Result<(), Error> {
+    let mut all = candidates
+        .iter()
+        .filter_map(|one| Some((one.name(), one.steps.as_ref()?)));
+    let Some((first, steps)) = all.next() else {
+        return Ok(());
+    };
+    match all.find(|(_, other)| *other != steps) {
+        None => Ok(()),
+        Some((other, _)) => Err(Error::Pieces {
+            one: first.to_owned(),
+            other: other.to_owned(),
+        }),
+    }
+}
+
+fn one_load(candidates: &[Candidate]) -> Result<(), Error> {
+    let here = |one: &&Candidate| one.origin != Origin::Elsewhere;
+    let mut all = candidates.iter().filter(here);
+    let Some(first) = all.next() else {
+        return Ok(());
+    };
+    let loads = |one: &Candidate| match one.configuration.loads.as_slice() {
+        [] => "none".to_owned(),
+        loads => loads.join(", "),
+    };
+    match all.find(|one| loads(one) != loads(first)) {
+        None => Ok(()),
+        Some(other) => Err(Error::Loads {
+            one: format!("{} had {}", first.name(), loads(first)),
+            other: format!("{} had {}", other.name(), loads(other)),
+        }),
+    }
+}

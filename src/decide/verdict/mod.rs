@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Real time or real fast, for this job on this machine.
+//!
+//! Owns the judgement of each candidate ([`miss`]), the choice ([`choice`]), the paper's
+//! principles and decision flow with the fact behind each answer ([`flow`], [`principles`]), and
+//! the numbers that would flip the choice ([`flips`]). Source: McKenney, "'Real Time' vs. 'Real
+//! Fast': How to Choose?", section 5.
+//!
+//! Measured facts decide. The paper's flow is a rule of thumb and is shown beside them; only
+//! what a measurement of latency cannot show (memory that is oversubscribed, a virtual machine
+//! that was not measured) overrules them.
+
+pub mod candidate;
+pub mod choice;
+mod facts;
+pub mod flips;
+pub mod flow;
+pub mod miss;
+pub mod principles;
+
+pub use candidate::{Candidate, Origin, Way};
+pub use choice::{Choice, Decided};
+pub use facts::Facts;
+pub use flips::Flip;
+pub use miss::{Meets, Misses, Slowdown, WorkTimes};
+
+use crate::compare;
+use crate::compare::metric::Stat;
+use crate::completion::{self, Crossing, Line};
+use crate::job::{self, Job, Work};
+use artis_result::{Distribution, Nature};
+use serde::Serialize;
+
+/// Why nothing is decided.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Job(#[from] job::Error),
+    #[error(transparent)]
+    Figures(#[from] compare::figures::Error),
+    #[error(transparent)]
+    Compare(#[from] compare::Error),
+    #[error(
+        "{0:?} does not say which way to run the machine it is; name it stock, tuned, shield, \
+         artis, rt, artis-rt or xenomai: stock=FILE"
+    )]
+    NoWay(String),
+    #[error("{name} is called {way}, and its file was measured on {found}; name it by what it is")]
+    OtherWay {
+        name: String,
+        way: Way,
+        found: String,
+    },
+    #[error(
+        "different machines ({what}): {one}, {other}; a verdict is for one machine, so measure all \
+         there"
+    )]
+    Machines {
+        what: &'static str,
+        one: String,
+        other: String,
+    },
+    #[error(
+        "units of work of {one} and {other} have different numbers of steps; measure the second one \
+         with --like and the first one's file"
+    )]
+    Pieces { one: String, other: String },
+    #[error("different loads: {one}, {other}; measure all under the same load")]
+    Loads { one: String, other: String },
+    #[error(
+        "the job's other work is {rest}, and the files were measured with {measured}; measure with \
+         --load {rest}, or correct the job"
+    )]
+    OtherLoad { rest: String, measured: String },
+    #[error(
+        "{0} has no histogram of execution times, so it is no distribution of work; give a result \
+         of artis measure exec"
+    )]
+    NoWork(String),
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Question {
+    pub job: Job,
+    /// On the baseline; none when the job does not say or only a measurement would.
+    pub work: Option<WorkTimes>,
+}
+
+impl Question {
+    /// `times` are those of the job's work file.
+    ///
+    /// # Errors
+    /// [`Error::NoWork`] when they have no histogram.
+    pub fn new(job: Job, times: Option<&Distribution>) -> Result<Self, Error> {
+        let work = match (&job.work, times) {
+            (Some(Work::Us(us)), _) => Some(WorkTimes::fixed(*us)),
+            (Some(Work::File(path)), Some(times)) => {
+                let times = WorkTimes::of(times);
+                Some(times.ok_or_else(|| Error::NoWork(path.clone()))?)
+            }
+            _ => None,
+        };
+        Ok(Self { job, work })
+    }
+}
+
+/// A candidate and what was found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judged {
+    pub name: String,
+    pub way: Way,
+    pub origin: Origin,
+    pub latency_us_mean: Option<f64>,
+    pub latency_us_max: Option<f64>,
+    /// Of the baseline's throughput.
+    pub throughput_kept: Option<f64>,
+    pub slowdown: Slowdown,
+    pub misses: Option<Misses>,
+    pub meets: Meets,
+    /// It costs no more of the other work than the job allows; unknown counts as yes.
+    pub affordable: bool,
+}
+
+/// Where work gets so long that the baseline finishes it first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BreakEven {
+    pub candidate: String,
+    pub base: String,
+    pub nature: Nature,
+    pub crossing: Crossing,
+    /// From the curves of completion times; else from mean latencies and the slowdown.
+    pub measured: bool,
+}
+
+/// The whole answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    pub job: Job,
+    pub unit: String,
+    pub decided: Decided,
+    pub candidates: Vec<Judged>,
+    pub flips: Vec<Flip>,
+    pub break_even: Vec<BreakEven>,
+    pub flow: Vec<flow::Answer>,
+    /// What the flow ends in.
+    pub flow_says: flow::End,
+    pub principles: Vec<principles::Principle>,
+    /// What is not known and would matter, a sentence each.
+    pub unknown: Vec<String>,
+}
+
+/// Decides.
+///
+/// # Errors
+/// [`Error::OtherLoad`] when the facts are of another load than the job's.
+pub fn verdict(question: &Question, facts: &Facts) -> Result<Verdict, Error> {
+    same_load(&question.job, facts)?;
+    let none = flips::Changes::none(facts);
+    let mut judged = choice::judge(question, facts, &none);
+    for (found, one) in judged.iter_mut().zip(&facts.candidates) {
+        if let Some(misses) = &mut found.misses {
+            miss::extrapolate(misses, one);
+            found.meets = choice::meets(&question.job, misses, one);
+        }
+    }
+    let decided = choice::choose(question, facts, &judged, &none);
+    let (flow, flow_says) = flow::flow(question, facts);
+    Ok(Verdict {
+        job: question.job.clone(),
+        unit: facts.unit.clone(),
+        flips: flips::flips(question, facts, &judged, &decided, &none),
+        break_even: break_even(question, facts, &judged),
+        flow,
+        flow_says,
+        principles: principles::principles(question, facts, &judged),
+        unknown: unknown(question, facts, &judged),
+        decided,
+        candidates: judged,
+    })
+}
+
+fn same_load(job: &Job, facts: &Facts) -> Result<(), Error> {
+    let (Some(rest), Some(base)) = (&job.rest, facts.base()) else {
+        return Ok(());
+    };
+    let loads = &base.configuration.loads;
+    let mut wanted: Vec<&str> = rest.split([',', '+']).map(str::trim).collect();
+    wanted.sort_unstable();
+    if wanted.iter().eq(loads.iter()) {
+        return Ok(());
+    }
+    Err(Error::OtherLoad {
+        rest: rest.clone(),
+        measured: match loads.as_slice() {
+            [] => "no load".to_owned(),
+            loads => loads.join(", "),
+        },
+    })
+}
+
+/// For every candidate but the base.
+fn break_even(question: &Question, facts: &Facts, judged: &[Judged]) -> Vec<BreakEven> {
+    let nature = question.job.nature;
+    let Some(base) = facts.base() else {
+        return Vec::new();
+    };
+    let mut all = Vec::new();
+    for (at, one) in facts.candidates.iter().enumerate() {
+        if at == facts.base {
+            continue;
+        }
+        let curve = |it: &Candidate| it.curves.iter().find(|it| it.nature == nature).cloned();
+        let measured = curve(one).zip(curve(base));
+        let crossing = match &measured {
+            Some((ours, theirs)) => completion::crossing(ours, theirs),
+            None => {
+                let line = |it: &Candidate, slowdown: f64| {
+                    let start_us = it.latency_us(Stat::Mean)?;
+                    Some(Line { start_us, slowdown })
+                };
+                let ours = line(one, judged[at].slowdown.factor);
+                let theirs = line(base, 1.0);
+                ours.zip(theirs)
+                    .and_then(|(ours, theirs)| ours.break_even_us(&theirs))
+                    .map(|length_us| Crossing {
+                        length_us,
+                        low_us: None,
+                        high_us: None,
+                    })
+            }
+        };
+        all.extend(crossing.map(|crossing| BreakEven {
+            candidate: one.name().to_owned(),
+            base: base.name().to_owned(),
+            nature,
+            crossing,
+            measured: measured.is_some(),
+        }));
+    }
+    all
+}
+
+/// What would have to be measured, and what for.
+fn unknown(question: &Question, facts: &Facts, judged: &[Judged]) -> Vec<String> {
+    let mut all = Vec::new();
+    let job = &question.job;
+    if let Some(Work::Command(command)) = &job.work {
+        all.push(format!(
+            "how long {} takes: artis measure exec gives a distribution of a piece of work, and \
+             work_file takes it",
+            command.join(" ")
+        ));
+    }
+    for one in judged {
+        if job.deadline_us.is_some() && one.misses.is_none() && one.latency_us_max.is_none() {
+            all.push(format!(
+                "how late {} is: its file has no latency (artis measure latency, or all)",
+                one.name
+            ));
+        }
+        if one.throughput_kept.is_none() && one.origin != Origin::Elsewhere {
+            all.push(format!(
+                "what {} costs: its files have no work of a load (--load), and no time of a \
+                 command (artis measure throughput)",
+                one.name
+            ));
+        }
+        if one.slowdown.source == miss::SlowdownSource::Unknown {
+            all.push(format!(
+                "how much slower {} does {} work: artis measure completion",
+                one.name, job.nature
+            ));
+        }
+    }
+    for way in facts.unmeasured() {
+        all.push(format!("{way} was not measured: {}", how_to_measure(way)));
+    }
+    all
+}
+
+fn how_to_measure(way: Way) -> &'static str {
+    match way {
+        Way::Stock => "artis measure all --json stock.json, on the machine as it is",
+        Way::Tuned => "artis partition apply --rt N, then artis measure all",
+        Way::Shield => "artis partition apply --rt N --shield, then artis measure all",
+        Way::Artis => "artis sched run --rt N, then artis measure all",
+        Way::PreemptRt => "boot a PREEMPT_RT kernel, then artis measure all",
+        Way::ArtisOnPreemptRt => {
+            "boot a PREEMPT_RT kernel, artis sched run --rt N, then artis measure all"
+        }
+        Way::CoKernel => "run latency of Xenomai or latmus of EVL there",
+    }
+}
+
+#[cfg(test)]
+mod tests;

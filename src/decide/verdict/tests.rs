@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the recorded cases do not reach: work of many lengths, candidates of which only the
+//! maximum is known, laws of extremes, and units of work that differ.
+
+use super::*;
+use crate::extremes::Refusal;
+use crate::extremes::random::Random;
+use artis_result::{BlockMaxima, Distribution, Document, Kind, LoadDone, Series, Setup, Unit};
+
+fn latencies(us: &[(f64, u64)]) -> Distribution {
+    let mut all = Distribution::new();
+    for (us, count) in us {
+        all.record_n((us * 1000.0) as i64, *count);
+    }
+    all
+}
+
+fn document(values: Distribution) -> Document {
+    let mut document = Document::new(Setup::default());
+    let series = Series::new("latency", Kind::Latency, Unit::Nanoseconds, values);
+    document.series.push(series);
+    document
+}
+
+fn of(name: &str, document: Document) -> Candidate {
+    Candidate::of_results(name, &[document]).unwrap()
+}
+
+fn question(job: &str) -> Question {
+    Question::new(Job::parse(job).unwrap(), None).unwrap()
+}
+
+const JOB: &str = "[activation]\ndeadline = \"100us\"\nwork = \"10us\"\nper_second = 100";
+
+fn decide(job: &str, candidates: Vec<Candidate>) -> Verdict {
+    verdict(&question(job), &Facts::new(candidates).unwrap()).unwrap()
+}
+
+#[test]
+fn work_of_many_lengths_misses_as_often_as_both_together() {
+    let stock = of("stock", document(latencies(&[(10.0, 500), (50.0, 500)])));
+    // 30 us in one half, 70 us in the other: only 50 + 70 is too long.
+    let times = latencies(&[(30.0, 10), (70.0, 10)]);
+    let job = Job::parse("[activation]\ndeadline = \"100us\"\nwork_file = \"a.json\"").unwrap();
+    let question = Question::new(job.clone(), Some(&times)).unwrap();
+    let facts = Facts::new(vec![stock]).unwrap();
+    let found = verdict(&question, &facts).unwrap();
+    let misses = found.candidates[0].misses.as_ref().unwrap();
+    assert_eq!((misses.misses, misses.activations), (250, 1000));
+    let nothing = Distribution::summary(5, 1, 2.0, 3).unwrap();
+    assert!(matches!(
+        Question::new(job, Some(&nothing)),
+        Err(Error::NoWork(_))
+    ));
+}
+
+#[test]
+fn where_only_the_maximum_is_known_a_miss_is_at_least_one() {
+    let summary = |max| document(Distribution::summary(1000, 5000, 6000.0, max).unwrap());
+    let fine = decide(JOB, vec![of("stock", summary(89_000))]);
+    assert_eq!(fine.decided.choice, Choice::Take(Way::Stock));
+    let late = decide(JOB, vec![of("stock", summary(91_000))]);
+    let misses = late.candidates[0].misses.as_ref().unwrap();
+    assert!(misses.at_least && misses.misses == 1);
+    assert_eq!(late.decided.choice, Choice::NotOnThisMachine);
+}
+
+#[test]
+fn execution_times_under_load_stretch_the_work() {
+    let mut stock = document(latencies(&[(10.0, 1000)]));
+    for (name, values) in [
+        ("execution_time_unloaded", latencies(&[(500.0, 10)])),
+        ("execution_time", latencies(&[(500.0, 990), (5500.0, 10)])),
+    ] {
+        let kind = Kind::ExecutionTime;
+        let series = Series::new(name, kind, Unit::Nanoseconds, values);
+        stock.series.push(series);
+    }
+    // 10 us of work take 110 us in one of a hundred cases.
+    let found = decide(JOB, vec![of("stock", stock)]);
+    assert_eq!(found.candidates[0].misses.as_ref().unwrap().misses, 10);
+}
+
+/// Latencies of one law, a hundred a second, with their block maxima.
+fn exponential(seconds: u64, trend: f64) -> Document {
+    let mut random = Random(11);
+    let mut maxima = BlockMaxima::new();
+    let mut all = Distribution::new();
+    for at in 0..seconds * 1000 {
+        let part = at as f64 / (seconds * 1000) as f64;
+        let ns = (10_000.0 - 2000.0 * random.uniform().ln()) * (1.0 + trend * part);
+        all.record(ns as i64);
+        maxima.record(ns as i64, at * 1_000_000);
+    }
+    let mut document = document(all);
+    document.series[0].blocks = maxima.blocks();
+    document
+}
+
+#[test]
+fn a_probability_that_no_run_shows_is_extrapolated_or_refused() {
+    let job = format!("{JOB}\n[miss]\nprobability = 1e-5");
+    let steady = decide(&job, vec![of("stock", exponential(20, 0.0))]);
+    assert_eq!(steady.decided.choice, Choice::Take(Way::Stock));
+    let one = &steady.candidates[0];
+    assert_eq!(one.meets, Meets::Extrapolated, "{one:?}");
+    let misses = one.misses.as_ref().unwrap();
+    // e^-40 would be right; the shape is not known so well. The exact bound of 20,000
+    // activations says less.
+    let found = misses.extrapolation.unwrap().probability;
+    assert!(found.high < 1e-5 && misses.at_most > 1e-4, "{found:?}");
+
+    let drifting = decide(&job, vec![of("stock", exponential(20, 1.0))]);
+    assert_eq!(drifting.decided.choice, Choice::Unknown);
+    let misses = drifting.candidates[0].misses.as_ref().unwrap();
+    assert!(
+        matches!(misses.refusal, Some(Refusal::Trend { .. })),
+        "{misses:?}"
+    );
+    assert!(
+        drifting
+            .decided
+            .because
+            .contains("without a miss would show it")
+    );
+}
+
+/// A result of `artis measure completion`: so long a start, so slow a work.
+fn completion(start_us: f64, slowdown: f64, steps: f64) -> Document {
+    let mut document = document(latencies(&[(start_us, 1000)]));
+    for length_us in [10_u32, 1000, 100_000] {
+        let work_us = slowdown * f64::from(length_us);
+        for (part, kind, us) in [
+            ("start", Kind::Latency, start_us),
+            ("work", Kind::ExecutionTime, work_us),
+            ("completion", Kind::Duration, start_us + work_us),
+        ] {
+            let name = format!("{part}.user.{length_us}us");
+            let values = latencies(&[(us, 100)]);
+            let series = Series::new(&name, kind, Unit::Nanoseconds, values);
+            document.series.push(series);
+        }
+    }
+    let options = &mut document.setup.options;
+    options.insert("steps_per_us".to_owned(), steps.into());
+    document
+}
+
+#[test]
+fn measured_curves_give_slowdown_and_break_even() {
+    let stock = || of("stock", completion(1500.0, 1.0, 100.0));
+    let job = "[activation]\ndeadline = \"50ms\"\nwork = \"10ms\"";
+    let found = decide(job, vec![stock(), of("rt", completion(10.0, 1.2, 100.0))]);
+    assert!((found.candidates[1].slowdown.factor - 1.2).abs() < 1e-3);
+    let [even] = &found.break_even[..] else {
+        panic!("{:?}", found.break_even);
+    };
+    // (1500 - 10) / 0.2 us.
+    assert!(
+        (even.crossing.length_us / 7450.0 - 1.0).abs() < 0.01,
+        "{even:?}"
+    );
+    assert!(even.measured);
+    let other = Facts::new(vec![stock(), of("rt", completion(10.0, 1.2, 90.0))]);
+    let error = other.unwrap_err().to_string();
+    assert!(error.contains("--like"), "{error}");
+}
+
+#[test]
+fn a_price_that_is_too_high_rules_a_candidate_out() {
+    let with = |name: &str, us, work| {
+        let mut document = document(latencies(&[(us, 1000)]));
+        document.load.push(LoadDone {
+            name: "cache".to_owned(),
+            cpus: None,
+            command: String::new(),
+            work,
+            unit: "rounds".to_owned(),
+            seconds: 1.0,
+            cpu_seconds: None,
+        });
+        of(name, document)
+    };
+    let both = || vec![with("stock", 500.0, 10.0), with("rt", 20.0, 7.0)];
+    let job = |loss: &str| format!("{JOB}\n[rest]\nload = \"cache\"\nloss = \"{loss}\"");
+    let dear = decide(&job("20 %"), both());
+    assert_eq!(dear.decided.choice, Choice::NotOnThisMachine);
+    assert!(
+        dear.decided.because.contains("keeps only 70.0 %"),
+        "{:?}",
+        dear.decided
+    );
+    let bearable = decide(&job("40 %"), both());
+    assert_eq!(bearable.decided.choice, Choice::Take(Way::PreemptRt));
+}

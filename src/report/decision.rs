@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! A verdict in words: the choice first, then the candidates, what the runs allow to claim, what
+//! would flip it, and the paper's questions with their answers.
+
+use super::comparison::WIDTH;
+use super::curves::in_words;
+use super::paragraph::Layout;
+use super::words::plain;
+use artis_decide::extremes::Refusal;
+use artis_decide::extremes::binomial::activations_needed;
+use artis_decide::job::{Job, Miss, Work};
+use artis_decide::verdict::choice::time;
+use artis_decide::verdict::flips::What;
+use artis_decide::verdict::flow::End;
+use artis_decide::verdict::miss::{CONFIDENCE, allowed};
+use artis_decide::verdict::principles::Speaks;
+use artis_decide::verdict::{Choice, Flip, Judged, Meets, Origin, Verdict, Way};
+use std::fmt::Write;
+
+const WORDS: Layout = Layout {
+    margin: 2,
+    indent: 2,
+    width: WIDTH,
+};
+const TITLED: Layout = Layout {
+    margin: 0,
+    indent: 10,
+    width: WIDTH,
+};
+const NAME_MAX: usize = 12;
+/// Flips that are further away are no news.
+const FLIPS_MAX: usize = 6;
+
+/// The whole answer.
+pub fn text(verdict: &Verdict, notes: &[String]) -> String {
+    let mut text = TITLED.paragraph("job", &job(&verdict.job));
+    text += &TITLED.paragraph("verdict", &verdict.decided.choice.to_string());
+    text += &TITLED.paragraph("because", &verdict.decided.because);
+    if verdict
+        .candidates
+        .iter()
+        .any(|one| one.origin == Origin::Emulated)
+    {
+        text += &TITLED.paragraph(
+            "note",
+            &format!(
+                "the facts are an emulator's ({}): they hold relative to each other, and the \
+                 deadline is compared as if it were in the same unit; measure on the machine \
+                 before you rely on it",
+                verdict.unit
+            ),
+        );
+    }
+    text += &candidates(verdict);
+    section(&mut text, "What the runs allow to claim", claims(verdict));
+    section(&mut text, "What would flip it", flips(verdict));
+    section(&mut text, "The paper's principles", principles(verdict));
+    section(&mut text, "The paper's decision flow", flow(verdict));
+    section(&mut text, "Unknown", verdict.unknown.clone());
+    section(&mut text, "Notes", notes.to_vec());
+    text
+}
+
+fn section(text: &mut String, title: &str, paragraphs: Vec<String>) {
+    if paragraphs.is_empty() {
+        return;
+    }
+    let _ = write!(text, "\n{title}\n");
+    for paragraph in paragraphs {
+        *text += &WORDS.paragraph("", &paragraph);
+    }
+}
+
+fn job(job: &Job) -> String {
+    let mut words = plain(&job.name);
+    match &job.work {
+        Some(Work::Us(us)) => words += &format!(": {} of {} work", time(*us), job.nature),
+        Some(Work::File(path)) => words += &format!(": {} work as in {}", job.nature, plain(path)),
+        Some(Work::Command(command)) => words += &format!(": {}", plain(&command.join(" "))),
+        None => words += ":",
+    }
+    match job.deadline_us {
+        Some(us) => words += &format!(", done {} after the event", time(us)),
+        None => words += " no deadline",
+    }
+    if let Some(rate) = job.rate {
+        words += &format!(", {} a second", number(rate));
+    }
+    if job.deadline_us.is_some() {
+        words += &match job.miss {
+            Miss::Hard { probability: None } => "; no miss is bearable".to_owned(),
+            Miss::Hard {
+                probability: Some(p),
+            } => format!("; a miss must have a probability of at most {p:e}"),
+            Miss::PerHour(count) => format!("; {} misses an hour are bearable", number(count)),
+        };
+    }
+    if let Some(rest) = &job.rest {
+        words += &format!("; beside it {}", plain(rest));
+    }
+    if job.loss < 1.0 {
+        words += &format!(", of which {} may be lost", per_cent(job.loss));
+    }
+    words
+}
+
+/// About three digits, without zeros at the end.
+fn number(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        100.0..1e7 => format!("{value:.0}"),
+        10.0..100.0 => super::rounded(value, 1),
+        0.01..10.0 => super::rounded(value, 3),
+        _ => format!("{value:.1e}"),
+    }
+}
+
+fn per_cent(part: f64) -> String {
+    format!("{} %", super::rounded(part * 100.0, 1))
+}
+
+fn short_name(one: &Judged) -> String {
+    let name = plain(&one.name);
+    if name.chars().count() <= NAME_MAX {
+        return name;
+    }
+    name.chars().take(NAME_MAX - 1).chain(['…']).collect()
+}
+
+fn candidates(verdict: &Verdict) -> String {
+    if verdict.candidates.is_empty() {
+        return String::new();
+    }
+    let mut text = format!(
+        "\nlatency in {}\n{:<NAME_MAX$} {:>8} {:>8} {:>15} {:>16} {:>5} {}\n",
+        plain(&verdict.unit),
+        "",
+        "mean",
+        "worst",
+        "misses",
+        "each, 95 %",
+        "kept",
+        "deadline"
+    );
+    for one in &verdict.candidates {
+        let us = |value: Option<f64>| match value {
+            None => "-".to_owned(),
+            Some(us) if us < 1e6 => format!("{us:.1}"),
+            Some(us) => format!("{us:.1e}"),
+        };
+        let (misses, each) = match &one.misses {
+            None => ("-".to_owned(), "-".to_owned()),
+            Some(it) => (
+                format!(
+                    "{}{}/{}",
+                    if it.at_least { ">=" } else { "" },
+                    it.misses,
+                    it.activations
+                ),
+                format!("{:.1e}..{:.1e}", it.probability.low, it.probability.high),
+            ),
+        };
+        let each = each.replace("0.0e0..", "0..");
+        let kept = one
+            .throughput_kept
+            .map_or("-".to_owned(), |kept| format!("{:.0} %", kept * 100.0));
+        let meets = match (&one.meets, one.affordable) {
+            (Meets::Yes, true) => "met",
+            (Meets::Yes, false) => "met, dear",
+            (Meets::Extrapolated, _) => "met*",
+            (Meets::No, _) => "missed",
+            (Meets::NotShown { .. }, _) => "not shown",
+            (Meets::Unknown, _) if verdict.job.deadline_us.is_none() => "-",
+            (Meets::Unknown, _) => "unknown",
+        };
+        let line = format!(
+            "{:<NAME_MAX$} {:>8} {:>8} {misses:>15} {each:>16} {kept:>5} {meets}",
+            short_name(one),
+            us(one.latency_us_mean),
+            us(one.latency_us_max),
+        );
+        text += line.trim_end();
+        text.push('\n');
+    }
+    let elsewhere = verdict
+        .candidates
+        .iter()
+        .filter(|one| one.origin == Origin::Elsewhere);
+    for one in elsewhere {
+        text += &WORDS.paragraph("", &format!("{}: measured elsewhere", plain(&one.name)));
+    }
+    if verdict
+        .candidates
+        .iter()
+        .any(|one| one.meets == Meets::Extrapolated)
+    {
+        text += &WORDS.paragraph("", "*: by laws of extremes, not by what was seen");
+    }
+    text
+}
+
+/// What each run shows, and how long one must run to show what the job asks for.
+fn claims(verdict: &Verdict) -> Vec<String> {
+    let mut all = Vec::new();
+    for one in &verdict.candidates {
+        let Some(misses) = &one.misses else { continue };
+        let mut words = format!(
+            "{}: with 95 % confidence a miss has a probability of at most {:.1e} each activation",
+            plain(&one.name),
+            misses.at_most
+        );
+        if let Some(per_hour) = misses.per_hour {
+            words += &format!(
+                ", which is {} to {} an hour",
+                number(per_hour.low),
+                number(per_hour.high)
+            );
+        }
+        words.push('.');
+        if let (0, Some(wanted)) = (misses.misses, allowed(&verdict.job))
+            && misses.at_most > wanted
+            && let Some(needed) = activations_needed(wanted, CONFIDENCE)
+        {
+            words += &format!(" To claim {wanted:.1e} it takes {needed} without a miss");
+            if let Some(rate) = verdict.job.rate {
+                words += &format!(", which is {}", time(needed as f64 / rate * 1e6));
+            }
+            words.push('.');
+        }
+        if let Some(found) = &misses.extrapolation {
+            words += &format!(
+                " Extrapolated by laws of extremes: {:.1e} (95 %: {:.1e} to {:.1e}).",
+                found.probability.value, found.probability.low, found.probability.high
+            );
+        }
+        // Where nothing more is asked for, only a refusal that says something of the machine.
+        let matters =
+            |refusal: &&Refusal| allowed(&verdict.job).is_some() || **refusal != Refusal::NoBlocks;
+        if let Some(refusal) = misses.refusal.as_ref().filter(matters) {
+            words += &format!(" Nothing is extrapolated: {refusal}.");
+        }
+        all.push(words);
+    }
+    all
+}
+
+fn flips(verdict: &Verdict) -> Vec<String> {
+    let all = verdict.flips.iter().take(FLIPS_MAX);
+    let mut words: Vec<String> = all.map(flip).collect();
+    for one in &verdict.break_even {
+        let how = match one.measured {
+            true => "curves of completion times",
+            false => "mean latency and slowdown",
+        };
+        words.push(format!(
+            "{} work longer than {} is finished earlier by {} than by {} ({how})",
+            one.nature,
+            in_words(&one.crossing),
+            plain(&one.base),
+            plain(&one.candidate)
+        ));
+    }
+    words
+}
+
+fn flip(one: &Flip) -> String {
+    let (above, over) = match one.is_above() {
+        true => ("above", "more than"),
+        false => ("below", "less than"),
+    };
+    let then = one.then.to_string();
+    let (at, now) = (one.at, one.now);
+    match &one.what {
+        What::Deadline => format!(
+            "a deadline {above} {} (now {}): {then}",
+            time(at),
+            time(now)
+        ),
+        What::Work => format!(
+            "work of one activation {above} {} (now {}): {then}",
+            time(at),
+            time(now)
+        ),
+        What::PerSecond => format!(
+            "{over} {} activations a second (now {}): {then}",
+            number(at),
+            number(now)
+        ),
+        What::MissesPerHour => format!(
+            "{over} {} bearable misses an hour (now {}): {then}",
+            number(at),
+            number(now)
+        ),
+        What::MissProbability => {
+            format!("a bearable probability of a miss {above} {at:.2e} (now {now:.2e}): {then}")
+        }
+        What::Loss => format!(
+            "a bearable loss of throughput {above} {} (now {}): {then}",
+            per_cent(at),
+            per_cent(now)
+        ),
+        What::MemoryNeeded => format!(
+            "memory needed {above} {:.0} MiB (now {:.0} MiB): {then}",
+            at / 1_048_576.0,
+            now / 1_048_576.0
+        ),
+        What::Latency { candidate } => format!(
+            "latencies of {} that are {} times as long, so that the worst is {}: {then}",
+            plain(candidate),
+            super::rounded(at / now, 2),
+            time(at)
+        ),
+        What::ThroughputKept { candidate } => format!(
+            "throughput of {} {above} {} (now {}): {then}",
+            plain(candidate),
+            per_cent(at),
+            per_cent(now)
+        ),
+        What::Round { candidate } => format!(
+            "a round on {} {above} {} (now {}): {then}",
+            plain(candidate),
+            time(at),
+            time(now)
+        ),
+        What::Virtual => format!("no virtual machine: {then}"),
+    }
+}
+
+fn principles(verdict: &Verdict) -> Vec<String> {
+    let all = verdict.principles.iter();
+    all.map(|one| {
+        let speaks = match one.speaks {
+            Speaks::ForRealTime => ": real time",
+            Speaks::ForRealFast => ": real fast",
+            Speaks::Neither | Speaks::Unknown => "",
+        };
+        format!("{}. {}: {}{speaks}.", one.number, one.about, one.fact)
+    })
+    .collect()
+}
+
+fn flow(verdict: &Verdict) -> Vec<String> {
+    let mut all: Vec<String> = verdict
+        .flow
+        .iter()
+        .map(|one| {
+            let answer = match one.yes {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => "unknown",
+            };
+            format!("{} {answer}: {}.", one.question, one.fact)
+        })
+        .collect();
+    let end = match verdict.flow_says {
+        End::RealFast => "real fast",
+        End::RealTime => "real time",
+        End::Both => "real time and real fast at once, for less OS jitter",
+    };
+    let agrees = match (verdict.flow_says, verdict.decided.choice) {
+        (_, Choice::Unknown | Choice::NotOnThisMachine)
+        | (End::Both, _)
+        | (End::RealFast, Choice::Take(Way::Stock)) => "",
+        (End::RealTime, Choice::Take(Way::Stock)) => {
+            "; the facts say that this machine is in time as it is"
+        }
+        (End::RealFast, _) => "; the facts say otherwise, and they decide",
+        (End::RealTime, _) => "",
+    };
+    all.push(format!("The rule of thumb says {end}{agrees}."));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use artis_decide::verdict::{Candidate, Facts, Question, verdict};
+    use artis_testing::experiment::of_rows;
+
+    #[test]
+    fn every_line_fits_80_columns_and_says_what_is_emulated() {
+        let rows: [(&str, &[f64]); 1] = [("stock-with-a-very-long-name-indeed", &[1e9, 2e9])];
+        let candidates = Candidate::of_experiment(&of_rows(&rows)).unwrap();
+        let facts = Facts::new(candidates).unwrap();
+        let job = "[activation]\ndeadline = \"1ms\"\nwork = \"10us\"\nperiod = \"10ms\"";
+        let question = Question::new(Job::parse(job).unwrap(), None).unwrap();
+        let text = text(&verdict(&question, &facts).unwrap(), &[]);
+        let long: Vec<&str> = text
+            .lines()
+            .filter(|line| line.chars().count() > WIDTH)
+            .collect();
+        assert!(long.is_empty(), "{long:?}");
+        assert!(text.contains("the facts are an emulator's"), "{text}");
+        assert!(text.contains("PREEMPT_RT was not measured"), "{text}");
+    }
+}

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `artis decide` on recorded cases: the answer, the fact that decides, and a second file in which
+//! one number is changed, so that the verdict flips where the first one said.
+//!
+//! With `ARTIS_WRITE_TRANSCRIPTS=1` the files of facts and the transcript are written again.
+
+mod facts;
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/decide")
+}
+
+fn artis(words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_artis"))
+        .current_dir(folder())
+        .arg("decide")
+        .args(words)
+        .output()
+        .unwrap()
+}
+
+#[track_caller]
+fn document(words: &[&str]) -> Value {
+    let output = artis(&[words, &["--json"]].concat());
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{words:?}: {errors}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn the_facts_are_those_that_are_described() {
+    for facts in facts::ALL {
+        let path = folder().join(facts.file);
+        let document = facts.document();
+        if std::env::var_os("ARTIS_WRITE_TRANSCRIPTS").is_some() {
+            let text = serde_json::to_string_pretty(&document).unwrap() + "\n";
+            std::fs::write(&path, text).unwrap();
+        }
+        let found = artis::result::file::read(&path).unwrap();
+        assert_eq!(found, document, "{}", facts.file);
+    }
+}
+
+/// A case and its second file.
+struct Case {
+    /// `NAME.toml`; the second one is `NAME-flipped.toml`.
+    name: &'static str,
+    facts: &'static [&'static str],
+    /// Other facts for the second one; empty: the same, and another job.
+    flipped_facts: &'static [&'static str],
+    choice: &'static str,
+    /// Which number flips it, what the second file says, and the choice then.
+    flip: (&'static str, f64, &'static str),
+    /// Part of the sentence that says why.
+    because: &'static str,
+    /// What the paper's flow says.
+    flow: &'static str,
+}
+
+const PAPER: &[&str] = &["stock=paper-stock.json", "rt=paper-rt.json"];
+const BOARD: &[&str] = &[
+    "stock=board-stock.json",
+    "tuned=board-tuned.json",
+    "shield=board-shield.json",
+    "artis=board-artis.json",
+    "rt=board-rt.json",
+    "artis-rt=board-artis-rt.json",
+];
+const VM: &[&str] = &["stock=vm-stock.json", "rt=vm-rt.json"];
+
+const CASES: [Case; 15] = [
+    // The paper: "No benchmarking is needed to see that a workload requiring (say) 100
+    // microseconds of processing with a 250-microsecond deadline will require real-time Linux".
+    Case {
+        name: "fuel-injection",
+        facts: PAPER,
+        flipped_facts: &[],
+        choice: "preempt_rt",
+        flip: ("deadline", 4000.0, "stock"),
+        because: "rt meets the deadline, stock does not",
+        flow: "real_time",
+    },
+    // "If the work unit is going to take three weeks to complete, then starting the work a few
+    // milliseconds late is unlikely to matter much."
+    Case {
+        name: "three-weeks",
+        facts: PAPER,
+        flipped_facts: &[],
+        choice: "stock",
+        flip: ("deadline", 20.0 * 86_400e6, "not_on_this_machine"),
+        because: "stock meets the deadline",
+        flow: "real_fast",
+    },
+    // Section 2.2.
+    Case {
+        name: "kernel-build",
+        facts: PAPER,
+        flipped_facts: &["stock=paper-stock.json", "rt=paper-rt-fast.json"],
+        choice: "stock",
+        flip: ("throughput_kept", 1.05, "preempt_rt"),
+        because: "only throughput counts, and rt keeps 85.6 %",
+        flow: "real_fast",
+    },
+    // "One exception to this occurs in some scientific barrier-based computations".
+    Case {
+        name: "barrier",
+        facts: &["stock=barrier-stock.json", "rt=barrier-rt.json"],
+        flipped_facts: &["stock=barrier-stock.json", "rt=barrier-rt-noisy.json"],
+        choice: "preempt_rt",
+        flip: ("round", 1100.0, "stock"),
+        because: "less OS jitter lets the work finish earlier",
+        flow: "both",
+    },
+    // "If your workload oversubscribes memory, ... you cannot expect real-time response."
+    Case {
+        name: "memory",
+        facts: PAPER,
+        flipped_facts: &[],
+        choice: "stock",
+        flip: ("memory_needed", 6.0 * 1_073_741_824.0, "preempt_rt"),
+        because: "page faults come",
+        flow: "real_fast",
+    },
+    // "If you use virtualization, you are unlikely to get real-time response".
+    Case {
+        name: "virtual",
+        facts: PAPER,
+        flipped_facts: &[],
+        choice: "not_on_this_machine",
+        flip: ("virtual", 0.0, "preempt_rt"),
+        because: "runs in a virtual machine, and none was measured",
+        flow: "real_fast",
+    },
+    // "though this may be changing": measured inside.
+    Case {
+        name: "virtual-measured",
+        facts: VM,
+        flipped_facts: &[],
+        choice: "preempt_rt",
+        flip: ("deadline", 700.0, "not_on_this_machine"),
+        because: "rt meets the deadline",
+        flow: "real_fast",
+    },
+    Case {
+        name: "control-loop",
+        facts: BOARD,
+        flipped_facts: &[],
+        choice: "artis",
+        flip: ("deadline", 260.0, "artis_on_preempt_rt"),
+        because: "it keeps 95.0 % of stock's throughput",
+        flow: "real_time",
+    },
+    Case {
+        name: "tune",
+        facts: BOARD,
+        flipped_facts: &[],
+        choice: "tuned",
+        flip: ("work", 1200.0, "artis"),
+        because: "tuned meets the deadline, stock does not",
+        flow: "real_time",
+    },
+    Case {
+        name: "shield",
+        facts: &[
+            "stock=board-stock.json",
+            "tuned=board-tuned.json",
+            "shield=board-shield.json",
+        ],
+        flipped_facts: &[],
+        choice: "shield",
+        flip: ("loss", 0.3, "not_on_this_machine"),
+        because: "shield meets the deadline",
+        flow: "real_time",
+    },
+    Case {
+        name: "artis-on-rt",
+        facts: BOARD,
+        flipped_facts: &[],
+        choice: "artis_on_preempt_rt",
+        flip: ("work", 150.0, "artis"),
+        because: "artis-rt meets the deadline",
+        flow: "real_time",
+    },
+    Case {
+        name: "nowhere",
+        facts: BOARD,
+        flipped_facts: &[],
+        choice: "not_on_this_machine",
+        flip: ("deadline", 250.0, "artis_on_preempt_rt"),
+        because: "even on artis-rt, 100 of 1000000 activations miss",
+        flow: "real_time",
+    },
+    Case {
+        name: "probability",
+        facts: PAPER,
+        flipped_facts: &[],
+        choice: "preempt_rt",
+        flip: ("miss_probability", 1e-8, "unknown"),
+        because: "rt meets the deadline",
+        flow: "real_time",
+    },
+    Case {
+        name: "bearable",
+        facts: PAPER,
+        flipped_facts: &[],
+        choice: "stock",
+        flip: ("misses_per_hour", 10.0, "preempt_rt"),
+        because: "stock meets the deadline",
+        flow: "real_time",
+    },
+    // Work in the kernel takes longer on PREEMPT_RT (principle 5).
+    Case {
+        name: "long-system-calls",
+        facts: PAPER,
+        flipped_facts: &[],
+        choice: "stock",
+        flip: ("deadline", 22_500.0, "not_on_this_machine"),
+        because: "stock meets the deadline",
+        flow: "real_time",
+    },
+];
+
+/// `take` and the way, or the word.
+fn choice(of: &Value) -> String {
+    let choice = &of["choice"];
+    let way = choice["take"].as_str().or(choice.as_str());
+    way.unwrap_or_else(|| panic!("{of}")).to_owned()
+}
+
+#[test]
+fn every_case_has_its_answer_and_flips_where_it_says() {
+    for case in CASES {
+        let name = case.name;
+        let job = format!("{name}.toml");
+        let verdict = document(&[&[job.as_str()], case.facts].concat());
+        let decided = &verdict["decided"];
+        assert_eq!(choice(decided), case.choice, "{name}: {decided}");
+        let because = decided["because"].as_str().unwrap();
+        assert!(because.contains(case.because), "{name}: {because}");
+        assert_eq!(verdict["flow_says"], case.flow, "{name}");
+        assert_eq!(verdict["principles"].as_array().unwrap().len(), 6);
+
+        let (what, number, then) = case.flip;
+        let flips = verdict["flips"].as_array().unwrap();
+        let said = flips.iter().find(|flip| {
+            let beyond = match (flip["now"].as_f64(), flip["at"].as_f64()) {
+                (Some(now), Some(at)) if at > now => number >= at,
+                (_, Some(at)) => number <= at,
+                _ => false,
+            };
+            let then_is = choice(&serde_json::json!({ "choice": flip["then"] })) == then;
+            flip["what"]["of"] == what && beyond && then_is
+        });
+        assert!(said.is_some(), "{name}: {what} {number} in {flips:#?}");
+
+        let flipped = format!("{name}-flipped.toml");
+        let other = match case.flipped_facts {
+            [] => document(&[&[flipped.as_str()], case.facts].concat()),
+            facts => document(&[&[job.as_str()], facts].concat()),
+        };
+        assert_eq!(
+            choice(&other["decided"]),
+            then,
+            "{name}: {}",
+            other["decided"]
+        );
+    }
+}
+
+/// Every flip that any case names is one: deciding with a number a little beyond it gives the
+/// choice it says, and a little before it the old one.
+#[test]
+fn flips_of_deadlines_are_exact() {
+    for case in CASES.iter().filter(|case| case.flip.0 == "deadline") {
+        let job = format!("{}.toml", case.name);
+        let words = [&[job.as_str()], case.facts].concat();
+        let verdict = document(&words);
+        let flips = verdict["flips"].as_array().unwrap();
+        let deadlines = flips.iter().filter(|flip| flip["what"]["of"] == "deadline");
+        for flip in deadlines {
+            let (now, at) = (flip["now"].as_f64().unwrap(), flip["at"].as_f64().unwrap());
+            let outwards = (at - now).signum();
+            let with = |deadline_us: f64| {
+                let option = format!("{deadline_us}us");
+                let words = [&["--deadline", option.as_str()], words.as_slice()].concat();
+                choice(&document(&words)["decided"])
+            };
+            let then = choice(&serde_json::json!({ "choice": flip["then"] }));
+            assert_eq!(
+                with(at * (1.0 + outwards * 3e-4)),
+                then,
+                "{}: {flip}",
+                case.name
+            );
+            assert_eq!(
+                with(at * (1.0 - outwards * 3e-4)),
+                case.choice,
+                "{}: {flip}",
+                case.name
+            );
+        }
+    }
+}
+
+#[test]
+fn what_does_not_belong_together_is_refused_with_a_sentence() {
+    let refused = |words: &[&str], part: &str| {
+        let output = artis(words);
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "{words:?}");
+        assert!(errors.contains(part), "{words:?}: {errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+    };
+    let table = "../../../docs/results/table1.json";
+    refused(
+        &[
+            "fuel-injection.toml",
+            "stock=paper-stock.json",
+            "rt=board-rt.json",
+        ],
+        "different loads: stock had kernel-build, rt had hackbench",
+    );
+    refused(
+        &["tune.toml", "stock=board-stock.json", "rt=vm-rt.json"],
+        "different machines (virtualisation): stock has none, rt has KVM",
+    );
+    refused(
+        &[
+            "tune.toml",
+            "stock=board-stock.json",
+            &format!("lab={table}"),
+        ],
+        "these cannot be compared",
+    );
+    refused(
+        &["tune.toml", "stock=board-rt.json"],
+        "stock is called stock, and its file was measured on a kernel whose preemption is",
+    );
+    refused(
+        &["tune.toml", "monday=board-rt.json"],
+        "name it stock, tuned, shield",
+    );
+    refused(
+        &["tune.toml", "stock=paper-stock.json"],
+        "the job's other work is hackbench, and the files were measured with kernel-build",
+    );
+    refused(
+        &["wrong-unit.toml"],
+        "wrong-unit.toml: line 4: write a time with its unit",
+    );
+    refused(
+        &["wrong-field.toml"],
+        "wrong-field.toml: line 3: unknown field `dead_line`",
+    );
+    refused(&["wrong-work.toml"], "no work is given");
+    refused(&["no-such.toml"], "no-such.toml");
+    refused(&["tune.toml", "shield.toml"], "a verdict is for one job");
+    refused(&["--deadline", "250us"], "no work is given");
+    refused(&["--per-hour", "-1"], "per_hour is a number of misses");
+}
+
+#[test]
+fn co_kernels_and_emulated_facts_are_marked() {
+    let words = [
+        "control-loop.toml",
+        "stock=board-stock.json",
+        "xenomai=../result/xenomai.txt",
+    ];
+    let verdict = document(&words);
+    let elsewhere = &verdict["candidates"][1];
+    assert_eq!(elsewhere["way"], "co_kernel");
+    assert_eq!(elsewhere["origin"], "elsewhere");
+    let text = String::from_utf8(artis(&words).stdout).unwrap();
+    assert!(text.contains("xenomai: measured elsewhere"), "{text}");
+    let verdict = document(&[
+        "--deadline=1ms",
+        "--work=100us",
+        "../../../docs/results/table1.json",
+    ]);
+    let candidates = verdict["candidates"].as_array().unwrap();
+    assert!(candidates.iter().all(|one| one["origin"] == "emulated"));
+    assert!(verdict["unit"].as_str().unwrap().contains("emulated"));
+}
+
+/// Without facts the flow and the principles still answer, and what is missing is said.
+#[test]
+fn without_facts_it_says_what_to_measure() {
+    let verdict = document(&["fuel-injection.toml"]);
+    assert_eq!(choice(&verdict["decided"]), "unknown");
+    let unknown = verdict["unknown"].as_array().unwrap();
+    assert_eq!(unknown.len(), 6, "{unknown:#?}");
+    assert_eq!(
+        choice(&document(&["kernel-build.toml"])["decided"]),
+        "stock"
+    );
+}
+
+/// The worked example of docs/decide.md is what this prints.
+#[test]
+fn the_example_in_the_documentation_is_real() {
+    let mut words = vec!["control-loop.toml"];
+    words.extend(BOARD);
+    let output = artis(&words);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/decide.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    assert!(page.contains(&text), "the example is now:\n{text}");
+}
