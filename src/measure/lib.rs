@@ -12,6 +12,7 @@ pub mod commands;
 pub mod dma_latency;
 pub mod exec;
 pub mod host;
+pub mod inversion;
 pub mod jitter;
 pub mod latency;
 pub mod memory;

@@ -8,6 +8,7 @@ mod common;
 
 mod check;
 mod compare;
+mod explain;
 mod help;
 mod load;
 mod measure;

@@ -5,6 +5,7 @@ mod all;
 mod commands;
 mod cpus;
 mod exec;
+mod explainer;
 mod jitter;
 mod latency;
 mod messages;
