@@ -243,7 +243,14 @@ pub fn make(kind: Kind, shared: &Shared, times: usize) -> Vec<Injection> {
         Kind::Deadline => {
             named(c"inj-deadline");
             become_deadline();
-            repeat(times, || spin(SPIN_NS))
+            // It has to be free to use every CPU, and counts only on the victim's.
+            repeat_if(times, || {
+                // SAFETY: takes nothing.
+                let here = || u32::try_from(unsafe { libc::sched_getcpu() }) == Ok(shared.cpu);
+                let began_here = here();
+                spin(SPIN_NS);
+                began_here && here()
+            })
         }
         Kind::Softirq => softirq(shared, times),
         Kind::Ipi => {
@@ -294,6 +301,14 @@ pub fn make(kind: Kind, shared: &Shared, times: usize) -> Vec<Injection> {
 /// Does the work at random moments. Counts only when this thread had the CPU nearly all the time:
 /// otherwise it was somebody else who made the victim late.
 fn repeat(times: usize, mut work: impl FnMut()) -> Vec<Injection> {
+    repeat_if(times, || {
+        work();
+        true
+    })
+}
+
+/// The same, for work that says itself whether it counts.
+fn repeat_if(times: usize, mut work: impl FnMut() -> bool) -> Vec<Injection> {
     (0..times)
         .filter_map(|_| {
             std::thread::sleep(Duration::from_millis(random(PAUSE_MS)));

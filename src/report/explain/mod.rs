@@ -149,10 +149,7 @@ fn foot(document: &Document) -> String {
         text.push('\n');
     }
     for note in notes {
-        text += &TEXT
-            .paragraph("", &format!("note: {note}"))
-            .trim_start()
-            .to_owned();
+        text += TEXT.paragraph("", &format!("note: {note}")).trim_start();
     }
     text
 }
