@@ -2,6 +2,8 @@
 //! What every fuzz target does with its bytes.
 
 use artis::decide::compare::figures::of_experiment;
+use artis::explain::Document;
+use artis::report::explain::text;
 use artis::result::experiment::Experiment;
 use artis::result::file::parse_as;
 use artis::result::import::parse;
@@ -24,4 +26,17 @@ pub fn experiment(content: &[u8]) {
     if let Ok(experiment) = parse_as::<Experiment>(Path::new("fuzzed"), content) {
         let _ = of_experiment(&experiment);
     }
+}
+
+/// Reads `content` as an explanation: what was accepted is cut into segments that sum to the whole.
+pub fn explain(content: &[u8]) {
+    let Ok(document) = Document::read(content) else {
+        return;
+    };
+    for explained in &document.worst {
+        let subject = &explained.recording.subject;
+        let sum: u64 = explained.segments.iter().map(|one| one.ns()).sum();
+        assert_eq!(sum, subject.end_ns - subject.due_ns);
+    }
+    let _ = text(&document);
 }

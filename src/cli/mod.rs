@@ -7,7 +7,9 @@
 mod check;
 mod compare;
 mod decide;
+mod demo;
 pub mod exit;
+mod explain;
 mod irq;
 mod lab;
 mod lab_demo;
@@ -58,6 +60,10 @@ enum Command {
     Tasks(tasks::Args),
     /// Measure latency, execution time, throughput, short commands and messages
     Measure(measure::Args),
+    /// Say who made threads late, to the last microsecond
+    Explain(explain::Args),
+    /// Show a classic of real time on this machine
+    Demo(demo::Args),
     /// Run named loads beside a command
     Load(load::Args),
     /// Show result files, merge them, and convert them to other formats and back
@@ -106,6 +112,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Irq(args) => irq::run(&args),
         Command::Tasks(args) => tasks::run(&args),
         Command::Measure(args) => measure::run(args),
+        Command::Explain(args) => explain::run(args),
+        Command::Demo(args) => demo::run(args),
         Command::Load(args) => load::run(args),
         Command::Result(args) => result::run(args),
         Command::Compare(args) => compare::run(&args),

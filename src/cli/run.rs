@@ -84,6 +84,9 @@ struct Target {
     /// Allow --pid to be a running artis
     #[arg(long, requires = "pid", conflicts_with = "command")]
     artis_thread: bool,
+    /// Say, when the command has ended, who made its threads late
+    #[arg(long, conflicts_with = "pid")]
+    explain: bool,
     /// No warning, and no word about what was changed
     #[arg(short, long)]
     quiet: bool,
@@ -107,6 +110,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         ClassArgs::Rt1 { level, target } => (Class::Rt1 { level }, target),
         ClassArgs::Linux { target } => (Class::Linux, target),
     };
+    if target.explain {
+        return explain(&target);
+    }
     let root = Root::default();
     if let Some(tid) = target.pid {
         target.permit(protected::reason(&root, tid))?;
@@ -125,6 +131,21 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// Runs the same without `--explain`, as a command that is watched.
+fn explain(target: &Target) -> anyhow::Result<ExitCode> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    words.truncate(words.len() - target.command.len());
+    words.retain(|word| word != "--explain");
+    words.extend(target.command.iter().cloned());
+    if let Some(own) = words.first_mut() {
+        *own = std::env::current_exe()
+            .context("cannot find this program to start it again")?
+            .into_os_string();
+    }
+    let program = target.command.first().map_or(OsStr::new(""), |word| word);
+    super::explain::run::command(words, program, target.quiet)
 }
 
 impl Target {

@@ -13,6 +13,7 @@ pub mod completion;
 pub mod dma_latency;
 pub mod exec;
 pub mod host;
+pub mod inversion;
 pub mod jitter;
 pub mod latency;
 pub mod memory;

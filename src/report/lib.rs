@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Figures for people: text tables, sentences and pictures.
 //!
-//! Pure: gives text, and writes no file. The two pictures are SVG written by hand: a few shapes
+//! Pure: gives text, and writes no file. The pictures are SVG written by hand: a few shapes
 //! each, the same to the byte for the same figures.
 
 mod axis;
@@ -14,6 +14,7 @@ pub mod decision;
 pub mod demo;
 pub mod execution;
 pub mod experiment;
+pub mod explain;
 mod facts;
 pub mod findings;
 pub mod histograms;

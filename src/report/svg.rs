@@ -85,14 +85,19 @@ impl Svg {
 
     /// A filled outline with a white edge, which separates it from what is below.
     pub fn shape(&mut self, corners: &[(f64, f64)], colour: &str) {
-        let points: Vec<String> = corners
-            .iter()
-            .map(|(x, y)| format!("{},{}", n(*x), n(*y)))
-            .collect();
         let _ = writeln!(
             self.text,
             "<polygon points=\"{}\" fill=\"{colour}\" stroke=\"#fff\"/>",
-            points.join(" ")
+            points(corners)
+        );
+    }
+
+    /// A filled outline without an edge, however narrow.
+    pub fn fill(&mut self, corners: &[(f64, f64)], colour: &str) {
+        let _ = writeln!(
+            self.text,
+            "<polygon points=\"{}\" fill=\"{colour}\"/>",
+            points(corners)
         );
     }
 
@@ -144,6 +149,14 @@ impl Svg {
         self.text.push_str("</svg>\n");
         self.text
     }
+}
+
+fn points(corners: &[(f64, f64)]) -> String {
+    let points = corners.iter();
+    let points: Vec<String> = points
+        .map(|(x, y)| format!("{},{}", n(*x), n(*y)))
+        .collect();
+    points.join(" ")
 }
 
 fn of_stroke(stroke: Stroke) -> String {

@@ -9,6 +9,7 @@ mod common;
 mod check;
 mod compare;
 mod decide;
+mod explain;
 mod help;
 mod load;
 mod measure;

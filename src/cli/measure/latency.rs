@@ -2,6 +2,7 @@
 //! `artis measure latency`: cyclictest's letters, the project's result.
 
 use super::cpus;
+use super::explainer::Explainer;
 use super::policy::{self, Scheduling};
 use super::session::{Common, Figures, Session, Threads};
 use crate::cli::duration;
@@ -15,8 +16,9 @@ use crate::measure::latency::split::Split;
 use crate::measure::latency::{self, Outcome, Plan, ThreadPlan};
 use crate::measure::thread::{PRIORITY, Policy};
 use crate::measure::tracing;
-use crate::report::latency as report;
+use crate::recorder::Storage;
 use crate::report::series::of_document;
+use crate::report::{explain, latency as report};
 use crate::result::Document;
 use crate::result::export::{CyclictestHistogram, Exporter};
 use crate::result::file::Target;
@@ -85,11 +87,17 @@ pub struct Args {
     /// Also measure the kernel's part (due to handler) and the task's, by BPF, which adds to both
     #[arg(long)]
     split: bool,
+    /// Say who made the ten worst wakeups late, by BPF, which adds to all
+    #[arg(long)]
+    explain: bool,
+    /// Write that as a document (artis.explain/1) to FILE
+    #[arg(long, value_name = "FILE", requires = "explain")]
+    explain_json: Option<PathBuf>,
     /// Stop when a latency is above, with exit status 2
     #[arg(long, value_name = "US")]
     #[arg(value_parser = value::duration::microseconds(0..=3_600_000_000_u64))]
     on_threshold: Option<u64>,
-    /// As --on-threshold, and freeze the kernel's trace on the spot
+    /// As --on-threshold, and freeze the kernel's trace on the spot; with --explain, its record
     #[arg(short, long, value_name = "US", conflicts_with = "on_threshold")]
     #[arg(value_parser = value::duration::microseconds(0..=3_600_000_000_u64))]
     breaktrace: Option<u64>,
@@ -151,11 +159,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let mut session = Session::begin(&args.common, resolved.settings())?;
     let histfile = args.histfile.as_deref().map(Target::open).transpose()?;
     let root = Root::default();
-    let freeze_trace = args
-        .breaktrace
-        .map(|_| tracing::switch(&root))
-        .transpose()?;
-    if let Some(empty) = args.breaktrace.and_then(|_| tracing::empty(&root)) {
+    let frozen = args.breaktrace.filter(|_| !args.explain);
+    let freeze_trace = frozen.map(|_| tracing::switch(&root)).transpose()?;
+    if let Some(empty) = frozen.and_then(|_| tracing::empty(&root)) {
         session.warn(empty);
     }
     session.prepare(Threads {
@@ -167,6 +173,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         exit_latency_us: args.latency,
     });
     let split = resolved.split()?;
+    let mut storage = Storage::uninit();
+    let mut explainer = match args.explain {
+        true => Some(Explainer::load(&mut storage, args.breaktrace)?),
+        false => None,
+    };
+    let explain_json = args.explain_json.as_deref().map(Target::open).transpose()?;
     let plan = Plan {
         threads: resolved.threads(),
         duration: args.duration,
@@ -179,9 +191,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let stop = measurement.stop_flag();
     let line = measurement.voice().live_line();
     let outcome = latency::measure(&plan, &stop, &mut |threads| {
+        if let Some(explainer) = &mut explainer {
+            explainer.look(threads);
+        }
         line.show(|| report::progress(threads));
     })?;
     drop(line);
+    // At once, before its record is written over.
+    let explained = explainer.map(Explainer::explain);
     let exceeded = report::exceeded(&outcome);
     let mut finished = measurement.finish(Figures {
         seconds: Some(outcome.seconds),
@@ -195,9 +212,15 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let (Some(target), Some(text)) = (histfile, &histogram) {
         finished.files.push((target, text.clone()));
     }
+    let explanation = explained.as_ref().map(explain::text);
+    let explanation = explanation.map_or_else(String::new, |text| format!("\n{text}"));
+    if let (Some(target), Some(explained)) = (explain_json, &explained) {
+        let text = serde_json::to_string_pretty(explained)?;
+        finished.files.push((target, text));
+    }
     match histogram.filter(|_| args.histogram.is_some()) {
-        Some(text) => finished.publish(&text)?,
-        None => finished.publish_table(of_document)?,
+        Some(text) => finished.publish(&(text + &explanation))?,
+        None => finished.publish_table(|document| of_document(document) + &explanation)?,
     }
     if let Some(exceeded) = exceeded {
         eprintln!("artis: {exceeded}");

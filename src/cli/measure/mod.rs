@@ -6,6 +6,7 @@ mod commands;
 mod completion;
 mod cpus;
 mod exec;
+mod explainer;
 mod jitter;
 mod latency;
 mod messages;

@@ -42,7 +42,7 @@ impl Live {
     }
 
     /// The thread's id in the kernel.
-    pub(super) fn tid(&self) -> Pid {
+    pub fn tid(&self) -> Pid {
         Pid::from_raw(self.tid.load(Ordering::Relaxed))
     }
 

@@ -3,6 +3,7 @@
 //! less. One file a schema; here is what they are held to.
 
 mod experiment;
+mod explain;
 mod result;
 
 use jsonschema::Validator;

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Where an explanation goes, besides standard output.
+
+use crate::cli::output::Outcome;
+use crate::explain::Document;
+use crate::report::explain::{perfetto, picture, text};
+use crate::result::file::Target;
+use anyhow::Context;
+use std::path::{Path, PathBuf};
+
+#[derive(clap::Args, Default)]
+pub(super) struct Files {
+    /// Write the document (artis.explain/1) to FILE; - is standard output
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write a trace for ui.perfetto.dev to FILE
+    #[arg(long, value_name = "FILE")]
+    perfetto: Option<PathBuf>,
+    /// Write a picture of the lanes of each into this folder
+    #[arg(long, value_name = "DIR")]
+    svg: Option<PathBuf>,
+}
+
+/// The same, ready to be written.
+pub(super) struct Opened {
+    json: Option<Target>,
+    perfetto: Option<Target>,
+    svg: Option<PathBuf>,
+}
+
+impl Files {
+    /// Finds out what can fail before anything is watched.
+    pub fn open(&self) -> anyhow::Result<Opened> {
+        let open = |path: &Option<PathBuf>| path.as_deref().map(Target::open).transpose();
+        if let Some(folder) = &self.svg {
+            std::fs::create_dir_all(folder)
+                .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        }
+        Ok(Opened {
+            json: open(&self.json)?,
+            perfetto: open(&self.perfetto)?,
+            svg: self.svg.clone(),
+        })
+    }
+}
+
+impl Opened {
+    /// Prints the text, then writes the files; each failure leaves the rest to be done.
+    pub fn publish(self, document: &Document) -> anyhow::Result<()> {
+        let mut failures = Vec::new();
+        if let Some(target) = self.perfetto {
+            let written = target.write_or_rescue(&perfetto::bytes(document));
+            failures.extend(written.err().map(anyhow::Error::from));
+        }
+        if let Some(folder) = &self.svg {
+            failures.extend(pictures(document, folder).err());
+        }
+        Outcome {
+            text: &text(document),
+            document,
+            json: self.json,
+            files: Vec::new(),
+            failures,
+        }
+        .publish()
+    }
+}
+
+fn pictures(document: &Document, folder: &Path) -> anyhow::Result<()> {
+    for (at, explained) in document.worst.iter().enumerate() {
+        let path = folder.join(format!("{:02}.svg", at + 1));
+        let target = Target::open(&path)?;
+        target.write(picture::draw(at + 1, explained).as_bytes())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `artis explain run`: watches threads, and explains the worst of what they lost.
+
+use super::files::Files;
+use super::watching::{LOOK, REFRESH, document};
+use crate::cli::exit::{BOUND_MISSED, UsageError};
+use crate::cli::run::not_started;
+use crate::cli::signals::stop_on_signals;
+use crate::cli::{duration, value};
+use crate::machine::Root;
+use crate::recorder::{Recorder, Settings, Storage, Watched};
+use crate::report::explain as report;
+use anyhow::Context;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitCode};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Watch threads, and say who made them late: the worst times, cut to the last microsecond
+#[derive(clap::Args)]
+#[command(
+    override_usage = "artis explain run [OPTIONS] --pid PID (or --thread, --comm, --cgroup)\n       \
+                      artis explain run [OPTIONS] -- CMD...",
+    after_help = "Runs until the time is over, Ctrl-C, the first above --until (status 2), or until \
+                  no watched thread is left. A command that it started is ended with it.\n\n\
+                  Example:\n  sudo artis explain run -D 1m --pid 4711 --json late.json"
+)]
+pub(super) struct Args {
+    /// How long: seconds, or with a unit: 90s, 5m, 12h, 1d
+    #[arg(short = 'D', long, value_name = "TIME", value_parser = duration::parse)]
+    duration: Option<Duration>,
+    #[command(flatten)]
+    target: Target,
+    /// Stop at the first that is later, with exit status 2
+    #[arg(long, value_name = "US", value_parser = value::duration::microseconds(0..=3_600_000_000_u64))]
+    until: Option<u64>,
+    /// Keep only what is later
+    #[arg(long, value_name = "US", default_value_t = 0)]
+    #[arg(value_parser = value::duration::microseconds(0..=3_600_000_000_u64))]
+    threshold: u64,
+    /// How many to explain
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(value_parser = value::number::whole(1..=1000_u16))]
+    worst: u16,
+    #[command(flatten)]
+    files: Files,
+    /// Print the explanation and errors only
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Whom to watch.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+struct Target {
+    /// All threads of a process
+    #[arg(long, value_parser = value::number::process)]
+    pid: Option<i32>,
+    /// One thread
+    #[arg(long, value_name = "TID", value_parser = value::number::process)]
+    thread: Option<i32>,
+    /// Threads of this name; * stands for any text
+    #[arg(long, value_name = "GLOB")]
+    comm: Option<String>,
+    /// All threads of a cgroup, by its folder
+    #[arg(long, value_name = "PATH")]
+    cgroup: Option<PathBuf>,
+    /// Command to start, with its arguments, and all that it starts
+    #[arg(value_name = "CMD", trailing_var_arg = true)]
+    command: Vec<OsString>,
+}
+
+impl Target {
+    /// The threads, and who they are in words; none: those of the command.
+    fn resolve(&self) -> anyhow::Result<Option<(Watched, String)>> {
+        let number = |number: i32| u32::try_from(number).unwrap_or(0);
+        let (watched, words) = if let Some(pid) = self.pid {
+            (Watched::Process(number(pid)), format!("process {pid}"))
+        } else if let Some(tid) = self.thread {
+            (Watched::Thread(number(tid)), format!("thread {tid}"))
+        } else if let Some(name) = &self.comm {
+            (Watched::Name(name.clone()), format!("threads named {name}"))
+        } else if let Some(path) = &self.cgroup {
+            let words = format!("cgroup {}", path.display());
+            (Watched::Cgroup(path.clone()), words)
+        } else {
+            return Ok(None);
+        };
+        if watched.threads(&Root::default()).is_empty() {
+            return Err(UsageError(format!(
+                "there is nothing to watch: {words} has no thread; see `artis tasks`"
+            ))
+            .into());
+        }
+        Ok(Some((watched, words)))
+    }
+}
+
+pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
+    let program = args.target.command.first();
+    let program = program.cloned().unwrap_or_default();
+    explain(&args.target, &program, &Plan::from(&args), &args.files)
+}
+
+/// How to watch.
+struct Plan {
+    duration: Option<Duration>,
+    until_us: Option<u64>,
+    settings: Settings,
+    quiet: bool,
+}
+
+impl From<&Args> for Plan {
+    fn from(args: &Args) -> Self {
+        Self {
+            duration: args.duration,
+            until_us: args.until,
+            settings: Settings {
+                worst: usize::from(args.worst),
+                threshold_ns: args.threshold * 1000,
+                until_ns: args.until.map(|us| us * 1000),
+            },
+            quiet: args.quiet,
+        }
+    }
+}
+
+/// Watches a command, with all that it starts, until it ends, and explains the ten worst. `program`
+/// is what people call it.
+pub(in crate::cli) fn command(
+    command: Vec<OsString>,
+    program: &OsStr,
+    quiet: bool,
+) -> anyhow::Result<ExitCode> {
+    let target = Target {
+        pid: None,
+        thread: None,
+        comm: None,
+        cgroup: None,
+        command,
+    };
+    let plan = Plan {
+        duration: None,
+        until_us: None,
+        settings: Settings {
+            worst: 10,
+            threshold_ns: 0,
+            until_ns: None,
+        },
+        quiet,
+    };
+    explain(&target, program, &plan, &Files::default())
+}
+
+fn explain(
+    target: &Target,
+    program: &OsStr,
+    plan: &Plan,
+    files: &Files,
+) -> anyhow::Result<ExitCode> {
+    let resolved = target.resolve()?;
+    let opened = files.open()?;
+    let stop = stop_on_signals()?;
+    let mut storage = Storage::uninit();
+    let mut recorder = Recorder::load(&mut storage, plan.settings)?;
+    if !plan.quiet {
+        eprintln!("artis: {}", report::memory(recorder.memory_bytes()));
+    }
+    let mut child = None;
+    let (watched, words) = match resolved {
+        Some((watched, words)) => {
+            recorder.watch(&watched)?;
+            (watched, words)
+        }
+        None => {
+            let started = match start(&target.command, &mut recorder)? {
+                Ok(started) => started,
+                Err(code) => return Ok(code),
+            };
+            let pid = started.id();
+            child = Some(started);
+            let words = format!("the command {}", program.display());
+            (Watched::Family(pid), words)
+        }
+    };
+    let began = Instant::now();
+    let ended = watch(&mut recorder, &watched, plan, &stop, child.as_mut())?;
+    recorder.poll();
+    let document = document(&recorder, words, began, ended.early.clone());
+    drop(recorder);
+    let status = child.map(|child| end(child, ended.status)).transpose()?;
+    opened.publish(&document)?;
+    let exceeded = plan.until_us.and_then(|us| report::exceeded(&document, us));
+    if let Some(exceeded) = exceeded {
+        eprintln!("artis: {exceeded}");
+        return Ok(ExitCode::from(BOUND_MISSED));
+    }
+    Ok(status.map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+/// Starts the command, or gives the exit status of one that cannot be. It is watched from its first
+/// instruction on: this thread is, while it creates the process, and a child of a watched thread is.
+fn start(words: &[OsString], recorder: &mut Recorder) -> anyhow::Result<Result<Child, ExitCode>> {
+    let (program, arguments) = words.split_first().context("there is no command")?;
+    recorder.watch(&Watched::Caller)?;
+    let child = Command::new(program).args(arguments).spawn();
+    recorder.forget(&Watched::Caller);
+    Ok(child.map_err(|error| {
+        let (code, reason) = not_started(program, &error);
+        eprintln!("artis: could not run {}: {reason}", program.display());
+        ExitCode::from(code)
+    }))
+}
+
+/// How the watching ended.
+#[derive(Default)]
+struct Ended {
+    early: Option<String>,
+    /// Of the command, if it ended by itself.
+    status: Option<std::process::ExitStatus>,
+}
+
+fn watch(
+    recorder: &mut Recorder,
+    watched: &Watched,
+    plan: &Plan,
+    stop: &AtomicUsize,
+    mut child: Option<&mut Child>,
+) -> anyhow::Result<Ended> {
+    let began = Instant::now();
+    let mut refreshed = Instant::now();
+    let mut ended = Ended::default();
+    loop {
+        std::thread::sleep(LOOK);
+        recorder.poll();
+        if let Some(child) = child.as_mut()
+            && let Some(status) = child.try_wait()?
+        {
+            ended.status = Some(status);
+            return Ok(ended);
+        }
+        if refreshed.elapsed() >= REFRESH {
+            recorder.refresh(watched)?;
+            refreshed = Instant::now();
+            let grows = matches!(watched, Watched::Name(_) | Watched::Cgroup(_));
+            if child.is_none() && !grows && !recorder.is_alive() {
+                ended.early = Some("no watched thread was left".to_owned());
+                return Ok(ended);
+            }
+        }
+        if recorder.has_stopped() {
+            ended.early = Some("one was above the limit".to_owned());
+            return Ok(ended);
+        }
+        let signal = stop.load(Ordering::Relaxed);
+        if signal != 0 {
+            ended.early = Some(format!("signal {signal}"));
+            return Ok(ended);
+        }
+        if plan
+            .duration
+            .is_some_and(|duration| began.elapsed() >= duration)
+        {
+            return Ok(ended);
+        }
+    }
+}
+
+/// Ends the command, if it goes on, and gives its exit status: 128 and the signal where one ended
+/// it, 0 where that was ours.
+fn end(mut child: Child, status: Option<std::process::ExitStatus>) -> anyhow::Result<u8> {
+    use std::os::unix::process::ExitStatusExt;
+    let Some(status) = status else {
+        let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id())?);
+        // One that has just ended needs no signal.
+        let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM);
+        let asked = Instant::now();
+        while child.try_wait()?.is_none() {
+            if asked.elapsed() > REFRESH {
+                child.kill()?;
+                child.wait()?;
+                break;
+            }
+            std::thread::sleep(LOOK);
+        }
+        return Ok(0);
+    };
+    let code = status
+        .code()
+        .or_else(|| status.signal().map(|signal| 128 + signal));
+    Ok(u8::try_from(code.unwrap_or(1)).unwrap_or(1))
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What each CPU does and where each task is, from one event to the next.
+
+use crate::recording::{Event, Task, Vector, What};
+use std::collections::BTreeMap;
+
+/// What interrupts a task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Context {
+    Irq {
+        irq: u32,
+        name: String,
+    },
+    Vector(Vector),
+    Softirq(u32),
+    Timer {
+        function: String,
+        due_ns: u64,
+    },
+    WheelTimer(String),
+    Call {
+        function: String,
+        from: Option<String>,
+    },
+}
+
+impl Context {
+    fn same_kind(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+}
+
+/// One CPU.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cpu {
+    pub current: Option<Task>,
+    pub idle_state: Option<u32>,
+    /// From the outermost to the innermost.
+    pub contexts: Vec<Context>,
+    pub in_scheduler: bool,
+    /// Locks that are waited for, one within the other.
+    pub contended: u32,
+    pub throttled: bool,
+    pub work: Option<String>,
+    pub steal: Steal,
+    /// Who asked last for a function to be called here.
+    asked_by: Option<String>,
+}
+
+/// What the hypervisor takes from a CPU, and when it can have done so.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Steal {
+    /// At the last event that told; 0 before the first.
+    total_ns: u64,
+    /// Of the last event, whatever it was.
+    last_ns: Option<u64>,
+    /// The longest time without any event since it was told.
+    gap_ns: (u64, u64),
+}
+
+impl Steal {
+    fn see(&mut self, event: &Event) {
+        if let Some(last_ns) = self.last_ns
+            && event.ns.saturating_sub(last_ns) > self.gap_ns.1 - self.gap_ns.0
+        {
+            self.gap_ns = (last_ns, event.ns);
+        }
+        self.last_ns = Some(event.ns);
+        if event.steal_ns > 0 {
+            self.total_ns = event.steal_ns;
+            self.gap_ns = (event.ns, event.ns);
+        }
+    }
+
+    /// What was taken up to this event: the end of the longest gap.
+    pub fn taken(&self, event: &Event) -> Option<(u64, u64)> {
+        let mut seen = self.clone();
+        let taken_ns = event.steal_ns.checked_sub(self.total_ns);
+        let taken_ns = taken_ns.filter(|ns| *ns > 0 && self.total_ns > 0)?;
+        seen.see(&Event {
+            steal_ns: 0,
+            ..event.clone()
+        });
+        let (begin_ns, end_ns) = seen.gap_ns;
+        Some((begin_ns.max(end_ns.saturating_sub(taken_ns)), end_ns))
+    }
+}
+
+/// A task that has no CPU.
+#[derive(Clone, Debug)]
+pub(super) struct Off {
+    pub cpu: u32,
+    pub blocked: bool,
+}
+
+/// All CPUs, and the tasks that were seen.
+#[derive(Debug, Default)]
+pub(super) struct Machine {
+    pub cpus: BTreeMap<u32, Cpu>,
+    pub off: BTreeMap<u32, Off>,
+    /// The owner of the lock that a task waits for.
+    pub owners: BTreeMap<u32, Task>,
+    pub names: BTreeMap<u32, Task>,
+    /// What a task was interrupted by when it lost its CPU: threaded softirqs.
+    pub suspended: BTreeMap<u32, Vec<Context>>,
+    /// Whether the kernel says when the scheduler is done.
+    pub scheduler_ends: bool,
+    /// The thread that is explained.
+    pub subject: u32,
+}
+
+impl Machine {
+    /// Where a task runs.
+    pub fn runs_on(&self, tid: u32) -> Option<u32> {
+        let mut cpus = self.cpus.iter();
+        cpus.find(|(_, cpu)| cpu.current.as_ref().is_some_and(|task| task.tid == tid))
+            .map(|(number, _)| *number)
+    }
+
+    pub fn apply(&mut self, event: &Event) {
+        let cpu = self.cpus.entry(event.cpu).or_default();
+        cpu.steal.see(event);
+        match &event.what {
+            What::Switch {
+                next,
+                previous,
+                blocked,
+                throttled,
+                ..
+            } => {
+                cpu.throttled = *throttled;
+                // Only of watched threads the kernel says when they go on.
+                cpu.in_scheduler &= self.scheduler_ends && next.tid == self.subject;
+                cpu.work = None;
+                cpu.contended = 0;
+                if next.tid != 0 {
+                    cpu.idle_state = None;
+                }
+                let left = std::mem::take(&mut cpu.contexts);
+                if !left.is_empty() {
+                    self.suspended.insert(*previous, left);
+                }
+                cpu.contexts = self.suspended.remove(&next.tid).unwrap_or_default();
+                cpu.current = Some(next.clone());
+                self.off.insert(
+                    *previous,
+                    Off {
+                        cpu: event.cpu,
+                        blocked: *blocked,
+                    },
+                );
+                self.off.remove(&next.tid);
+                self.owners.remove(&next.tid);
+                self.names.insert(next.tid, next.clone());
+            }
+            What::Woken { tid, on } => {
+                self.off.insert(
+                    *tid,
+                    Off {
+                        cpu: *on,
+                        blocked: false,
+                    },
+                );
+            }
+            What::Migrate { tid, to } => {
+                if let Some(off) = self.off.get_mut(tid) {
+                    off.cpu = *to;
+                }
+            }
+            What::TimerBegins {
+                function, due_ns, ..
+            } => cpu.contexts.push(Context::Timer {
+                function: function.clone(),
+                due_ns: *due_ns,
+            }),
+            What::TimerEnds => cpu.leave(&Context::Timer {
+                function: String::new(),
+                due_ns: 0,
+            }),
+            What::IrqBegins { irq, name } => cpu.contexts.push(Context::Irq {
+                irq: *irq,
+                name: name.clone(),
+            }),
+            What::IrqEnds => cpu.leave(&Context::Irq {
+                irq: 0,
+                name: String::new(),
+            }),
+            What::VectorBegins { vector } => cpu.contexts.push(Context::Vector(*vector)),
+            What::VectorEnds => cpu.leave(&Context::Vector(Vector::LocalTimer)),
+            What::SoftirqBegins { which } => cpu.contexts.push(Context::Softirq(*which)),
+            What::SoftirqEnds => cpu.leave(&Context::Softirq(0)),
+            What::WheelTimerBegins { function } => {
+                cpu.contexts.push(Context::WheelTimer(function.clone()));
+            }
+            What::WheelTimerEnds => cpu.leave(&Context::WheelTimer(String::new())),
+            What::CallBegins { function } => {
+                let from = cpu.asked_by.clone();
+                cpu.contexts.push(Context::Call {
+                    function: function.clone(),
+                    from,
+                });
+            }
+            What::CallEnds => cpu.leave(&Context::Call {
+                function: String::new(),
+                from: None,
+            }),
+            What::CallSent { to, by_name, .. } => {
+                self.cpus.entry(*to).or_default().asked_by = Some(by_name.clone());
+            }
+            What::ContentionBegins => cpu.contended += 1,
+            What::ContentionEnds => cpu.contended = cpu.contended.saturating_sub(1),
+            What::WorkBegins { function } => cpu.work = Some(function.clone()),
+            What::WorkEnds => cpu.work = None,
+            What::Idle { state } => cpu.idle_state = *state,
+            What::SchedulerBegins => cpu.in_scheduler = true,
+            What::SchedulerEnds => cpu.in_scheduler = false,
+            What::Owner { waiter, owner } => {
+                self.names.entry(owner.tid).or_insert_with(|| owner.clone());
+                self.owners.insert(*waiter, owner.clone());
+            }
+            What::Priority { tid, priority } => {
+                for task in self
+                    .cpus
+                    .values_mut()
+                    .filter_map(|cpu| cpu.current.as_mut())
+                {
+                    if task.tid == *tid {
+                        task.priority = *priority;
+                    }
+                }
+            }
+            What::Waking { .. }
+            | What::SyscallBegins { .. }
+            | What::SyscallEnds { .. }
+            | What::Fault { .. }
+            | What::FaultDone { .. }
+            | What::Packets { .. } => {}
+        }
+    }
+}
+
+impl Cpu {
+    /// Leaves the innermost context of that kind, and all within it whose ends were not seen.
+    fn leave(&mut self, like: &Context) {
+        if let Some(at) = self.contexts.iter().rposition(|one| one.same_kind(like)) {
+            self.contexts.truncate(at);
+        }
+    }
+
+    /// Who asked last for a function to be called here.
+    pub fn asked_by(&self) -> Option<&str> {
+        self.asked_by.as_deref()
+    }
+}

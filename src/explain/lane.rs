@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What a thread can lose its time to.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The kinds of delay, from the outside of the machine to the thread itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lane {
+    /// The processor did nothing for the kernel, and was not stolen: firmware.
+    Firmware,
+    /// The hypervisor ran something else on the processor.
+    Hypervisor,
+    /// The CPU idled, and had to come out of it.
+    IdleExit,
+    /// The timer's interrupt waited for somebody who had interrupts off.
+    InterruptsOff,
+    /// An interrupt of a device, of a timer, or of another CPU.
+    HardInterrupt,
+    Softirq,
+    /// A real-time task of the same or a higher priority.
+    RealTimeTask,
+    DeadlineTask,
+    /// A normal task that a deadline server runs before real-time tasks.
+    DeadlineServer,
+    /// Real-time tasks had used up their budget.
+    RtThrottling,
+    /// A task that the thread goes before, and that could not be preempted in the kernel.
+    PreemptionOff,
+    /// A task that has the same right to the CPU.
+    OtherTask,
+    RunqueueLock,
+    /// Waking and switching.
+    Scheduler,
+    /// The thread waits for a lock.
+    Lock,
+    /// The thread's timer slack: the kernel may be so late for it.
+    Slack,
+    OwnFault,
+    OwnSystemCall,
+    /// The thread itself in user mode: nothing is lost.
+    OwnWork,
+    Unknown,
+}
+
+/// All of them, in the order in which they are drawn.
+pub const ALL: [Lane; 20] = [
+    Lane::Firmware,
+    Lane::Hypervisor,
+    Lane::IdleExit,
+    Lane::InterruptsOff,
+    Lane::HardInterrupt,
+    Lane::Softirq,
+    Lane::RealTimeTask,
+    Lane::DeadlineTask,
+    Lane::DeadlineServer,
+    Lane::RtThrottling,
+    Lane::PreemptionOff,
+    Lane::OtherTask,
+    Lane::RunqueueLock,
+    Lane::Scheduler,
+    Lane::Lock,
+    Lane::Slack,
+    Lane::OwnFault,
+    Lane::OwnSystemCall,
+    Lane::OwnWork,
+    Lane::Unknown,
+];
+
+impl fmt::Display for Lane {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Firmware => "firmware",
+            Self::Hypervisor => "hypervisor",
+            Self::IdleExit => "idle exit",
+            Self::InterruptsOff => "interrupts off",
+            Self::HardInterrupt => "interrupt",
+            Self::Softirq => "softirq",
+            Self::RealTimeTask => "real-time task",
+            Self::DeadlineTask => "deadline task",
+            Self::DeadlineServer => "deadline server",
+            Self::RtThrottling => "RT throttling",
+            Self::PreemptionOff => "preemption off",
+            Self::OtherTask => "other task",
+            Self::RunqueueLock => "run queue lock",
+            Self::Scheduler => "scheduler",
+            Self::Lock => "lock",
+            Self::Slack => "timer slack",
+            Self::OwnFault => "own page fault",
+            Self::OwnSystemCall => "own system call",
+            Self::OwnWork => "own work",
+            Self::Unknown => "unknown",
+        })
+    }
+}

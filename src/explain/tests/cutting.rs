@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Whatever the events are, the segments are consecutive and sum to the whole.
+
+use artis_explain::recording::{Event, Hole, Loss, Recording, Subject, Task, Vector, What};
+use artis_explain::{Lane, cut};
+use proptest::prelude::*;
+
+fn task(tid: u32, priority: i32) -> Task {
+    Task {
+        tid,
+        name: format!("t{tid}"),
+        policy: u32::from(priority < 100),
+        priority,
+        kernel_thread: false,
+        served: false,
+    }
+}
+
+/// Few threads, CPUs and moments, so that events concern each other.
+fn what() -> impl Strategy<Value = What> {
+    let tid = 0..5_u32;
+    let stack = prop::collection::vec("asm_sysvec_x|foo|bar", 0..4);
+    prop_oneof![
+        4 => (tid.clone(), 0..140, tid.clone(), any::<bool>(), any::<bool>(), stack.clone()).prop_map(
+            |(next, priority, previous, blocked, throttled, stack)| What::Switch {
+                next: task(next, priority),
+                previous,
+                blocked,
+                call: blocked.then_some(202),
+                throttled,
+                stack,
+            }
+        ),
+        2 => (tid.clone(), tid.clone(), prop::option::of(0..200_u64)).prop_map(
+            |(tid, by, timer_due_ns)| What::Waking {
+                tid,
+                by,
+                by_name: "w".to_owned(),
+                timer_due_ns,
+            }
+        ),
+        2 => (tid.clone(), 0..3_u32).prop_map(|(tid, on)| What::Woken { tid, on }),
+        1 => (tid.clone(), 0..3_u32).prop_map(|(tid, to)| What::Migrate { tid, to }),
+        1 => (0..200_u64, 0..50_u64, stack).prop_map(|(due_ns, slack_ns, stack)| What::TimerBegins {
+            function: "f".to_owned(),
+            due_ns,
+            slack_ns,
+            stack,
+        }),
+        1 => Just(What::TimerEnds),
+        1 => Just(What::VectorBegins { vector: Vector::LocalTimer }),
+        1 => Just(What::VectorEnds),
+        1 => (0..12_u32).prop_map(|which| What::SoftirqBegins { which }),
+        1 => Just(What::SoftirqEnds),
+        1 => (tid.clone(), 0..500_u32, any::<bool>())
+            .prop_map(|(tid, number, lock)| What::SyscallBegins { tid, number, lock }),
+        1 => tid.clone().prop_map(|tid| What::SyscallEnds { tid }),
+        1 => tid.clone().prop_map(|tid| What::Fault { tid }),
+        1 => tid.clone().prop_map(|tid| What::FaultDone { tid }),
+        1 => (tid.clone(), tid).prop_map(|(waiter, owner)| What::Owner {
+            waiter,
+            owner: task(owner, 50),
+        }),
+        1 => Just(What::SchedulerBegins),
+        1 => Just(What::SchedulerEnds),
+        1 => prop::option::of(0..3_u32).prop_map(|state| What::Idle { state }),
+        1 => Just(What::ContentionBegins),
+        1 => Just(What::ContentionEnds),
+        1 => Just(What::Packets { device: "lo".to_owned(), packets: 1 }),
+    ]
+}
+
+fn recording() -> impl Strategy<Value = Recording> {
+    let event =
+        (0..220_u64, 0..3_u32, 0..60_u64, what()).prop_map(|(ns, cpu, steal_ns, what)| Event {
+            ns,
+            cpu,
+            steal_ns,
+            what,
+        });
+    let loss = prop_oneof![
+        Just(Loss::Late),
+        Just(Loss::LockedOut),
+        Just(Loss::Stretched)
+    ];
+    let events = prop::collection::vec(event, 0..60);
+    (events, 0..200_u64, 0..200_u64, loss, 0..140, any::<bool>()).prop_map(
+        |(events, due_ns, length_ns, loss, priority, virtual_machine)| Recording {
+            subject: Subject {
+                task: task(1, priority),
+                process: 1,
+                loss,
+                due_ns,
+                waking_ns: due_ns,
+                end_ns: due_ns + length_ns,
+                lost_ns: length_ns,
+            },
+            events,
+            holes: Vec::new(),
+            smi: 0,
+            virtual_machine,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+
+    #[test]
+    fn segments_are_consecutive_and_sum_to_the_whole(recording in recording()) {
+        let segments = cut(&recording);
+        let whole_ns = recording.subject.end_ns - recording.subject.due_ns;
+        let mut at_ns = 0;
+        for segment in &segments {
+            prop_assert_eq!(segment.begin_ns, at_ns);
+            prop_assert!(segment.end_ns > segment.begin_ns);
+            at_ns = segment.end_ns;
+        }
+        prop_assert_eq!(at_ns, whole_ns);
+    }
+
+    #[test]
+    fn a_recording_is_read_as_it_was_written(recording in recording()) {
+        let text = serde_json::to_string(&recording).unwrap();
+        let read: Recording = serde_json::from_str(&text).unwrap();
+        prop_assert_eq!(read, recording);
+    }
+}
+
+#[test]
+fn without_events_everything_is_unknown() {
+    let mut recording = Recording {
+        subject: Subject {
+            task: task(1, 19),
+            process: 1,
+            loss: Loss::Late,
+            due_ns: 5,
+            waking_ns: 7,
+            end_ns: 15,
+            lost_ns: 10,
+        },
+        events: Vec::new(),
+        holes: vec![Hole {
+            cpu: 0,
+            until_ns: 12,
+        }],
+        smi: 0,
+        virtual_machine: false,
+    };
+    let segments = cut(&recording);
+    assert_eq!(segments.len(), 1);
+    assert_eq!((segments[0].lane, segments[0].ns()), (Lane::Unknown, 10));
+    assert!(recording.is_incomplete());
+    recording.subject.end_ns = 2;
+    assert!(recording.check().is_err());
+    assert!(cut(&recording).is_empty());
+}

@@ -1,0 +1,940 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The flight recorder: what each CPU did a moment ago, and which wakeups of
+ * watched threads were late.
+ *
+ * (a) Each CPU writes events into its own ring, over the oldest. Nothing is
+ *     allocated, no lock is taken that another CPU may hold, nobody is woken up.
+ *     An interrupt that comes while an event is written takes the next place.
+ * (b) A watched thread has a record of when it was due: the expiry of the timer
+ *     in whose handler it is woken, or else the moment it is woken. When it is
+ *     back in user mode, and worse than the bar, a mark is written. The same is
+ *     done for locks that it waits for, and for what an activation loses.
+ * (c) The keeper in user space looks at the marks now and then and copies the
+ *     rings' parts. A ring is some hundred thousand microseconds long even at
+ *     200,000 events a second, so it has the time; what was overwritten first
+ *     is seen by its number. So nothing is copied on the way of a thread that is
+ *     late already, and the rings of all CPUs are kept, not only its own: what
+ *     made it late may have happened on another.
+ *
+ * What it does not see: its own hook being interrupted by the same hook (the
+ * kernel does not run a program on top of itself, and counts it), what the
+ * processor does without the kernel (firmware, hypervisor), and the last
+ * instructions between a system call's tracepoint and user mode.
+ *
+ * Every program is a tracepoint, or fexit: the loader attaches those that the
+ * kernel has.
+ */
+#include "kernel.h"
+#include "recorder.h"
+#include "types.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+#include <bpf/bpf_core_read.h>
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* A stack is taken of who had a CPU when a timer or a woken thread waited longer. */
+const volatile u64 stack_after_ns = 20000;
+/* Is there a hook at the end of a page fault? */
+const volatile bool faults_end = true;
+/* The number of futex(2). */
+const volatile s64 futex_number = 202;
+
+const volatile struct recorder_names names = {};
+
+/* Lost times above it are marked. Raised by the keeper. */
+u64 bar_ns;
+/* A lost time above it ends the recording. */
+u64 until_ns = ~0ULL;
+u32 stopped;
+
+struct recorder_cpu cpus[RECORDER_CPUS_MAX];
+
+/* The loader sets their sizes: one part for each CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, RECORDER_EVENTS);
+	__type(key, u32);
+	__type(value, struct recorder_event);
+} events SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, RECORDER_MARKS);
+	__type(key, u32);
+	__type(value, struct recorder_mark);
+} marks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, RECORDER_STACKS);
+	__type(key, u32);
+	__type(value, struct recorder_stack);
+} stacks SEC(".maps");
+
+/* thread id -> its record; all room is taken when it is made */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, RECORDER_THREADS_MAX);
+	__type(key, u32);
+	__type(value, struct recorder_thread);
+} threads SEC(".maps");
+
+#define recorder(type, p) ((struct type##___recorder *)(p))
+
+/* The loader refuses more CPUs; the mask is how the verifier sees that the index fits. */
+static struct recorder_cpu *this_cpu(void)
+{
+	return &cpus[bpf_get_smp_processor_id() & (RECORDER_CPUS_MAX - 1)];
+}
+
+/*
+ * The run queue of the CPU that @p is on. By way of the task, because a kernel without
+ * CONFIG_KALLSYMS_ALL does not let programs name its variables.
+ */
+static struct rq___recorder *rq_of(struct task_struct *p)
+{
+	if (!bpf_core_field_exists(recorder(task_struct, p)->se.cfs_rq))
+		return NULL;
+	return BPF_CORE_READ(recorder(task_struct, p), se.cfs_rq, rq);
+}
+
+/* What the hypervisor took so far, as the scheduler saw it when it last looked at the clock. */
+static u64 steal_ns(struct rq___recorder *rq)
+{
+	if (!rq || !bpf_core_field_exists(rq->prev_steal_time_rq))
+		return 0;
+	return BPF_CORE_READ(rq, prev_steal_time_rq);
+}
+
+/*
+ * The next place of this CPU's ring, with what every event has. An addition that
+ * an interrupt cannot split gives the place; done() makes it readable.
+ */
+static struct recorder_event *begin(struct recorder_cpu *cpu, u16 kind)
+{
+	u64 number;
+	u32 key;
+	struct recorder_event *event;
+
+	if (stopped)
+		return NULL;
+	number = __sync_fetch_and_add(&cpu->events, 1);
+	key = bpf_get_smp_processor_id() * RECORDER_EVENTS + (number & (RECORDER_EVENTS - 1));
+	event = bpf_map_lookup_elem(&events, &key);
+	if (!event)
+		return NULL;
+	event->number = RECORDER_HALF_DONE;
+	barrier();
+	event->ns = bpf_ktime_get_ns();
+	event->kind = kind;
+	event->what = 0;
+	event->pid = 0;
+	event->other = 0;
+	event->a = number;
+	event->b = 0;
+	event->steal_ns = 0;
+	return event;
+}
+
+static void done(struct recorder_event *event, u64 number)
+{
+	barrier();
+	event->number = (u32)number & 0x7fffffffU;
+}
+
+/* An event with two values. */
+static void record(u16 kind, u16 what, u64 a, u64 b)
+{
+	struct recorder_event *event = begin(this_cpu(), kind);
+	u64 number;
+
+	if (!event)
+		return;
+	number = event->a;
+	event->what = what;
+	event->a = a;
+	event->b = b;
+	done(event, number);
+}
+
+static void name_of(char *name, struct task_struct *p)
+{
+	bpf_probe_read_kernel(name, RECORDER_NAME, recorder(task_struct, p)->comm);
+}
+
+/* The number of the stack that is taken, counted from 1; 0: none. */
+static u32 take_stack(void *ctx, struct recorder_cpu *cpu, u64 ns)
+{
+	u64 number = __sync_fetch_and_add(&cpu->stacks, 1);
+	u32 place = bpf_get_smp_processor_id() * RECORDER_STACKS + (number & (RECORDER_STACKS - 1));
+	struct recorder_stack *stack = bpf_map_lookup_elem(&stacks, &place);
+	long bytes;
+
+	if (!stack)
+		return 0;
+	stack->ns = 0;
+	barrier();
+	bytes = bpf_get_stack(ctx, stack->address, sizeof(stack->address), 0);
+	stack->depth = bytes > 0 ? (u64)bytes / sizeof(u64) : 0;
+	barrier();
+	stack->ns = ns;
+	return (number & (RECORDER_STACKS - 1)) + 1;
+}
+
+static struct recorder_thread *thread_of(u32 tid)
+{
+	return bpf_map_lookup_elem(&threads, &tid);
+}
+
+/* The record of the thread that has this CPU, if it is watched. */
+static struct recorder_thread *watched(struct recorder_cpu *cpu)
+{
+	return cpu->watched ? thread_of(cpu->watched) : NULL;
+}
+
+static u32 cpu_of(struct task_struct *p)
+{
+	return recorder(task_struct, p)->thread_info.cpu;
+}
+
+/*
+ * A thread lost time between two moments: all of it, or, of an activation, what was
+ * counted. Counts it, and marks it when it is above the bar.
+ */
+static void lost(struct recorder_thread *thread, struct task_struct *p, u32 loss, u64 due_ns,
+		 u64 end_ns)
+{
+	struct recorder_cpu *cpu = this_cpu();
+	u64 lost_ns = end_ns > due_ns ? end_ns - due_ns : 0;
+	struct recorder_mark *mark;
+	u32 place, tid = p->pid;
+	u64 number;
+
+	if (loss >= RECORDER_LOSSES || stopped || thread->silent)
+		return;
+	if (loss == RECORDER_STRETCHED && thread->lost_ns < lost_ns)
+		lost_ns = thread->lost_ns;
+	thread->count[loss]++;
+	thread->sum_ns[loss] += lost_ns;
+	if (lost_ns > thread->max_ns[loss])
+		thread->max_ns[loss] = lost_ns;
+	if (lost_ns <= bar_ns)
+		return;
+	number = __sync_fetch_and_add(&cpu->marks, 1);
+	place = bpf_get_smp_processor_id() * RECORDER_MARKS + (number & (RECORDER_MARKS - 1));
+	mark = bpf_map_lookup_elem(&marks, &place);
+	if (!mark)
+		return;
+	mark->number = RECORDER_HALF_DONE;
+	barrier();
+	mark->due_ns = due_ns;
+	mark->waking_ns = thread->waking_ns;
+	mark->end_ns = end_ns;
+	mark->lost_ns = lost_ns;
+	mark->tid = tid;
+	mark->tgid = p->tgid;
+	mark->loss = loss;
+	mark->policy = p->policy;
+	mark->prio = p->prio;
+	name_of(mark->name, p);
+	barrier();
+	mark->number = (u32)number & 0x7fffffffU;
+	if (lost_ns > until_ns)
+		stopped = 1;
+}
+
+/* A woken thread is about to be in user mode again. */
+static void returned(struct recorder_thread *thread, struct task_struct *p, u64 now)
+{
+	bool locked_out = thread->lock_ns != 0;
+	u64 due_ns = locked_out ? thread->lock_ns : thread->due_ns;
+
+	thread->pending = 0;
+	thread->lock_ns = 0;
+	thread->began_ns = now;
+	thread->lost_ns = 0;
+	thread->off_ns = 0;
+	lost(thread, p, locked_out ? RECORDER_LOCKED_OUT : RECORDER_LATE, due_ns, now);
+}
+
+/* The owners of the locks that @p waits for, one behind the other. */
+static void record_owners(struct recorder_cpu *cpu, struct task_struct *p)
+{
+	struct task_struct *waiter = p;
+	int i;
+
+	for (i = 0; i < RECORDER_CHAIN; i++) {
+		struct rt_mutex_waiter___recorder *wait;
+		struct rt_mutex_base___recorder *lock;
+		struct recorder_event *event;
+		struct task_struct *owner;
+		u64 number;
+
+		wait = BPF_CORE_READ(recorder(task_struct, waiter), pi_blocked_on);
+		if (!wait)
+			return;
+		lock = BPF_CORE_READ(wait, lock);
+		/* the lowest bit says that there are waiters */
+		owner = (struct task_struct *)((u64)BPF_CORE_READ(lock, owner) & ~1ULL);
+		if (!owner)
+			return;
+		event = begin(cpu, RECORDER_OWNER);
+		if (!event)
+			return;
+		number = event->a;
+		event->what = i;
+		event->pid = BPF_CORE_READ(waiter, pid);
+		event->other = BPF_CORE_READ(owner, pid);
+		event->a = (u64)lock;
+		event->b = (u32)BPF_CORE_READ(owner, prio) | (u64)BPF_CORE_READ(owner, policy) << 32;
+		bpf_probe_read_kernel(event->name, RECORDER_NAME, recorder(task_struct, owner)->comm);
+		done(event, number);
+		waiter = owner;
+	}
+}
+
+static bool throttled(struct rq___recorder *rq)
+{
+	if (!rq || !bpf_core_field_exists(rq->rt.rt_throttled))
+		return false;
+	return BPF_CORE_READ(rq, rt.rt_throttled);
+}
+
+/* A thread that is watched leaves the CPU. */
+static void leaves(struct recorder_cpu *cpu, struct recorder_thread *thread,
+		   struct task_struct *prev, bool wants, u64 now)
+{
+	if (!wants) {
+		if (!thread->pending)
+			thread->off_ns = now;
+		return;
+	}
+	/* it sleeps within a page fault: still the same activation */
+	if (thread->fault_ns && !thread->in_call)
+		return;
+	if (thread->lock_ns)
+		record_owners(cpu, prev);
+	/* woken, and asleep again before it was in user mode */
+	thread->pending = 0;
+	if (thread->began_ns && !thread->lock_ns) {
+		lost(thread, prev, RECORDER_STRETCHED, thread->began_ns, now);
+		thread->began_ns = 0;
+	}
+	thread->lost_ns = 0;
+	thread->off_ns = 0;
+}
+
+/* A thread that is watched gets the CPU. */
+static void comes(struct recorder_thread *thread, struct task_struct *next, u64 now)
+{
+	if (thread->off_ns && !thread->fault_ns) {
+		if (now > thread->off_ns)
+			thread->lost_ns += now - thread->off_ns;
+		thread->off_ns = 0;
+	}
+	if (thread->pending && !thread->in_call && !thread->fault_ns)
+		returned(thread, next, now);
+}
+
+/*
+ * pid: who comes; other: who goes; a: the state of the latter, and the system call
+ * that it is in; b: priority, policy, flags and stack.
+ */
+SEC("tp_btf/sched_switch")
+int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct recorder_cpu *cpu = this_cpu();
+	struct recorder_event *event = begin(cpu, RECORDER_SWITCH);
+	struct rq___recorder *rq = rq_of(prev);
+	struct recorder_thread *thread;
+	u32 prev_state = prev->__state, flags = 0, stack = 0;
+	u64 number, now;
+	s32 call = -1;
+
+	if (!event)
+		return 0;
+	number = event->a;
+	now = event->ns;
+	thread = thread_of(next->pid);
+	if (!(prev->flags & PF_KTHREAD)) {
+		struct pt_regs___recorder *regs =
+			(struct pt_regs___recorder *)bpf_task_pt_regs(prev);
+
+		call = BPF_CORE_READ(regs, orig_ax);
+	}
+	if (preempt || !prev_state)
+		flags |= RECORDER_PREEMPTED;
+	if (bpf_core_field_exists(recorder(task_struct, next)->dl_server) &&
+	    recorder(task_struct, next)->dl_server)
+		flags |= RECORDER_SERVER;
+	if (next->flags & PF_KTHREAD)
+		flags |= RECORDER_KTHREAD;
+	if (throttled(rq))
+		flags |= RECORDER_THROTTLED;
+	if (thread && thread->pending && now > thread->waking_ns &&
+	    now - thread->waking_ns > stack_after_ns)
+		stack = take_stack(ctx, cpu, now);
+	event->steal_ns = steal_ns(rq);
+	event->what = flags;
+	event->pid = next->pid;
+	event->other = prev->pid;
+	event->a = prev_state | (u64)(u32)call << 32;
+	event->b = (u16)next->prio | (u64)(u16)next->policy << 16 | (u64)stack << 32;
+	name_of(event->name, next);
+	done(event, number);
+
+	if (cpu->watched) {
+		struct recorder_thread *gone = thread_of(cpu->watched);
+
+		if (gone && cpu->watched == (u32)prev->pid)
+			leaves(cpu, gone, prev, !(flags & RECORDER_PREEMPTED), now);
+	}
+	cpu->watched = thread && !thread->ended ? next->pid : 0;
+	if (cpu->watched)
+		comes(thread, next, now);
+	return 0;
+}
+
+/* pid: who is woken; other: by whom; a: the timer whose handler does it; b: when it was due. */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(waking, struct task_struct *p)
+{
+	struct recorder_thread *thread = thread_of(p->pid);
+	struct recorder_cpu *cpu;
+	struct recorder_event *event;
+	u64 number, now, due_ns;
+	int context;
+
+	if (!thread || thread->ended)
+		return 0;
+	cpu = this_cpu();
+	event = begin(cpu, RECORDER_WAKING);
+	if (!event)
+		return 0;
+	number = event->a;
+	now = event->ns;
+	context = cpu->timer[0] ? 0 : 1;
+	due_ns = cpu->timer[context] ? cpu->timer_due_ns[context] : now;
+	event->what = cpu->timer[context] != 0;
+	event->pid = p->pid;
+	event->other = bpf_get_current_task_btf()->pid;
+	event->a = cpu_of(p);
+	event->b = due_ns;
+	name_of(event->name, bpf_get_current_task_btf());
+	done(event, number);
+	if (!thread->pending) {
+		thread->due_ns = due_ns < now ? due_ns : now;
+		thread->waking_ns = now;
+		thread->pending = 1;
+	}
+	return 0;
+}
+
+/* pid: who is runnable now; a: the CPU that is to run it; b: its priority and policy. */
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(woken, struct task_struct *p)
+{
+	struct recorder_event *event;
+	u64 number;
+
+	if (!thread_of(p->pid))
+		return 0;
+	event = begin(this_cpu(), RECORDER_WAKEUP);
+	if (!event)
+		return 0;
+	number = event->a;
+	event->pid = p->pid;
+	event->steal_ns = steal_ns(rq_of(bpf_get_current_task_btf()));
+	event->a = cpu_of(p);
+	event->b = (u16)p->prio | (u64)(u16)p->policy << 16;
+	name_of(event->name, p);
+	done(event, number);
+	return 0;
+}
+
+/* pid: who moves; a: where to. */
+SEC("tp_btf/sched_migrate_task")
+int BPF_PROG(migrated, struct task_struct *p, int to)
+{
+	struct recorder_event *event;
+	u64 number;
+
+	if (!thread_of(p->pid))
+		return 0;
+	event = begin(this_cpu(), RECORDER_MIGRATE);
+	if (!event)
+		return 0;
+	number = event->a;
+	event->pid = p->pid;
+	event->a = to;
+	done(event, number);
+	return 0;
+}
+
+/* pid: whose priority changes by inheritance; other: who lends his, or 0; a: priority now. */
+SEC("tp_btf/sched_pi_setprio")
+int BPF_PROG(inherits, struct task_struct *p, struct task_struct *donor)
+{
+	struct recorder_event *event = begin(this_cpu(), RECORDER_PRIORITY);
+	u64 number;
+
+	if (!event)
+		return 0;
+	number = event->a;
+	event->pid = p->pid;
+	event->other = donor ? donor->pid : 0;
+	event->a = donor && donor->prio < p->prio ? donor->prio : p->prio;
+	name_of(event->name, p);
+	done(event, number);
+	return 0;
+}
+
+/* An interrupt or softirq begins: what a watched thread loses to the outermost is counted. */
+static void irq_begins(struct recorder_cpu *cpu)
+{
+	if (!cpu->irq_depth++)
+		cpu->irq_since_ns = bpf_ktime_get_ns();
+}
+
+static void irq_ends(struct recorder_cpu *cpu)
+{
+	struct recorder_thread *thread;
+	u64 now;
+
+	/* one that began before we were here */
+	if (!cpu->irq_depth || --cpu->irq_depth)
+		return;
+	thread = watched(cpu);
+	now = bpf_ktime_get_ns();
+	if (thread && thread->began_ns && !thread->pending && !thread->fault_ns &&
+	    now > cpu->irq_since_ns && cpu->irq_since_ns >= thread->began_ns)
+		thread->lost_ns += now - cpu->irq_since_ns;
+}
+
+/* a: the handler; b: when it was due; other: the stack. Due by the thread's wish, without slack. */
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(hrtimer_begins, struct hrtimer *timer)
+{
+	struct hrtimer___recorder *t = recorder(hrtimer, timer);
+	struct recorder_cpu *cpu = this_cpu();
+	struct recorder_event *event = begin(cpu, RECORDER_HRTIMER_ENTRY);
+	u64 number, due_ns, latest_ns;
+	int context = t->is_soft ? 1 : 0;
+
+	if (!event)
+		return 0;
+	number = event->a;
+	/* the offset of a clock that can be set makes its times those of CLOCK_MONOTONIC */
+	due_ns = t->_softexpires - t->base->offset;
+	latest_ns = t->node.expires - t->base->offset;
+	cpu->timer_due_ns[context] = due_ns;
+	cpu->timer[context] = (u64)timer;
+	event->what = context;
+	event->a = (u64)t->function;
+	event->b = due_ns;
+	event->pid = (u32)(latest_ns > due_ns ? latest_ns - due_ns : 0);	/* slack */
+	if (event->ns > latest_ns && event->ns - latest_ns > stack_after_ns && !context)
+		event->other = take_stack(ctx, cpu, event->ns);
+	done(event, number);
+	return 0;
+}
+
+/* The handler may have freed the timer: only its address is used. */
+SEC("tp_btf/hrtimer_expire_exit")
+int BPF_PROG(hrtimer_ends, struct hrtimer *timer)
+{
+	struct recorder_cpu *cpu = this_cpu();
+
+	if (cpu->timer[0] == (u64)timer)
+		cpu->timer[0] = 0;
+	else if (cpu->timer[1] == (u64)timer)
+		cpu->timer[1] = 0;
+	record(RECORDER_HRTIMER_EXIT, 0, 0, 0);
+	return 0;
+}
+
+/* what: its number; name: its name. */
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(irq_begins_here, int irq, struct irqaction *action)
+{
+	struct recorder_cpu *cpu = this_cpu();
+	struct recorder_event *event = begin(cpu, RECORDER_IRQ_ENTRY);
+	u64 number;
+
+	irq_begins(cpu);
+	if (!event)
+		return 0;
+	number = event->a;
+	event->what = irq;
+	event->a = 0;
+	if (bpf_probe_read_kernel_str(event->name, RECORDER_NAME,
+				      recorder(irqaction, action)->name) < 0)
+		event->name[0] = 0;
+	done(event, number);
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(irq_ends_here, int irq)
+{
+	record(RECORDER_IRQ_EXIT, irq, 0, 0);
+	irq_ends(this_cpu());
+	return 0;
+}
+
+/* what: enum recorder_vector. */
+#define VECTOR(name, which)                                                                        \
+	SEC("tp_btf/" #name "_entry")                                                              \
+	int BPF_PROG(name##_begins)                                                                \
+	{                                                                                          \
+		irq_begins(this_cpu());                                                            \
+				record(RECORDER_VECTOR_ENTRY, which, 0, 0);                                        \
+		return 0;                                                                          \
+	}                                                                                          \
+	SEC("tp_btf/" #name "_exit")                                                               \
+	int BPF_PROG(name##_ends)                                                                  \
+	{                                                                                          \
+		record(RECORDER_VECTOR_EXIT, which, 0, 0);                                         \
+		irq_ends(this_cpu());                                                              \
+		return 0;                                                                          \
+	}
+
+VECTOR(local_timer, RECORDER_LOCAL_TIMER)
+VECTOR(reschedule, RECORDER_RESCHEDULE)
+VECTOR(call_function, RECORDER_CALL_FUNCTION)
+VECTOR(call_function_single, RECORDER_CALL_FUNCTION)
+VECTOR(irq_work, RECORDER_IRQ_WORK)
+VECTOR(x86_platform_ipi, RECORDER_PLATFORM)
+VECTOR(thermal_apic, RECORDER_THERMAL)
+VECTOR(error_apic, RECORDER_APIC_ERROR)
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(softirq_begins, unsigned int which)
+{
+	irq_begins(this_cpu());
+	record(RECORDER_SOFTIRQ_ENTRY, which, 0, 0);
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(softirq_ends, unsigned int which)
+{
+	record(RECORDER_SOFTIRQ_EXIT, which, 0, 0);
+	irq_ends(this_cpu());
+	return 0;
+}
+
+/* a: the function. */
+SEC("tp_btf/timer_expire_entry")
+int BPF_PROG(timer_begins, struct timer_list *timer)
+{
+	record(RECORDER_TIMER_ENTRY, 0, (u64)recorder(timer_list, timer)->function, 0);
+	return 0;
+}
+
+SEC("tp_btf/timer_expire_exit")
+int BPF_PROG(timer_ends)
+{
+	record(RECORDER_TIMER_EXIT, 0, 0, 0);
+	return 0;
+}
+
+/* name: the network device that packets were taken from; a: how many. */
+SEC("tp_btf/napi_poll")
+int BPF_PROG(napi_polled, struct napi_struct *napi, int work)
+{
+	struct recorder_event *event = begin(this_cpu(), RECORDER_NAPI);
+	struct net_device___recorder *device;
+	u64 number;
+
+	if (!event)
+		return 0;
+	number = event->a;
+	event->a = work;
+	event->name[0] = 0;
+	device = recorder(napi_struct, napi)->dev;
+	if (device)
+		bpf_probe_read_kernel_str(event->name, RECORDER_NAME, device->name);
+	done(event, number);
+	return 0;
+}
+
+/*
+ * a: the function that another CPU asked for. Not typed tracepoints: of those the
+ * verifier does not let a pointer to a function be read.
+ */
+SEC("raw_tp/csd_function_entry")
+int BPF_PROG(call_begins, void *function)
+{
+	record(RECORDER_CSD_ENTRY, 0, (u64)function, 0);
+	return 0;
+}
+
+SEC("raw_tp/csd_function_exit")
+int BPF_PROG(call_ends, void *function)
+{
+	record(RECORDER_CSD_EXIT, 0, (u64)function, 0);
+	return 0;
+}
+
+/* pid, name: who asks; what: which CPU; a: for which function. */
+SEC("raw_tp/csd_queue_cpu")
+int BPF_PROG(call_sent, unsigned int to, unsigned long callsite, void *function)
+{
+	struct recorder_event *event = begin(this_cpu(), RECORDER_CSD_SEND);
+	struct task_struct *p = bpf_get_current_task_btf();
+	u64 number;
+
+	if (!event)
+		return 0;
+	number = event->a;
+	event->what = to;
+	event->pid = p->pid;
+	event->a = (u64)function;
+	name_of(event->name, p);
+	done(event, number);
+	return 0;
+}
+
+/* futex(2): operations that wait for a lock, and the value that says a lock is taken and waited for */
+enum {
+	FUTEX_WAIT = 0,
+	FUTEX_LOCK_PI = 6,
+	FUTEX_WAIT_BITSET = 9,
+	FUTEX_LOCK_PI2 = 13,
+	FUTEX_COMMAND = 127,
+	FUTEX_TAKEN_AND_WAITED_FOR = 2,
+};
+
+/* pid: who; a: which; b: its first argument; other: whether it asks for a lock. */
+SEC("tp_btf/sys_enter")
+int BPF_PROG(call_entered, struct pt_regs *regs, long id)
+{
+	struct recorder_cpu *cpu = this_cpu();
+	struct recorder_thread *thread = watched(cpu);
+	struct pt_regs___recorder *arguments = recorder(pt_regs, regs);
+	struct recorder_event *event;
+	u64 number;
+
+	if (!thread)
+		return 0;
+	event = begin(cpu, RECORDER_SYS_ENTER);
+	if (!event)
+		return 0;
+	number = event->a;
+	thread->in_call = 1;
+	thread->lock_ns = 0;
+	thread->fault_ns = 0;	/* of one whose end was not seen */
+	event->pid = cpu->watched;
+	event->a = id;
+	event->b = BPF_CORE_READ(arguments, di);
+	if (id == futex_number) {
+		u32 command = (u32)BPF_CORE_READ(arguments, si) & FUTEX_COMMAND;
+		u32 value = (u32)BPF_CORE_READ(arguments, dx);
+		bool inherits = command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2;
+
+		if (inherits || ((command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) &&
+				 value == FUTEX_TAKEN_AND_WAITED_FOR)) {
+			event->other = inherits ? 2 : 1;
+			thread->lock_ns = event->ns;
+			thread->lock_address = event->b;
+		}
+	}
+	done(event, number);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(call_left, struct pt_regs *regs, long result)
+{
+	struct recorder_cpu *cpu = this_cpu();
+	struct recorder_thread *thread = watched(cpu);
+	struct recorder_event *event;
+	u64 number, now;
+
+	if (!thread)
+		return 0;
+	event = begin(cpu, RECORDER_SYS_EXIT);
+	if (!event)
+		return 0;
+	number = event->a;
+	now = event->ns;
+	event->pid = cpu->watched;
+	event->a = result;
+	done(event, number);
+	thread->in_call = 0;
+	if (thread->pending)
+		returned(thread, bpf_get_current_task_btf(), now);
+	thread->lock_ns = 0;
+	return 0;
+}
+
+/* pid: whose; what: 1 in user mode; a: address. */
+static void fault_begins(bool user, u64 address)
+{
+	struct recorder_cpu *cpu = this_cpu();
+	struct recorder_thread *thread = watched(cpu);
+	struct recorder_event *event;
+	u64 number;
+
+	if (!thread)
+		return;
+	event = begin(cpu, RECORDER_FAULT);
+	if (!event)
+		return;
+	number = event->a;
+	event->what = user;
+	event->pid = cpu->watched;
+	event->a = address;
+	if (user && faults_end)
+		thread->fault_ns = event->ns;
+	done(event, number);
+}
+
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(user_fault, unsigned long address)
+{
+	fault_begins(true, address);
+	return 0;
+}
+
+SEC("tp_btf/page_fault_kernel")
+int BPF_PROG(kernel_fault, unsigned long address)
+{
+	fault_begins(false, address);
+	return 0;
+}
+
+static void fault_ends(void)
+{
+	struct recorder_cpu *cpu = this_cpu();
+	struct recorder_thread *thread = watched(cpu);
+	struct recorder_event *event;
+	u64 number;
+
+	if (!thread)
+		return;
+	event = begin(cpu, RECORDER_FAULT_DONE);
+	if (!event)
+		return;
+	number = event->a;
+	event->pid = cpu->watched;
+	event->a = 0;
+	if (thread->fault_ns) {
+		if (thread->began_ns && event->ns > thread->fault_ns)
+			thread->lost_ns += event->ns - thread->fault_ns;
+		thread->fault_ns = 0;
+		thread->pending = 0;
+		thread->off_ns = 0;
+	}
+	done(event, number);
+}
+
+SEC("fexit/handle_mm_fault")
+int BPF_PROG(fault_handled)
+{
+	fault_ends();
+	return 0;
+}
+
+/*
+ * For kernels that let no program wait for the end of a function: the page is counted
+ * just before it is mapped. A page that is copied, not added, is not seen.
+ */
+SEC("tp_btf/rss_stat")
+int BPF_PROG(page_added)
+{
+	struct recorder_cpu *cpu = this_cpu();
+	struct recorder_thread *thread = watched(cpu);
+
+	if (thread && thread->fault_ns)
+		fault_ends();
+	return 0;
+}
+
+/* a: the lock; what: its flags. */
+SEC("tp_btf/contention_begin")
+int BPF_PROG(contention_begins, void *lock, unsigned int flags)
+{
+	record(RECORDER_CONTENTION_BEGIN, flags, (u64)lock, 0);
+	return 0;
+}
+
+SEC("tp_btf/contention_end")
+int BPF_PROG(contention_ends, void *lock)
+{
+	record(RECORDER_CONTENTION_END, 0, (u64)lock, 0);
+	return 0;
+}
+
+/* a: the function. */
+SEC("tp_btf/workqueue_execute_start")
+int BPF_PROG(work_begins, struct work_struct *work)
+{
+	record(RECORDER_WORK_START, 0, (u64)recorder(work_struct, work)->func, 0);
+	return 0;
+}
+
+SEC("tp_btf/workqueue_execute_end")
+int BPF_PROG(work_ends)
+{
+	record(RECORDER_WORK_END, 0, 0, 0);
+	return 0;
+}
+
+/* a: the idle state; all bits: it ends. */
+SEC("tp_btf/cpu_idle")
+int BPF_PROG(idles, unsigned int state)
+{
+	record(RECORDER_IDLE, 0, state, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_entry_tp")
+int BPF_PROG(scheduler_begins)
+{
+	record(RECORDER_SCHED_ENTRY, 0, 0, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_exit_tp")
+int BPF_PROG(scheduler_ends, bool switched)
+{
+	/* after a switch it says when a watched thread goes on; without one, that nothing changes */
+	if (this_cpu()->watched || !switched)
+		record(RECORDER_SCHED_EXIT, 0, 0, 0);
+	return 0;
+}
+
+/* A number that was a watched thread's is another's now; children of a watched one are watched. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
+{
+	struct recorder_thread *thread = thread_of(parent->pid);
+	struct recorder_thread fresh = {};
+	u32 tid = child->pid;
+
+	bpf_map_delete_elem(&threads, &tid);
+	if (!thread || thread->ended || thread->follow == RECORDER_ALONE)
+		return 0;
+	if (thread->follow == RECORDER_THREADS && child->tgid != parent->tgid)
+		return 0;
+	fresh.follow = thread->follow;
+	bpf_map_update_elem(&threads, &tid, &fresh, 0);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(exited, struct task_struct *p)
+{
+	struct recorder_thread *thread = thread_of(p->pid);
+
+	if (thread)
+		thread->ended = 1;
+	return 0;
+}

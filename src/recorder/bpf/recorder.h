@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the flight recorder shares with its keeper. The only statement of it:
+ * Rust gets these types through the generated skeleton. All times are
+ * CLOCK_MONOTONIC, nanoseconds.
+ */
+#ifndef ARTIS_RECORDER_H
+#define ARTIS_RECORDER_H
+
+/* CPUs a machine may have; a larger one is refused when the recorder is loaded. */
+#define RECORDER_CPUS_MAX 1024
+/* Events, marks and stacks of each CPU; powers of two. */
+#define RECORDER_EVENTS 65536
+#define RECORDER_MARKS 256
+#define RECORDER_STACKS 256
+/* Return addresses of a stack. */
+#define RECORDER_DEPTH 24
+/* Threads that may be watched at a time. */
+#define RECORDER_THREADS_MAX 16384
+/* Owners of locks that are followed, from a waiting thread on. */
+#define RECORDER_CHAIN 4
+#define RECORDER_NAME 16
+
+enum recorder_kind {
+	RECORDER_NOTHING,
+	RECORDER_SWITCH,
+	RECORDER_WAKING,
+	RECORDER_WAKEUP,
+	RECORDER_MIGRATE,
+	RECORDER_HRTIMER_ENTRY,
+	RECORDER_HRTIMER_EXIT,
+	RECORDER_IRQ_ENTRY,
+	RECORDER_IRQ_EXIT,
+	RECORDER_VECTOR_ENTRY,
+	RECORDER_VECTOR_EXIT,
+	RECORDER_SOFTIRQ_ENTRY,
+	RECORDER_SOFTIRQ_EXIT,
+	RECORDER_TIMER_ENTRY,
+	RECORDER_TIMER_EXIT,
+	RECORDER_CSD_ENTRY,
+	RECORDER_CSD_EXIT,
+	RECORDER_CSD_SEND,
+	RECORDER_SYS_ENTER,
+	RECORDER_SYS_EXIT,
+	RECORDER_FAULT,
+	RECORDER_FAULT_DONE,
+	RECORDER_CONTENTION_BEGIN,
+	RECORDER_CONTENTION_END,
+	RECORDER_WORK_START,
+	RECORDER_WORK_END,
+	RECORDER_IDLE,
+	RECORDER_SCHED_ENTRY,
+	RECORDER_SCHED_EXIT,
+	RECORDER_OWNER,
+	RECORDER_NAPI,
+	RECORDER_PRIORITY,
+};
+
+/* Interrupts that the processor itself or another CPU makes. */
+enum recorder_vector {
+	RECORDER_LOCAL_TIMER,
+	RECORDER_RESCHEDULE,
+	RECORDER_CALL_FUNCTION,
+	RECORDER_IRQ_WORK,
+	RECORDER_PLATFORM,
+	RECORDER_THERMAL,
+	RECORDER_APIC_ERROR,
+};
+
+/* Of RECORDER_SWITCH. */
+enum recorder_switch_flags {
+	RECORDER_PREEMPTED = 1 << 0,	/* the one that goes did not want to */
+	RECORDER_SERVER = 1 << 1,	/* the one that comes is run by a deadline server */
+	RECORDER_THROTTLED = 1 << 2,	/* the CPU's real-time tasks have used up their budget */
+	RECORDER_KTHREAD = 1 << 3,	/* the one that comes is a thread of the kernel */
+};
+
+/* What happened, one cache line. Which member means what stands at the program that writes it. */
+struct recorder_event {
+	u64 ns;
+	u32 number;	/* of the CPU's events, from 0 on; RECORDER_HALF_DONE while it is written */
+	u16 kind;
+	u16 what;
+	u32 pid;
+	u32 other;
+	u64 a;
+	u64 b;
+	u64 steal_ns;	/* that the hypervisor has taken from this CPU so far; 0: not looked at */
+	char name[RECORDER_NAME];
+} __attribute__((aligned(64)));
+
+#define RECORDER_HALF_DONE 0xffffffffU
+
+/* A kernel stack, beginning with the function that was running. */
+struct recorder_stack {
+	u64 ns;		/* of the event that has it; 0 while it is written */
+	u64 depth;
+	u64 address[RECORDER_DEPTH];
+};
+
+/* What a thread lost. */
+enum recorder_loss {
+	RECORDER_LATE,		/* due to running again */
+	RECORDER_LOCKED_OUT,	/* asking for a lock to having it */
+	RECORDER_STRETCHED,	/* an activation: running to blocking again */
+	RECORDER_LOSSES,
+};
+
+/* An interval that is worth keeping, written by the CPU on which it ended. */
+struct recorder_mark {
+	u64 due_ns;
+	u64 waking_ns;
+	u64 end_ns;
+	u64 lost_ns;
+	u32 number;	/* as of events */
+	u32 tid;
+	u32 tgid;
+	u32 loss;
+	u32 policy;
+	s32 prio;
+	char name[RECORDER_NAME];
+};
+
+/* A watched thread. Changed by who wakes it, switches to it, or by itself: one after the other. */
+struct recorder_thread {
+	u64 due_ns;
+	u64 waking_ns;
+	u64 lock_ns;		/* when it asked for the lock that it waits for; 0: it does not */
+	u64 lock_address;
+	u64 began_ns;		/* its activation; 0: none seen */
+	u64 off_ns;		/* since when it is preempted; 0: it is not */
+	u64 fault_ns;		/* since when a page fault of its user mode is handled; 0: none is */
+	u64 lost_ns;		/* of this activation */
+	u64 count[RECORDER_LOSSES];
+	u64 sum_ns[RECORDER_LOSSES];
+	u64 max_ns[RECORDER_LOSSES];
+	u32 pending;		/* it was woken, and has not been in user mode since */
+	u32 in_call;
+	u16 follow;		/* enum recorder_follow */
+	u16 silent;		/* only its children are of interest */
+	u32 ended;
+};
+
+/* Whom a watched thread makes watched by creating it. */
+enum recorder_follow {
+	RECORDER_ALONE,
+	RECORDER_THREADS,	/* of its process */
+	RECORDER_CHILDREN,	/* those, and processes */
+};
+
+/* Only to give the keeper the names of all enumerators. */
+struct recorder_names {
+	enum recorder_kind kind;
+	enum recorder_vector vector;
+	enum recorder_switch_flags flags;
+	enum recorder_loss loss;
+	enum recorder_follow follow;
+};
+
+/* One CPU, written by that CPU only. */
+struct recorder_cpu {
+	u64 events;		/* written so far */
+	u64 marks;
+	u64 stacks;
+	u64 timer[2];		/* that is being handled: in interrupts, in softirqs */
+	u64 timer_due_ns[2];
+	u64 irq_since_ns;	/* when the outermost interrupt or softirq began; 0: none */
+	u32 irq_depth;
+	u32 watched;		/* the thread that has the CPU, if it is watched; else 0 */
+} __attribute__((aligned(64)));
+
+#endif /* ARTIS_RECORDER_H */

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! From the recorder's events to those of a recording.
+
+use crate::rings::{Rings, stack};
+use crate::skeleton::types::{
+    recorder_event, recorder_kind as Kind, recorder_loss, recorder_mark, recorder_stack,
+    recorder_switch_flags as Flags, recorder_vector,
+};
+use crate::symbols::Symbols;
+use artis_explain::recording::{Event, Loss, Subject, Task, Vector, What};
+
+/// What numbers are looked up in.
+pub(crate) struct Names<'a> {
+    pub symbols: &'a Symbols,
+    pub stacks: &'a Rings<recorder_stack>,
+}
+
+/// The text up to its first zero.
+pub(crate) fn text(name: &[i8]) -> String {
+    let bytes = name.iter().map(|one| one.cast_unsigned());
+    let bytes: Vec<u8> = bytes.take_while(|one| *one != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The thread and the interval of a mark.
+pub(crate) fn subject(mark: &recorder_mark) -> Subject {
+    Subject {
+        task: Task {
+            tid: mark.tid,
+            name: text(&mark.name),
+            policy: mark.policy,
+            priority: mark.prio,
+            kernel_thread: false,
+            served: false,
+        },
+        process: mark.tgid,
+        loss: match recorder_loss(mark.loss) {
+            recorder_loss::RECORDER_LOCKED_OUT => Loss::LockedOut,
+            recorder_loss::RECORDER_STRETCHED => Loss::Stretched,
+            _ => Loss::Late,
+        },
+        due_ns: mark.due_ns,
+        waking_ns: mark.waking_ns,
+        end_ns: mark.end_ns,
+        lost_ns: mark.lost_ns.min(mark.end_ns.saturating_sub(mark.due_ns)),
+    }
+}
+
+impl Names<'_> {
+    /// An event in a recording's words; none for a kind that is not known.
+    pub fn event(&self, cpu: u32, event: &recorder_event) -> Option<Event> {
+        Some(Event {
+            ns: event.ns,
+            cpu,
+            steal_ns: event.steal_ns,
+            what: self.what(cpu, event)?,
+        })
+    }
+
+    fn function(&self, address: u64) -> String {
+        self.symbols.name(address)
+    }
+
+    fn stack(&self, cpu: u32, number: u32, ns: u64) -> Vec<String> {
+        let addresses = stack(self.stacks, u64::from(cpu), number, ns);
+        let mut names: Vec<String> = addresses.into_iter().map(|at| self.function(at)).collect();
+        // The recorder itself is the innermost.
+        let own = names
+            .iter()
+            .rposition(|name| name.starts_with("bpf_trace_run"));
+        names.drain(..own.map_or(0, |at| at + 1));
+        names
+    }
+
+    fn what(&self, cpu: u32, event: &recorder_event) -> Option<What> {
+        let tid = event.pid;
+        Some(match Kind(u32::from(event.kind)) {
+            Kind::RECORDER_SWITCH => self.switch(cpu, event),
+            Kind::RECORDER_WAKING => What::Waking {
+                tid,
+                by: event.other,
+                by_name: text(&event.name),
+                timer_due_ns: (event.what != 0).then_some(event.b),
+            },
+            Kind::RECORDER_WAKEUP => What::Woken {
+                tid,
+                on: event.a as u32,
+            },
+            Kind::RECORDER_MIGRATE => What::Migrate {
+                tid,
+                to: event.a as u32,
+            },
+            Kind::RECORDER_HRTIMER_ENTRY => What::TimerBegins {
+                function: self.function(event.a),
+                due_ns: event.b,
+                slack_ns: u64::from(event.pid),
+                stack: self.stack(cpu, event.other, event.ns),
+            },
+            Kind::RECORDER_HRTIMER_EXIT => What::TimerEnds,
+            Kind::RECORDER_IRQ_ENTRY => What::IrqBegins {
+                irq: u32::from(event.what),
+                name: text(&event.name),
+            },
+            Kind::RECORDER_IRQ_EXIT => What::IrqEnds,
+            Kind::RECORDER_VECTOR_ENTRY => What::VectorBegins {
+                vector: vector(event.what),
+            },
+            Kind::RECORDER_VECTOR_EXIT => What::VectorEnds,
+            Kind::RECORDER_SOFTIRQ_ENTRY => What::SoftirqBegins {
+                which: u32::from(event.what),
+            },
+            Kind::RECORDER_SOFTIRQ_EXIT => What::SoftirqEnds,
+            Kind::RECORDER_TIMER_ENTRY => What::WheelTimerBegins {
+                function: self.function(event.a),
+            },
+            Kind::RECORDER_TIMER_EXIT => What::WheelTimerEnds,
+            Kind::RECORDER_CSD_ENTRY => What::CallBegins {
+                function: self.function(event.a),
+            },
+            Kind::RECORDER_CSD_EXIT => What::CallEnds,
+            Kind::RECORDER_CSD_SEND => What::CallSent {
+                to: u32::from(event.what),
+                function: self.function(event.a),
+                by: tid,
+                by_name: text(&event.name),
+            },
+            Kind::RECORDER_SYS_ENTER => What::SyscallBegins {
+                tid,
+                number: event.a as u32,
+                lock: event.other != 0,
+            },
+            Kind::RECORDER_SYS_EXIT => What::SyscallEnds { tid },
+            Kind::RECORDER_FAULT => What::Fault { tid },
+            Kind::RECORDER_FAULT_DONE => What::FaultDone { tid },
+            Kind::RECORDER_CONTENTION_BEGIN => What::ContentionBegins,
+            Kind::RECORDER_CONTENTION_END => What::ContentionEnds,
+            Kind::RECORDER_WORK_START => What::WorkBegins {
+                function: self.function(event.a),
+            },
+            Kind::RECORDER_WORK_END => What::WorkEnds,
+            Kind::RECORDER_IDLE => What::Idle {
+                state: Some(event.a as u32).filter(|state| *state != u32::MAX),
+            },
+            Kind::RECORDER_SCHED_ENTRY => What::SchedulerBegins,
+            Kind::RECORDER_SCHED_EXIT => What::SchedulerEnds,
+            Kind::RECORDER_OWNER => What::Owner {
+                waiter: tid,
+                owner: Task {
+                    tid: event.other,
+                    name: text(&event.name),
+                    policy: (event.b >> 32) as u32,
+                    priority: (event.b as u32).cast_signed(),
+                    kernel_thread: false,
+                    served: false,
+                },
+            },
+            Kind::RECORDER_NAPI => What::Packets {
+                device: text(&event.name),
+                packets: event.a as u32,
+            },
+            Kind::RECORDER_PRIORITY => What::Priority {
+                tid,
+                priority: (event.a as u32).cast_signed(),
+            },
+            _ => return None,
+        })
+    }
+
+    /// As the program lays it out: state and system call in `a`, priority, policy and stack in `b`.
+    fn switch(&self, cpu: u32, event: &recorder_event) -> What {
+        let has = |flag: Flags| u32::from(event.what) & flag.0 != 0;
+        let call = ((event.a >> 32) as u32).cast_signed();
+        What::Switch {
+            next: Task {
+                tid: event.pid,
+                name: text(&event.name),
+                policy: (event.b >> 16) as u32 & 0xffff,
+                priority: i32::from((event.b as u16).cast_signed()),
+                kernel_thread: has(Flags::RECORDER_KTHREAD),
+                served: has(Flags::RECORDER_SERVER),
+            },
+            previous: event.other,
+            blocked: !has(Flags::RECORDER_PREEMPTED),
+            call: u32::try_from(call).ok(),
+            throttled: has(Flags::RECORDER_THROTTLED),
+            stack: self.stack(cpu, (event.b >> 32) as u32, event.ns),
+        }
+    }
+}
+
+fn vector(number: u16) -> Vector {
+    match recorder_vector(u32::from(number)) {
+        recorder_vector::RECORDER_RESCHEDULE => Vector::Reschedule,
+        recorder_vector::RECORDER_CALL_FUNCTION => Vector::CallFunction,
+        recorder_vector::RECORDER_IRQ_WORK => Vector::IrqWork,
+        recorder_vector::RECORDER_PLATFORM => Vector::Platform,
+        recorder_vector::RECORDER_THERMAL => Vector::Thermal,
+        recorder_vector::RECORDER_APIC_ERROR => Vector::ApicError,
+        _ => Vector::LocalTimer,
+    }
+}

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The keeper: loads the recorder, says whom to watch, and copies the rings' parts that matter.
+
+use crate::convert::{Names, subject};
+use crate::error::Error;
+use crate::hooks;
+use crate::rings::{EVENTS, MARKS, Rings, STACKS};
+use crate::skeleton::types::{recorder_cpu, recorder_event, recorder_kind as Kind, recorder_mark};
+use crate::skeleton::types::{recorder_stack, recorder_thread};
+use crate::skeleton::{RecorderSkel, RecorderSkelBuilder};
+use crate::symbols::Symbols;
+use crate::targets::{Follow, Watched};
+use artis_explain::document::{Counts, Missed, Thread};
+use artis_explain::recording::{Event, Hole, Loss, Recording, Subject};
+use artis_machine::{Root, smi, virtualisation};
+use libbpf_rs::btf::Btf;
+use libbpf_rs::query::ProgInfoIter;
+use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
+use libbpf_rs::{ErrorKind, MapCore, MapFlags, MapHandle, OpenObject};
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem::MaybeUninit;
+
+/// The initial pid namespace, as `/proc/self/ns/pid` names it (PROC_PID_INIT_INO).
+const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
+/// Of each CPU, so many events before the interval are kept at most, besides what had the CPU then.
+const BEFORE: usize = 256;
+
+/// Switches of each CPU that are kept of the time before a thread asked for a lock.
+const LOCK_SWITCHES: u32 = 64;
+
+/// What is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How many of the worst.
+    pub worst: usize,
+    /// Only what is above it.
+    pub threshold_ns: u64,
+    /// What is above it ends the recording.
+    pub until_ns: Option<u64>,
+}
+
+/// The attached recorder. It watches until it is dropped.
+pub struct Recorder<'obj> {
+    skeleton: RecorderSkel<'obj>,
+    threads: MapHandle,
+    events: Rings<recorder_event>,
+    marks: Rings<recorder_mark>,
+    stacks: Rings<recorder_stack>,
+    symbols: Symbols,
+    settings: Settings,
+    cpus: u64,
+    /// Marks of each CPU that were looked at.
+    seen: Vec<u64>,
+    kept: Vec<Recording>,
+    missed: Missed,
+    absent: Vec<String>,
+    names: BTreeMap<u32, String>,
+    /// What ended threads lost, by name: their numbers come again.
+    ended: BTreeMap<String, Thread>,
+    virtual_machine: bool,
+    smi: u64,
+    programs: BTreeSet<u32>,
+}
+
+impl<'obj> Recorder<'obj> {
+    /// Loads and attaches the recorder. `storage` is where libbpf keeps the object.
+    ///
+    /// # Errors
+    /// Without BTF, privilege or the kernel's consent, and in a pid namespace.
+    pub fn load(
+        storage: &'obj mut MaybeUninit<OpenObject>,
+        settings: Settings,
+    ) -> Result<Self, Error> {
+        let namespace = std::fs::read_link("/proc/self/ns/pid");
+        if namespace.is_ok_and(|name| name.as_os_str() != INITIAL_PID_NAMESPACE) {
+            return Err(Error::PidNamespace);
+        }
+        let btf = Btf::from_vmlinux().map_err(Error::NoBtf)?;
+        // What libbpf would print is in the error.
+        let printed = libbpf_rs::set_print(None);
+        let loaded = Self::load_quietly(storage, settings, &btf);
+        libbpf_rs::set_print(printed);
+        loaded
+    }
+
+    fn load_quietly(
+        storage: &'obj mut MaybeUninit<OpenObject>,
+        settings: Settings,
+        btf: &Btf<'_>,
+    ) -> Result<Self, Error> {
+        let mut open = RecorderSkelBuilder::default()
+            .open(storage)
+            .map_err(Error::bpf("open the BPF program"))?;
+        let hooks = hooks::choose(open.open_object_mut(), btf, waits_for_ends())?;
+        if let Some(constants) = open.maps.rodata_data.as_deref_mut() {
+            constants.faults_end = hooks.faults_end;
+        }
+        let possible = libbpf_rs::num_possible_cpus().map_err(Error::bpf("count the CPUs"))?;
+        let cpus = possible as u64;
+        for (map, of_cpu) in [
+            (&mut open.maps.events, EVENTS),
+            (&mut open.maps.marks, MARKS),
+            (&mut open.maps.stacks, STACKS),
+        ] {
+            map.set_max_entries(u32::try_from(cpus * of_cpu).unwrap_or(u32::MAX))
+                .map_err(Error::bpf("size the BPF maps"))?;
+        }
+        let mut skeleton = open.load().map_err(|source| match source.kind() {
+            ErrorKind::PermissionDenied => Error::Privilege,
+            _ => Error::Bpf {
+                doing: "load the BPF program",
+                source,
+            },
+        })?;
+        if let Some(data) = skeleton.maps.bss_data.as_deref_mut() {
+            let room = data.cpus.len();
+            if possible > room {
+                return Err(Error::TooManyCpus { room, possible });
+            }
+            data.bar_ns = settings.threshold_ns;
+        }
+        if let (Some(until_ns), Some(data)) =
+            (settings.until_ns, skeleton.maps.data_data.as_deref_mut())
+        {
+            data.until_ns = until_ns;
+        }
+        let share = |map: &libbpf_rs::MapMut<'_>| {
+            MapHandle::try_from(map).map_err(Error::bpf("share a BPF map"))
+        };
+        let (events, marks) = (share(&skeleton.maps.events)?, share(&skeleton.maps.marks)?);
+        let stacks = share(&skeleton.maps.stacks)?;
+        let threads = share(&skeleton.maps.threads)?;
+        let symbols = Symbols::of_kernel();
+        let mut absent = hooks.absent;
+        if symbols.is_empty() {
+            absent.push(
+                "the kernel hides its symbols (kernel.kptr_restrict): functions are addresses"
+                    .to_owned(),
+            );
+        }
+        let root = Root::default();
+        let mut recorder = Self {
+            events: Rings::map(&events, cpus, EVENTS).map_err(Error::Memory)?,
+            marks: Rings::map(&marks, cpus, MARKS).map_err(Error::Memory)?,
+            stacks: Rings::map(&stacks, cpus, STACKS).map_err(Error::Memory)?,
+            threads,
+            symbols,
+            settings,
+            cpus,
+            seen: vec![0; possible],
+            kept: Vec::new(),
+            missed: Missed::default(),
+            absent,
+            names: BTreeMap::new(),
+            ended: BTreeMap::new(),
+            virtual_machine: virtualisation::virtualisation(&root).is_some(),
+            smi: 0,
+            programs: BTreeSet::new(),
+            skeleton,
+        };
+        recorder.smi = recorder.count_smi();
+        recorder
+            .skeleton
+            .attach()
+            .map_err(Error::bpf("attach the BPF program"))?;
+        recorder.programs = recorder.own_programs();
+        Ok(recorder)
+    }
+
+    /// What this kernel does not show, a sentence each.
+    pub fn absent(&self) -> &[String] {
+        &self.absent
+    }
+
+    /// The recorder's memory, which never grows.
+    pub fn memory_bytes(&self) -> u64 {
+        let threads = self.threads.max_entries() as usize * size_of::<recorder_thread>();
+        let cpus = self.cpus as usize * size_of::<recorder_cpu>();
+        (self.events.bytes() + self.marks.bytes() + self.stacks.bytes() + threads + cpus) as u64
+    }
+
+    /// Watches these threads from now on, and says how many of them are new.
+    ///
+    /// # Errors
+    /// When there is no room for one more.
+    pub fn watch(&mut self, watched: &Watched) -> Result<usize, Error> {
+        let follow = match watched.follow() {
+            Follow::Nobody => 0,
+            Follow::Threads => 1,
+            Follow::Children => 2,
+        };
+        let mut added = 0;
+        for (tid, name) in watched.threads(&Root::default()) {
+            // A thread that is watched already keeps its record.
+            let fresh = recorder_thread {
+                in_call: 1,
+                follow,
+                silent: u16::from(*watched == Watched::Caller),
+                ..Default::default()
+            };
+            match self
+                .threads
+                .update(&tid.to_ne_bytes(), bytes_of(&fresh), MapFlags::NO_EXIST)
+            {
+                Ok(()) => added += 1,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(_) => return Err(Error::TooManyThreads(self.threads.max_entries())),
+            }
+            self.names.insert(tid, name);
+        }
+        Ok(added)
+    }
+
+    /// Stops watching these threads, and forgets what they lost.
+    pub fn forget(&mut self, watched: &Watched) {
+        for tid in watched.threads(&Root::default()).keys() {
+            self.names.remove(tid);
+            // One that is not watched is forgotten already.
+            let _ = self.threads.delete(&tid.to_ne_bytes());
+        }
+    }
+
+    /// To be called about once a second: finds new threads and names, forgets ended ones.
+    ///
+    /// # Errors
+    /// As [`Recorder::watch`].
+    pub fn refresh(&mut self, watched: &Watched) -> Result<(), Error> {
+        if watched.may_grow() {
+            self.watch(watched)?;
+        }
+        for (tid, record) in self.records() {
+            if let Some(name) = Root::default().hint(format!("/proc/{tid}/comm")) {
+                self.names.insert(tid, name.trim_end().to_owned());
+            }
+            if record.ended != 0 {
+                let ended = self.thread(tid, &record);
+                self.names.remove(&tid);
+                add(self.ended.entry(ended.name.clone()).or_default(), ended);
+                // The number may be another's by now; then the kernel has deleted the record.
+                let _ = self.threads.delete(&tid.to_ne_bytes());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether any watched thread is left.
+    pub fn is_alive(&self) -> bool {
+        self.records().iter().any(|(_, record)| record.ended == 0)
+    }
+
+    /// Whether something was above the limit that ends the recording.
+    pub fn has_stopped(&self) -> bool {
+        let data = self.skeleton.maps.bss_data.as_deref();
+        // SAFETY: a mapped integer that the kernel changes.
+        data.is_some_and(|data| unsafe { (&raw const data.stopped).read_volatile() } != 0)
+    }
+
+    /// Keeps what is worth it among what was marked since the last call. To be called some tens of
+    /// times a second: reads memory only, unless there is something to keep.
+    pub fn poll(&mut self) {
+        for cpu in 0..self.cpus {
+            let head = self.cpu(cpu).marks;
+            let seen = self.seen[cpu as usize];
+            let first = seen.max(head.saturating_sub(MARKS));
+            self.missed.losses += first - seen;
+            for number in first..head {
+                match self.marks.entry(cpu, number) {
+                    Some(mark) => self.keep(subject(&mark)),
+                    None => self.missed.losses += 1,
+                }
+            }
+            self.seen[cpu as usize] = head;
+        }
+    }
+
+    fn keep(&mut self, subject: Subject) {
+        let full = self.kept.len() >= self.settings.worst;
+        let least = self.kept.iter().map(|one| one.subject.lost_ns).min();
+        if full && least.is_some_and(|least| subject.lost_ns <= least) {
+            return;
+        }
+        if full {
+            let at = self
+                .kept
+                .iter()
+                .position(|one| Some(one.subject.lost_ns) == least);
+            self.kept.swap_remove(at.unwrap_or(0));
+        }
+        let recording = self.record(subject);
+        self.kept.push(recording);
+        if self.kept.len() >= self.settings.worst {
+            let least = self.kept.iter().map(|one| one.subject.lost_ns).min();
+            let bar_ns = least.unwrap_or(0).max(self.settings.threshold_ns);
+            if let Some(data) = self.skeleton.maps.bss_data.as_deref_mut() {
+                data.bar_ns = bar_ns;
+            }
+        }
+    }
+
+    /// Copies the parts of all rings that tell of this loss.
+    fn record(&mut self, subject: Subject) -> Recording {
+        let smi = self.count_smi();
+        let new_smi = smi.saturating_sub(self.smi);
+        self.smi = smi;
+        let mut events = Vec::new();
+        let mut holes = Vec::new();
+        for cpu in 0..self.cpus {
+            self.copy(cpu, &subject, &mut events, &mut holes);
+        }
+        events.sort_by_key(|event: &Event| event.ns);
+        Recording {
+            subject,
+            events,
+            holes,
+            smi: new_smi,
+            virtual_machine: self.virtual_machine,
+        }
+    }
+
+    /// One ring's part: backwards from its head, the interval, and what leads to it.
+    fn copy(&self, cpu: u64, subject: &Subject, events: &mut Vec<Event>, holes: &mut Vec<Hole>) {
+        let names = Names {
+            symbols: &self.symbols,
+            stacks: &self.stacks,
+        };
+        let head = self.cpu(cpu).events;
+        let oldest = head.saturating_sub(EVENTS);
+        // Who has a lock may have lost its CPU long before somebody asked for it.
+        let mut switches_left = match subject.loss {
+            Loss::LockedOut => LOCK_SWITCHES,
+            Loss::Late | Loss::Stretched => 1,
+        };
+        let mut before = 0;
+        let mut earliest_ns = u64::MAX;
+        let mut lost_in_between = false;
+        for number in (oldest..head).rev() {
+            let Some(event) = self.events.entry(cpu, number) else {
+                // Being written just now, or overwritten just now.
+                lost_in_between |= earliest_ns != u64::MAX;
+                continue;
+            };
+            earliest_ns = event.ns;
+            if event.ns > subject.end_ns {
+                continue;
+            }
+            let kind = Kind(u32::from(event.kind));
+            let is_switch = kind == Kind::RECORDER_SWITCH;
+            if event.ns <= subject.due_ns {
+                before += 1;
+            }
+            if before <= BEFORE || is_switch {
+                events.extend(names.event(cpu as u32, &event));
+            }
+            if is_switch && event.ns <= subject.due_ns && !lost_in_between {
+                switches_left -= 1;
+                if switches_left == 0 {
+                    return;
+                }
+            }
+        }
+        if earliest_ns > subject.due_ns
+            && (oldest > 0 || lost_in_between)
+            && earliest_ns != u64::MAX
+        {
+            holes.push(Hole {
+                cpu: cpu as u32,
+                until_ns: earliest_ns,
+            });
+        }
+    }
+
+    fn cpu(&self, cpu: u64) -> recorder_cpu {
+        let data = self.skeleton.maps.bss_data.as_deref();
+        data.map_or_else(recorder_cpu::default, |data| {
+            // SAFETY: a mapped record of plain integers that the kernel changes.
+            unsafe { (&raw const data.cpus[cpu as usize]).read_volatile() }
+        })
+    }
+
+    fn count_smi(&self) -> u64 {
+        let counts = (0..self.cpus as u32).map(|cpu| smi::count(&Root::default(), cpu));
+        counts.filter_map(|count| count.ok().flatten()).sum()
+    }
+
+    fn records(&self) -> Vec<(u32, recorder_thread)> {
+        let keys = self.threads.keys();
+        keys.filter_map(|key| {
+            let value = self.threads.lookup(&key, MapFlags::ANY).ok()??;
+            let tid = u32::from_ne_bytes(key.try_into().ok()?);
+            Some((tid, from_bytes(&value)?))
+        })
+        .collect()
+    }
+
+    fn thread(&self, tid: u32, record: &recorder_thread) -> Thread {
+        let counts = |loss: usize| Counts {
+            count: record.count[loss],
+            ns_sum: record.sum_ns[loss],
+            ns_max: record.max_ns[loss],
+        };
+        Thread {
+            tid,
+            name: self.names.get(&tid).cloned().unwrap_or_default(),
+            ended: record.ended != 0,
+            wakeups: counts(0),
+            locks: counts(1),
+            activations: counts(2),
+        }
+    }
+
+    /// All threads that were watched; those that ended are summed up by name.
+    pub fn threads(&self) -> Vec<Thread> {
+        let alive = self.records();
+        let alive = alive.iter().map(|(tid, record)| self.thread(*tid, record));
+        alive.chain(self.ended.values().cloned()).collect()
+    }
+
+    /// What was kept so far.
+    pub fn kept(&self) -> &[Recording] {
+        &self.kept
+    }
+
+    /// Events written so far.
+    pub fn events(&self) -> u64 {
+        (0..self.cpus).map(|cpu| self.cpu(cpu).events).sum()
+    }
+
+    /// What could not be recorded so far.
+    pub fn missed(&self) -> Missed {
+        let own = ProgInfoIter::default().filter(|info| self.programs.contains(&info.id));
+        Missed {
+            events: own.map(|info| info.recursion_misses).sum(),
+            ..self.missed
+        }
+    }
+
+    /// The kernel's numbers of the programs.
+    fn own_programs(&self) -> BTreeSet<u32> {
+        use std::os::fd::AsFd;
+        let programs = self.skeleton.object().progs();
+        let fds = programs.filter(|program| program.autoload());
+        fds.filter_map(|program| libbpf_rs::Program::id_from_fd(program.as_fd()).ok())
+            .collect()
+    }
+}
+
+/// Whether this kernel lets a program wait for the end of a function: some are built without what
+/// it takes, and say so only when it is loaded.
+fn waits_for_ends() -> bool {
+    let mut storage = MaybeUninit::uninit();
+    let Ok(mut open) = RecorderSkelBuilder::default().open(&mut storage) else {
+        return false;
+    };
+    for mut program in open.open_object_mut().progs_mut() {
+        let tried = program.section().to_string_lossy().starts_with("fexit/");
+        program.set_autoload(tried);
+    }
+    open.load().is_ok()
+}
+
+/// Adds what one thread lost to what another of its name did.
+fn add(sum: &mut Thread, one: Thread) {
+    let plus = |sum: &mut Counts, one: Counts| {
+        sum.count += one.count;
+        sum.ns_sum += one.ns_sum;
+        sum.ns_max = sum.ns_max.max(one.ns_max);
+    };
+    plus(&mut sum.wakeups, one.wakeups);
+    plus(&mut sum.locks, one.locks);
+    plus(&mut sum.activations, one.activations);
+    sum.tid = one.tid;
+    sum.name = one.name;
+    sum.ended = true;
+}
+
+fn bytes_of(record: &recorder_thread) -> &[u8] {
+    let start = std::ptr::from_ref(record).cast::<u8>();
+    // SAFETY: plain integers without padding, alive as long as the slice.
+    unsafe { std::slice::from_raw_parts(start, size_of::<recorder_thread>()) }
+}
+
+fn from_bytes(bytes: &[u8]) -> Option<recorder_thread> {
+    if bytes.len() != size_of::<recorder_thread>() {
+        return None;
+    }
+    // SAFETY: as many bytes as the record has, in which every value is valid.
+    Some(unsafe { bytes.as_ptr().cast::<recorder_thread>().read_unaligned() })
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! `docs/explain.schema.json`.
+
+use super::{Published, keys};
+use artis::explain::advice::Advice;
+use artis::explain::document::{Counts, Document, Explained, Missed, SCHEMA, Thread};
+use artis::explain::recording::{Event, Hole, Loss, Recording, Subject, Task, What};
+use artis::explain::summary::Row;
+use artis::explain::{Lane, Segment};
+use serde_json::{Value, json};
+
+fn published() -> Published {
+    Published::new(include_str!("../../../docs/explain.schema.json"))
+}
+
+/// A document in which nothing is absent. Every field is here by name, so that a new one
+/// does not compile until it is here, and does not pass until the schema has it.
+fn whole() -> Document {
+    let text = |text: &str| text.to_owned();
+    let counts = Counts {
+        count: 1,
+        ns_sum: 10,
+        ns_max: 10,
+    };
+    let task = Task {
+        tid: 7,
+        name: text("controller"),
+        policy: 1,
+        priority: 9,
+        kernel_thread: true,
+        served: true,
+    };
+    Document {
+        schema: text(SCHEMA),
+        tool: text("0.1.0"),
+        kernel: text("6.18"),
+        watched: text("process 7"),
+        seconds: 1.5,
+        ended_early: Some(text("signal 2")),
+        memory_bytes: 1,
+        events: 1,
+        missed: Missed {
+            events: 0,
+            losses: 0,
+            incomplete: 1,
+        },
+        absent: vec![text("this kernel has no hook")],
+        threads: vec![Thread {
+            tid: 7,
+            name: text("controller"),
+            ended: false,
+            wakeups: counts,
+            locks: counts,
+            activations: counts,
+        }],
+        worst: vec![Explained {
+            segments: vec![Segment {
+                begin_ns: 0,
+                end_ns: 10,
+                cpu: Some(1),
+                lane: Lane::Lock,
+                culprit: Some(text("low")),
+                tid: Some(8),
+                code: Some(text("futex")),
+                stack: vec![text("schedule")],
+                chain: vec![text("waits for low")],
+            }],
+            recording: Recording {
+                subject: Subject {
+                    task,
+                    process: 7,
+                    loss: Loss::LockedOut,
+                    due_ns: 100,
+                    waking_ns: 105,
+                    end_ns: 110,
+                    lost_ns: 10,
+                },
+                events: vec![Event {
+                    ns: 101,
+                    cpu: 1,
+                    steal_ns: 3,
+                    what: What::TimerEnds,
+                }],
+                holes: vec![Hole {
+                    cpu: 1,
+                    until_ns: 101,
+                }],
+                smi: 0,
+                virtual_machine: true,
+            },
+        }],
+        culprits: vec![Row {
+            culprit: Some(text("low")),
+            lane: Lane::Lock,
+            times: 1,
+            ns_sum: 10,
+            ns_max: 10,
+            share: 1.0,
+        }],
+        advice: vec![Advice {
+            lane: Lane::Lock,
+            findings: vec![text("unshielded")],
+            steps: vec![text("cpuset-shield")],
+            text: text("inherit"),
+        }],
+    }
+}
+
+fn written(document: &Document) -> Value {
+    serde_json::to_value(document).unwrap()
+}
+
+#[test]
+fn real_documents_fit() {
+    published().assert_valid(&written(&whole()));
+    let mut bare = whole();
+    bare.ended_early = None;
+    bare.culprits[0].culprit = None;
+    bare.worst[0].recording.holes.clear();
+    bare.worst[0].segments = vec![Segment {
+        cpu: None,
+        culprit: None,
+        tid: None,
+        code: None,
+        stack: Vec::new(),
+        chain: Vec::new(),
+        ..bare.worst[0].segments[0].clone()
+    }];
+    published().assert_valid(&written(&bare));
+}
+
+#[test]
+fn every_lane_is_in_the_schema() {
+    let mut document = whole();
+    for lane in artis::explain::lane::ALL {
+        document.culprits[0].lane = lane;
+        published().assert_valid(&written(&document));
+    }
+}
+
+#[test]
+fn the_schema_promises_nothing_that_is_never_written() {
+    published().assert_promises_only(&written(&whole()));
+}
+
+/// The schema takes names that it does not know, as readers do: this finds those it lacks.
+#[test]
+fn nothing_is_written_that_the_schema_does_not_promise() {
+    let promised = published().promised();
+    for name in keys(&written(&whole())) {
+        assert!(
+            promised.contains(&name),
+            "{name} is written, but not in the schema"
+        );
+    }
+}
+
+#[test]
+fn damaged_documents_fit_neither() {
+    let damages = [
+        ("/tool", json!(null)),
+        ("/seconds", json!("long")),
+        ("/missed", json!(3)),
+        ("/threads", json!({})),
+        ("/threads/0/tid", json!(-1)),
+        ("/worst/0/segments/0/lane", json!("fate")),
+        ("/worst/0/segments/0/begin_ns", json!(-1)),
+        ("/worst/0/recording/subject/loss", json!("sad")),
+        ("/worst/0/recording/events/0/ns", json!(null)),
+        ("/culprits/0/share", json!("all")),
+        ("/advice/0/steps", json!("one")),
+    ];
+    published().assert_neither_takes::<Document>(&written(&whole()), &damages);
+}
+
+#[test]
+fn what_was_written_is_read_and_cut_again() {
+    let mut document = whole();
+    document.worst[0].recording.holes.clear();
+    let text = serde_json::to_vec(&document).unwrap();
+    let read = Document::read(&text).unwrap();
+    assert_eq!(read.worst[0].recording, document.worst[0].recording);
+    let sum: u64 = read.worst[0].segments.iter().map(Segment::ns).sum();
+    assert_eq!(sum, 10);
+    let mut other = written(&document);
+    other["schema"] = json!("artis.explain/2");
+    let error = Document::read(other.to_string().as_bytes()).unwrap_err();
+    assert!(error.to_string().contains("artis.explain/1"), "{error}");
+    let mut backwards = written(&document);
+    backwards["worst"][0]["recording"]["subject"]["end_ns"] = json!(50);
+    let error = Document::read(backwards.to_string().as_bytes()).unwrap_err();
+    assert!(error.to_string().contains("before it begins"), "{error}");
+}
