@@ -177,7 +177,7 @@ impl Candidate {
         })
     }
 
-    /// The rows of an experiment.
+    /// The rows of an experiment, but for those of published schedulers: none of them is an answer.
     ///
     /// # Errors
     /// [`Error`].
@@ -185,15 +185,16 @@ impl Candidate {
         let configurations = of_experiment(experiment)?;
         let rows = experiment.rows.iter().zip(configurations);
         Ok(rows
-            .map(|(row, configuration)| {
-                let way = match (row.scheduler, row.preemption.as_str()) {
+            .filter_map(|(row, configuration)| {
+                let way = match (&row.scheduler, row.preemption.as_str()) {
                     (Scheduler::Artis, "rt") => Way::ArtisOnPreemptRt,
                     (Scheduler::Artis, _) => Way::Artis,
                     (Scheduler::Isolcpus, _) => Way::Shield,
                     (Scheduler::Stock, "rt") => Way::PreemptRt,
                     (Scheduler::Stock, _) => Way::Stock,
+                    (Scheduler::Published(_), _) => return None,
                 };
-                Self {
+                Some(Self {
                     way,
                     origin: Origin::Emulated,
                     configuration,
@@ -203,7 +204,7 @@ impl Candidate {
                     round_us: None,
                     curves: Vec::new(),
                     steps: None,
-                }
+                })
             })
             .collect())
     }
