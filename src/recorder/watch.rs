@@ -400,12 +400,23 @@ impl<'obj> Recorder<'obj> {
         };
         Thread {
             tid,
-            name: self.names.get(&tid).cloned().unwrap_or_default(),
+            name: self.name(tid),
             ended: record.ended != 0,
             wakeups: counts(0),
             locks: counts(1),
             activations: counts(2),
         }
+    }
+
+    /// A thread's name; of one that ended before anybody asked, the one in its record.
+    fn name(&self, tid: u32) -> String {
+        let of_kept = || {
+            let mut kept = self.kept.iter().map(|one| &one.subject.task);
+            kept.find(|task| task.tid == tid)
+                .map(|task| task.name.clone())
+        };
+        let name = self.names.get(&tid).cloned().or_else(of_kept);
+        name.unwrap_or_else(|| "?".to_owned())
     }
 
     /// All threads that were watched; those that ended are summed up by name.
