@@ -235,7 +235,7 @@ fn peaks(all: &Distribution) -> Option<(gpd::Fit, f64)> {
 
 /// Shapes, and the distance that 1 % of samples of such a law exceed whose law was fitted by
 /// likelihood: of 200 values, 10,000 samples each, seed 1. `cargo test -p artis-decide -- --ignored
-/// distances --nocapture` computes them again.
+/// distances` computes them again.
 const GEV_DISTANCES: [(f64, f64); 7] = [
     (-0.4, 0.927),
     (-0.2, 0.880),
