@@ -121,7 +121,7 @@ impl Group {
                 .scripts
                 .iter()
                 .copied()
-                .filter(|one| one.rt || kernel == "newest")
+                .filter(|one| one.rt || flavour(kernel) != "rt")
                 .filter(|one| one.name == script.name || one.is_wanted(kernel))
                 .filter(|one| !results.contains_key(&key(one)))
                 .collect();
