@@ -14,6 +14,16 @@ pub fn announce(event: Event) {
              may take RT CPUs from RT0 for some 5 % of the time; \
              `mount -t debugfs debugfs /sys/kernel/debug`"
         ),
+        Event::LimitsUnseen(cgroups) => eprintln!(
+            "artis: warning: while artis schedules, limits on CPU time (cpu.max) do not hold: {}; \
+             to keep such a cgroup small, give it a low cpu.weight",
+            some(&cgroups)
+        ),
+        Event::WeightsUnseen(cgroups) => eprintln!(
+            "artis: warning: while artis schedules on this kernel, weights of cgroups (cpu.weight) \
+             count for nothing: {}; boot one with CONFIG_EXT_GROUP_SCHED=y",
+            some(&cgroups)
+        ),
         Event::Cycled(rt) => eprintln!(
             "artis: RT CPUs {rt} were offline for a moment: timers and work that others had \
              started there are on other CPUs now"
@@ -52,6 +62,17 @@ pub fn announce_warnings(event: Event) {
     }
 }
 
+/// The first names of a list, and how many more there are.
+fn some(names: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>();
+    let shown = shown.join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 fn notify_ready() {
     // Without NOTIFY_SOCKET this does nothing. With a broken one nobody can be notified.
     let _ = sd_notify::notify(&[NotifyState::Ready]);
@@ -67,4 +88,18 @@ pub fn announce_restored(changes: &[Change]) {
             .collect::<Vec<_>>()
             .join(", ")
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::some;
+
+    #[test]
+    fn a_long_list_is_cut_and_counted() {
+        let names =
+            |count: usize| -> Vec<String> { (1..=count).map(|n| format!("/{n}")).collect() };
+        assert_eq!(some(&names(1)), "/1");
+        assert_eq!(some(&names(3)), "/1, /2, /3");
+        assert_eq!(some(&names(5)), "/1, /2, /3 and 2 more");
+    }
 }

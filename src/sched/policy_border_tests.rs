@@ -18,6 +18,7 @@ const SIDE: &[&str] = &[
     "account.h",
     "artis.bpf.c",
     "detect.h",
+    "group.h",
     "hotplug.h",
     "place.h",
     "serve.h",

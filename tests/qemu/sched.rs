@@ -19,6 +19,7 @@ on_kernel!(normal, "newest":
     the_entry_detector_leaks_nothing_either,
     what_another_cpu_changes_of_a_task_is_no_reason_to_leave,
     the_last_nrt_cpu_going_offline_ends_it_in_words,
+    cgroups_share_by_weight,
 );
 
 // Where the flavour makes a difference: what is preempted, how, and by whom.
@@ -54,6 +55,7 @@ pub static TWO_CPUS: Group = Group {
         &OFFLINE,
         &CYCLE,
         &LAST_NRT_CPU,
+        &CGROUPS,
     ],
 };
 
@@ -538,6 +540,87 @@ fn the_last_nrt_cpu_going_offline_ends_it_in_words(kernel: &str) {
     assert_eq!(ran.numbers("ended"), [1]);
     assert!(
         ran.stdout.contains("the last NRT CPU went offline"),
+        "{}",
+        ran.stdout
+    );
+}
+
+/// Each round has groups of weights 100, 300 and 600 in all; what they used is in thousandths of
+/// what all used, so a slow machine changes nothing.
+static CGROUPS: Script = Script {
+    name: "sched::cgroups_share_by_weight",
+    rt: false,
+    counts: &[("SECONDS", 20, 120)],
+    text: r#"groups=/sys/fs/cgroup
+        echo +cpu >$groups/cgroup.subtree_control
+        group() {
+            mkdir -p $groups/$1
+            echo $2 >$groups/$1/cpu.weight
+            for task in $(seq $3); do
+                sh -c "echo \$\$ >$groups/$1/cgroup.procs; while :; do :; done" &
+            done
+        }
+        used() { grep -h ^usage_usec $stats | cut -d' ' -f2; }
+        total() { used | awk '{ sum += $1 } END { print int(sum / 1000000) }'; }
+        # NAME GROUP...
+        round() {
+            name=$1
+            shift
+            stats=
+            for one in "$@"; do stats="$stats $groups/$one/cpu.stat"; done
+            begun() { [ $(total) -gt $((begin + $1)) ]; }
+            begin=0
+            until_ok begun 5
+            before=$(used)
+            begin=$(total)
+            until_ok begun $SECONDS
+            printf '%s\n' "$before" "$(used)" | awk -v name=$name '
+                { use[NR] = $1 }
+                END {
+                    for (i = 1; i <= NR / 2; i++) all += use[NR / 2 + i] - use[i]
+                    for (i = 1; i <= NR / 2; i++)
+                        print name, int((use[NR / 2 + i] - use[i]) * 1000 / all + 0.5)
+                }'
+            for one in "$@"; do echo 1 >$groups/$one/cgroup.kill; done
+            gone() {
+                for one in "$@"; do
+                    [ ! -e $groups/$one ] || rmdir $groups/$one 2>/dev/null || return 1
+                done
+            }
+            until_ok gone "$@"
+        }
+        mkdir $groups/limited
+        echo 50000 100000 >$groups/limited/cpu.max
+        start --rt 1
+        rmdir $groups/limited
+        group a 100 2; group b 300 2; group c 600 2
+        round same a b c
+        group a 100 4; group b 300 3; group c 600 2
+        round uneven a b c
+        mkdir $groups/d
+        echo 400 >$groups/d/cpu.weight
+        echo +cpu >$groups/d/cgroup.subtree_control
+        group d/a 10 2; group d/b 30 2; group c 600 2
+        round nested d/a d/b c
+        rmdir $groups/d
+        echo -cpu >$groups/cgroup.subtree_control
+        stop
+        cat /tmp/run.err"#,
+};
+
+fn cgroups_share_by_weight(kernel: &str) {
+    let ran = TWO_CPUS.ran(kernel, &CGROUPS);
+    for round in ["same", "uneven", "nested"] {
+        let shares = ran.numbers(round);
+        println!("{kernel}: {round}: {shares:?}");
+        assert_eq!(shares.len(), 3, "{}", ran.stdout);
+        for (share, weight) in shares.iter().zip([100, 300, 600]) {
+            assert!(share.abs_diff(weight) <= 50, "{round}: {shares:?}");
+        }
+    }
+    assert!(
+        ran.stdout
+            .contains("limits on CPU time (cpu.max) do not hold: /limited"),
         "{}",
         ran.stdout
     );

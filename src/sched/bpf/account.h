@@ -8,6 +8,8 @@
 #ifndef ARTIS_ACCOUNT_H
 #define ARTIS_ACCOUNT_H
 
+#include "group.h"
+
 static struct pool *pool_of(u32 side)
 {
 	return bpf_map_lookup_elem(&pools, &side);
@@ -51,6 +53,9 @@ static void place(const struct task_struct *p, struct task_ctx *t, u32 side)
 	struct pool *pool;
 
 	advance(t, 0, true);
+	if (t->group && artis_is_grouped(class_of(p)))
+		weight = place_in_group(t, weight);
+	arrival = artis_group_arrival(arrival, t->grouped);
 	t->side = side;
 	pool = pool_of(side);
 	if (!pool)
@@ -81,10 +86,13 @@ static void charge(struct artis_cpu *record, const struct task_struct *p, struct
 		   u64 total_ns, bool leaves)
 {
 	u64 more_ns = total_ns - t->charged_ns;
+	u32 weight = t->grouped ? t->pooled_weight : p->scx.weight;
 
 	t->charged_ns = total_ns;
 	t->burst_ns += more_ns;
-	advance(t, artis_vtime_charge(more_ns, artis_weight(p->scx.weight)), leaves);
+	if (t->grouped)
+		charge_group(t, more_ns);
+	advance(t, artis_vtime_charge(more_ns, weight), leaves);
 	artis_calls_note(&t->calls, more_ns, record->calls);
 	record->calls = 0;
 	if (!record->rt)

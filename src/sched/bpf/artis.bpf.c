@@ -37,10 +37,13 @@
  *     woke up. place.h queues a task, serve.h finds the next task of a CPU. NRT CPUs
  *     take what waits too long in the RT queues, so nobody is stranded.
  *
+ * (f) CPU cgroups. The tree of weights is flattened into the weights of tasks, and what
+ *     a cgroup had of all CPUs together corrects those: group.h.
+ *
  * What this cannot do: bound the time of a system call that began while the task was
  * alone on a CPU it is bound to; keep interrupts and their softirqs off an RT CPU,
  * among them its tick and the wakeup of RCU's grace-period thread; see kernel work
- * of the kinds listed in detect.h; honour the weights and limits of CPU cgroups.
+ * of the kinds listed in detect.h; honour the limits of CPU cgroups (cpu.max).
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -92,7 +95,7 @@ static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu)
 	if (!artis_may_be_promoted(&view) || !tick_in_user_mode(cpu))
 		return;
 	measure_rt_side(&rt);
-	if (!artis_look(view.class, !p->scx.slice, &rt))
+	if (!artis_look(view.class, !p->scx.slice, &rt) || artis_group_stays_nrt(t->standing, &rt))
 		return;
 	measure_nrt_side(&nrt, cpu);
 	switch (artis_promote(view.class, &t->calls, &t->trial, clock_of(cpu), &rt, &nrt)) {
@@ -219,6 +222,8 @@ void BPF_PROG(artis_quiescent, struct task_struct *p, u64 deq_flags)
 		return;
 	if (!t->is_on) {
 		advance(t, 0, true);
+		if (t->grouped)
+			leave_group(t);
 		return;
 	}
 	t->is_on = false;
@@ -226,6 +231,8 @@ void BPF_PROG(artis_quiescent, struct task_struct *p, u64 deq_flags)
 	if (is_current)
 		record->calls++;
 	charge(record, p, t, ran_ns(p, cpu, is_current), true);
+	if (t->grouped)
+		leave_group(t);
 	if (deq_flags & SCX_DEQ_SLEEP)
 		end_burst(t);
 	if (!record->rt)
@@ -263,6 +270,8 @@ s32 BPF_PROG(artis_init_task, struct task_struct *p, struct scx_init_task_args *
 	t->affinity = affinity_of(p);
 	t->usual_ns = artis_new_burst();
 	t->side = SIDES;
+	if (bpf_core_field_exists(args->cgroup))
+		t->group = group_of(args->cgroup);
 	return 0;
 }
 
@@ -332,6 +341,12 @@ struct sched_ext_ops artis_ops = {
 	.quiescent = (void *)artis_quiescent,
 	.set_cpumask = (void *)artis_set_cpumask,
 	.init_task = (void *)artis_init_task,
+	/* with CONFIG_EXT_GROUP_SCHED */
+	.cgroup_init = (void *)artis_cgroup_init,
+	.cgroup_exit = (void *)artis_cgroup_exit,
+	.cgroup_move = (void *)artis_cgroup_move,
+	.cgroup_set_weight = (void *)artis_cgroup_set_weight,
+	.cgroup_set_idle = (void *)artis_cgroup_set_idle,
 	.cpu_online = (void *)artis_cpu_online,
 	.cpu_offline = (void *)artis_cpu_offline,
 	.init = (void *)artis_init,

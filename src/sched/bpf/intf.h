@@ -10,6 +10,9 @@
 /* CPUs a machine may have. Debian builds for 8192; 1024 keeps the records in 300 KiB. */
 #define ARTIS_CPUS_MAX 1024
 
+/* CPU cgroups that have a weight of their own, and the root. A power of two. */
+#define ARTIS_GROUPS_MAX 8192
+
 /* One line a counter: COUNTER(name, what it counts). All are sums over CPUs. */
 #define ARTIS_COUNTERS(COUNTER)                                                                    \
 	COUNTER(entries_syscall, "system calls that began on an RT CPU")                           \

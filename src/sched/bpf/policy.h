@@ -15,7 +15,7 @@
  *  3. what is known of a task         9. RT0's timer and switches of tasks
  *  4. virtual time and levels        10. entering the kernel on an RT CPU
  *  5. who goes to an RT CPU          11. long bursts of RT0, and CPUs that go
- *  6. where a runnable task goes
+ *  6. where a runnable task goes     12. shares of CPU cgroups
  *
  * Theory: Piel, Marquet, Soula, Dekeyser, "Real-Time Systems for
  * Multi-Processor Architectures", section 2.
@@ -496,6 +496,7 @@ enum artis_arrival {
 	ARTIS_ARRIVAL_AGAIN,	/* it is runnable all the time */
 	ARTIS_ARRIVAL_BACK,	/* it slept, or was changed */
 	ARTIS_ARRIVAL_NEW,	/* it is new, or comes from the other side */
+	ARTIS_ARRIVAL_MOVED,	/* it comes from there with what it is owed or owes */
 };
 
 /* @pooled: it is in a pool already; @same_side: the last one was of the same side. */
@@ -518,6 +519,8 @@ static inline u64 artis_vtime_place(enum artis_arrival arrival, u64 vtime, s64 l
 
 	if (arrival == ARTIS_ARRIVAL_NEW)
 		return mean;
+	if (arrival == ARTIS_ARRIVAL_MOVED)
+		vtime = mean - lag;
 	if (arrival == ARTIS_ARRIVAL_BACK) {
 		if (lag > 0)
 			vtime = mean - lag;
@@ -1377,6 +1380,243 @@ static inline bool artis_hand_back(u64 now_ns, u64 displaced_ns)
 static inline bool artis_must_end(u32 nrt_cpus)
 {
 	return !nrt_cpus;
+}
+
+/* ---- 12. Shares of CPU cgroups ---- */
+
+/*
+ * A cgroup with a weight competes with its siblings, and so with the tasks of its
+ * parent. Only those that have runnable tasks, or a cgroup below them that has, count.
+ * Multiplied along the path, its shares give the cgroup a flattened weight, on the scale
+ * of the tasks of the root: a cgroup of weight 100 there weighs as much as one task of
+ * nice 0. Its runnable tasks divide that among them, so it does not grow with their
+ * number. The tasks of the root, and kernel threads, weigh what they always did.
+ *
+ * That makes the shares right on one side. Sides that are not equally loaded would give
+ * more to the cgroups on the emptier one. So each cgroup has a virtual time, too, of all
+ * its tasks on all CPUs. How far it is ahead of the mean of all cgroups, its lead, makes
+ * its tasks lighter, and heavier if it is behind, until it is level again.
+ */
+
+/* How deep the tree of cgroups is looked at. A cgroup below that counts as if it were there. */
+#define ARTIS_GROUP_DEPTH_MAX 32
+
+/* Shares along the path are fixed-point numbers. The highest weight is 10,000. */
+#define ARTIS_GROUP_SHARE_WHOLE (1ULL << 20)
+
+/*
+ * How much CPU time a cgroup may be owed, or have had too much, while it has runnable
+ * tasks. Enough for slices that a hypervisor made ten times as long; and one that had
+ * too few tasks to use its share does not come first for longer than that.
+ */
+#define ARTIS_GROUP_LAG_NS (1 * ARTIS_NSEC_PER_SEC)
+
+/*
+ * So far from its share, a cgroup's tasks are 1 + 3 times as heavy as they are, or as
+ * light; less far, by less.
+ */
+#define ARTIS_GROUP_CORRECTED_NS (100 * ARTIS_NSEC_PER_MSEC)
+#define ARTIS_GROUP_CORRECTION 3
+
+/* So far from its share, a cgroup has tasks on the wrong side: two slices of an RT CPU. */
+#define ARTIS_GROUP_FAR_NS (2 * ARTIS_SLICE_RT_NS)
+
+/*
+ * How long a task may wait for an RT CPU before an NRT CPU takes it, if its cgroup is
+ * ahead: longer than others, but far less than the kernel's watchdog allows. And if it is
+ * behind: about a slice of an NRT CPU.
+ */
+#define ARTIS_RT_WAIT_AHEAD_MAX_NS (400 * ARTIS_NSEC_PER_MSEC)
+#define ARTIS_RT_WAIT_BEHIND_MAX_NS ARTIS_SLICE_NRT_NS
+
+/* A cgroup in the tree. All numbers are weights on sched_ext's scale, but for the count. */
+struct artis_group {
+	u32 weight;	/* among its siblings */
+	u32 tasks;	/* of its own runnable tasks */
+	u32 below;	/* of the active cgroups one level below */
+	u32 active;	/* how many those are; own runnable tasks count as one more */
+};
+
+static inline u32 artis_group_depth_max(void)
+{
+	return ARTIS_GROUP_DEPTH_MAX;
+}
+
+/* RT1+ tasks have their levels, and kernel threads work for all. */
+static inline bool artis_is_grouped(enum artis_class class)
+{
+	return class == ARTIS_CLASS_LINUX;
+}
+
+/* Idle cgroups (cpu.idle) get what is the least. */
+static inline u32 artis_group_weight(u32 weight, bool idle)
+{
+	return idle ? artis_weight(0) : artis_weight(weight);
+}
+
+/* A task of @weight joins the runnable ones. True: that makes the cgroup active. */
+static inline bool artis_group_join(struct artis_group *group, u32 weight)
+{
+	bool first = !group->tasks;
+
+	group->tasks += weight;
+	return first && !group->active++;
+}
+
+/* True: it was the last one, and the cgroup is not active any more. */
+static inline bool artis_group_leave(struct artis_group *group, u32 weight)
+{
+	group->tasks -= weight;
+	return !group->tasks && !--group->active;
+}
+
+/* A cgroup below becomes active. True: so does this one. */
+static inline bool artis_group_join_below(struct artis_group *group, u32 weight)
+{
+	group->below += weight;
+	return !group->active++;
+}
+
+static inline bool artis_group_leave_below(struct artis_group *group, u32 weight)
+{
+	group->below -= weight;
+	return !--group->active;
+}
+
+/* The weight of a cgroup changes; @parent: the one above it. */
+static inline void artis_group_reweigh(struct artis_group *group, struct artis_group *parent,
+				       u32 weight)
+{
+	if (group->active)
+		parent->below += weight - group->weight;
+	group->weight = weight;
+}
+
+/*
+ * Do cgroups have other flattened weights now? Where a cgroup has tasks and cgroups below
+ * it, each of its tasks counts among those.
+ */
+static inline bool artis_group_changes(const struct artis_group *group, bool changed)
+{
+	return changed || group->below;
+}
+
+/* The part of a cgroup that is its own tasks': all of it, if no cgroup below is active. */
+static inline u64 artis_group_share(const struct artis_group *group)
+{
+	u64 all = (u64)group->tasks + group->below;
+
+	return all ? ARTIS_GROUP_SHARE_WHOLE * group->tasks / all : 0;
+}
+
+/* One step up the tree: the same part, as one of what @parent has. */
+static inline u64 artis_group_share_of(u64 share, u32 weight, const struct artis_group *parent)
+{
+	u64 all = (u64)parent->tasks + parent->below;
+
+	return all ? share * weight / all : share;
+}
+
+/* The last step: @weight is that of the cgroup below the root. */
+static inline u32 artis_group_flat(u64 share, u32 weight)
+{
+	return artis_weight(share * weight / ARTIS_GROUP_SHARE_WHOLE);
+}
+
+/* CPU time for a distance in virtual time. */
+static inline s64 artis_group_ns(s64 distance, u32 flat)
+{
+	u64 ns = (u64)(distance < 0 ? -distance : distance) * flat / ARTIS_WEIGHT_NICE_0;
+
+	return distance < 0 ? -(s64)ns : (s64)ns;
+}
+
+/*
+ * What a task of @weight counts with: its part of the cgroup's flattened weight. @lead_ns:
+ * what the cgroup had more than its share. A weight changes the rate, and nobody waits
+ * for ever; to put off the cgroup's deadlines would do neither.
+ */
+static inline u32 artis_group_task_weight(u32 flat, const struct artis_group *group, u32 weight,
+					  s64 lead_ns)
+{
+	u64 part = (u64)flat * weight / (group->tasks ? group->tasks : weight);
+	u64 away = lead_ns < 0 ? -lead_ns : lead_ns;
+
+	if (away > ARTIS_GROUP_CORRECTED_NS)
+		away = ARTIS_GROUP_CORRECTED_NS;
+	away = ARTIS_GROUP_CORRECTED_NS + ARTIS_GROUP_CORRECTION * away;
+	return artis_weight(lead_ns < 0 ? part * away / ARTIS_GROUP_CORRECTED_NS :
+					  part * ARTIS_GROUP_CORRECTED_NS / away);
+}
+
+/* Where a cgroup with runnable tasks stands at most before or behind the mean of all. */
+static inline u64 artis_group_bound(u64 vtime, u64 mean, u32 flat)
+{
+	u64 most = artis_vtime_charge(ARTIS_GROUP_LAG_NS, flat);
+
+	if (artis_vtime_before(vtime, mean - most))
+		return mean - most;
+	if (artis_vtime_before(mean + most, vtime))
+		return mean + most;
+	return vtime;
+}
+
+/*
+ * The share of a cgroup is one of the whole machine. If its tasks forgot their lag as they
+ * change sides, those that wait would be passed by those that come.
+ */
+static inline enum artis_arrival artis_group_arrival(enum artis_arrival arrival, bool grouped)
+{
+	return grouped && arrival == ARTIS_ARRIVAL_NEW ? ARTIS_ARRIVAL_MOVED : arrival;
+}
+
+/*
+ * Is a cgroup so far from its share that its tasks change sides? The rules that follow mix
+ * the sides, until the order of service is enough.
+ */
+enum artis_standing {
+	ARTIS_STANDING_LEVEL,
+	ARTIS_STANDING_AHEAD,	/* it had much more */
+	ARTIS_STANDING_BEHIND,	/* it had much less */
+};
+
+static inline enum artis_standing artis_group_standing(s64 lead_ns)
+{
+	if (lead_ns > (s64)ARTIS_GROUP_FAR_NS)
+		return ARTIS_STANDING_AHEAD;
+	return lead_ns < -(s64)ARTIS_GROUP_FAR_NS ? ARTIS_STANDING_BEHIND : ARTIS_STANDING_LEVEL;
+}
+
+/* Who is ahead is not promoted, unless an RT CPU has nothing to do. */
+static inline bool artis_group_stays_nrt(enum artis_standing standing, const struct artis_side *rt)
+{
+	return standing == ARTIS_STANDING_AHEAD && !artis_rt_hungry(rt);
+}
+
+/* It leaves the RT side when its slice is over, if others wait there. @rt counts it. */
+static inline bool artis_group_leaves_rt(enum artis_standing standing, const struct artis_side *rt)
+{
+	return standing == ARTIS_STANDING_AHEAD && rt->tasks > rt->cpus;
+}
+
+/*
+ * Does an NRT CPU take a Linux task that waits for an RT CPU since @rt_since_ns? Who is
+ * behind is taken early, who is ahead waits for its turn. And not before the first of the
+ * NRT queue, which waits since @since_ns (0: there is none), if that has waited longer, or
+ * too long: a busy RT side would have the NRT CPUs, too, and the NRT queue nobody.
+ */
+static inline bool artis_is_overdue(enum artis_standing standing, u64 now_ns, u64 rt_since_ns,
+				    u64 since_ns)
+{
+	if (standing == ARTIS_STANDING_BEHIND)
+		return (s64)(now_ns - rt_since_ns) > (s64)ARTIS_RT_WAIT_BEHIND_MAX_NS &&
+		       (!since_ns ||
+			(s64)(now_ns - since_ns) < (s64)ARTIS_RT_WAIT_AHEAD_MAX_NS);
+	if (!artis_waited_for_rt(now_ns, rt_since_ns) ||
+	    (standing == ARTIS_STANDING_AHEAD &&
+	     (s64)(now_ns - rt_since_ns) <= (s64)ARTIS_RT_WAIT_AHEAD_MAX_NS))
+		return false;
+	return !since_ns || (s64)(rt_since_ns - since_ns) <= 0;
 }
 
 #endif /* ARTIS_POLICY_H */

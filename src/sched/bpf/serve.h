@@ -180,6 +180,15 @@ static __always_inline bool take_rt1(const struct search *s)
 	return runs;
 }
 
+/* Since when the first task of the NRT queue waits; 0: there is none. */
+static u64 first_since_ns(void)
+{
+	struct task_struct *p = scx_bpf_dsq_peek(DSQ_NRT_LINUX);
+	const struct task_ctx *t = p ? task_ctx(p) : NULL;
+
+	return t ? t->runnable_at_ns : 0;
+}
+
 /* Takes a Linux task that has waited too long for an RT CPU. */
 static bool take_overdue(const struct search *s)
 {
@@ -191,7 +200,7 @@ static bool take_overdue(const struct search *s)
 	p = scx_bpf_dsq_peek(DSQ_RT_LINUX);
 	t = p ? task_ctx(p) : NULL;
 	/* one without a record is in no RT queue */
-	if (!t || !artis_waited_for_rt(s->now, t->runnable_at_ns))
+	if (!t || !artis_is_overdue(t->standing, s->now, t->runnable_at_ns, first_since_ns()))
 		return false;
 	if (!scx_bpf_dsq_move_to_local(DSQ_RT_LINUX, 0))
 		return false;

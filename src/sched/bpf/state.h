@@ -70,12 +70,16 @@ struct task_ctx {
 	u64 stayed_ns;		/* on RT CPUs since it was promoted */
 	struct artis_calls calls;
 	struct artis_trial trial;
+	u32 group;		/* its cgroup, a place in groups[]; 0: none with a weight */
+	u32 grouped;		/* the cgroup among whose runnable tasks it counts; 0: none */
+	u32 grouped_weight;	/* with which it does */
 	u32 pooled_weight;	/* with which it counts in the pool of its side; 0: it does not */
 	u8 state;		/* enum artis_state: what is known of it */
 	u8 affinity;		/* enum artis_affinity */
 	u8 side;		/* where its virtual time counts; SIDES: nowhere yet */
 	u8 is_on;		/* it runs, or RT0 displaced it and it goes on afterwards */
 	u8 by_interrupt;	/* an interrupt woke it up */
+	u8 standing;		/* enum artis_standing, of its cgroup */
 };
 
 struct {
