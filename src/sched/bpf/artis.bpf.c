@@ -32,10 +32,14 @@
  *     kernel waits for the timer. A task whose slice is over goes on. A kernel thread
  *     has its turn after RT0. An idle RT CPU is not woken.
  *
- * (e) Queues. Two for each side: RT1+ by level, Linux tasks by virtual time. Then
+ * (e) Queues. Two for each side: RT1+ by level, Linux tasks by virtual deadline. Then
  *     those of tasks that may run on one CPU only, and of kernel threads that just
  *     woke up. place.h queues a task, serve.h finds the next task of a CPU. NRT CPUs
  *     take what waits too long in the RT queues, so nobody is stranded.
+ *
+ * (f) Answers. A Linux task that wakes up takes over the NRT CPU of one with a later
+ *     deadline, or is handed the CPU of its waker, which says that it will sleep. If
+ *     others wait with earlier deadlines, the first of them comes instead.
  *
  * What this cannot do: bound the time of a system call that began while the task was
  * alone on a CPU it is bound to; keep interrupts and their softirqs off an RT CPU,
