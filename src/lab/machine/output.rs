@@ -6,7 +6,9 @@
 
 use super::record;
 use crate::Error;
+use std::fs::{self, Permissions};
 use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 /// Files the lab itself writes into the output folder.
@@ -45,13 +47,19 @@ pub fn unpack(archive: impl Read, folder: &Path) -> Result<Unpacked, Error> {
                         .files
                         .push(path.components().filter(is_name).collect());
                 }
-                None => {}
+                None => admit_owner(&folder.join(&path))?,
             }
         }
         Ok(())
     };
     unpack().map_err(Error::io("unpack the guest's files into", folder))?;
     Ok(unpacked)
+}
+
+/// Lets an ordinary user write into a folder that was unpacked, whatever its mode in the guest.
+fn admit_owner(folder: &Path) -> io::Result<()> {
+    let mode = fs::metadata(folder)?.permissions().mode();
+    fs::set_permissions(folder, Permissions::from_mode(mode | 0o700))
 }
 
 fn refusal(path: &Path, kind: tar::EntryType) -> Option<&'static str> {
@@ -79,7 +87,6 @@ fn is_root(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     /// An archive with entries that the tar crate itself refuses to build.
     fn archive(entries: &[(&str, tar::EntryType, &str)]) -> Vec<u8> {
