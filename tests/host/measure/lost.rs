@@ -149,6 +149,7 @@ fn the_histogram_of_cyclictest_is_kept_as_the_document_is() {
 
 #[test]
 fn a_full_disk_at_the_beginning_is_refused_before_anything_is_measured() {
+    as_root!("a_full_disk_at_the_beginning_is_refused_before_anything_is_measured");
     let folder = tempfile::tempdir().unwrap();
     let script = "mount -t tmpfs -o size=64k none \"$1\" || exit 99\n\
                   exec \"$0\" measure latency -p 0 -l 10 --json \"$1/result.json\"";

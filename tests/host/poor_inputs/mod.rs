@@ -94,12 +94,7 @@ const RAW: [&str; 9] = [
 /// measured, or the table is on standard output.
 #[test]
 fn a_full_disk_takes_no_table_away() {
-    if !nix::unistd::geteuid().is_root() {
-        return common::skipped(
-            "a_full_disk_takes_no_table_away",
-            "needs root to mount a disk",
-        );
-    }
+    as_root!("a_full_disk_takes_no_table_away");
     let folder = tempfile::tempdir().unwrap();
     let full = folder.path().join("full");
     fs::create_dir(&full).unwrap();

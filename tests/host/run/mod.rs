@@ -463,7 +463,10 @@ fn becomes(guest: &Guest, name: &str) {
 fn threads_of_the_kernel_are_refused_without_their_flag() {
     let name = fs::read_to_string("/proc/2/comm").unwrap_or_default();
     let other = (name != "kthreadd\n").then_some("needs to see the kernel's threads in /proc");
-    need!("threads_of_the_kernel_are_refused", other);
+    need!(
+        "threads_of_the_kernel_are_refused_without_their_flag",
+        other
+    );
     let first = online().first().unwrap().to_string();
     let before = Task::read(Path::new("/proc/2"));
     for words in [
