@@ -4,7 +4,6 @@
 
 mod rows;
 
-use crate::common;
 use rows::{ROWS, Row};
 use std::fs;
 use std::path::Path;
