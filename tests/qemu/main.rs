@@ -15,10 +15,12 @@ macro_rules! on_kernel {
     };
 }
 
+mod decide;
 mod gpio;
 mod guest;
 mod guest_program;
 mod machine;
+mod pages;
 mod partition;
 mod rtc;
 mod sched;

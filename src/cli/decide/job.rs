@@ -41,7 +41,7 @@ fn nature(word: &str) -> Result<Nature, String> {
 
 impl Options {
     /// The job of the file, or an empty one, with what the options say.
-    pub fn question(&self, path: Option<&Path>) -> anyhow::Result<Question> {
+    pub fn job(&self, path: Option<&Path>) -> anyhow::Result<Job> {
         let mut job = match path {
             None => Job::default(),
             Some(path) => {
@@ -72,12 +72,22 @@ impl Options {
             job.loss = loss;
         }
         job.check().map_err(|error| UsageError(error.to_string()))?;
-        let times = match &job.work {
-            Some(Work::File(name)) => Some(execution_times(path, name)?),
-            _ => None,
-        };
-        Ok(Question::new(job, times.as_ref())?)
+        Ok(job)
     }
+}
+
+/// The question of a job, with the times of its work: of its file, or of its command if they were
+/// measured.
+pub fn question(
+    job: Job,
+    path: Option<&Path>,
+    command: Option<&Distribution>,
+) -> anyhow::Result<Question> {
+    let of_file = match &job.work {
+        Some(Work::File(name)) => Some(execution_times(path, name)?),
+        _ => None,
+    };
+    Ok(Question::new(job, of_file.as_ref().or(command))?)
 }
 
 /// The execution times in a result file, whose path is relative to the job's file.

@@ -2,6 +2,7 @@
 //! `artis decide`: real time or real fast, for a job, with the facts of result files.
 
 mod job;
+mod measure;
 
 use crate::cli::compare::curves;
 use crate::cli::compare::input::{self, Group, Input};
@@ -23,7 +24,10 @@ use std::process::ExitCode;
                   it is: stock, tuned, shield, artis, rt, artis-rt, xenomai or evl. An experiment \
                   of the lab gives relative facts. docs/decide.md explains the job file and the \
                   answer.\n\n\
-                  Example:\n  artis decide job.toml stock=stock.json artis=artis.json"
+                  --measure takes each change of the machine back before the next, also after \
+                  Ctrl-C; after kill -9 type artis partition reset.\n\n\
+                  Example:\n  artis decide job.toml stock=stock.json artis=artis.json\n  \
+                  sudo artis decide job.toml --measure -D 10m --keep results"
 )]
 pub struct Args {
     /// The job, then results or experiments, each named NAME or after its file
@@ -31,6 +35,8 @@ pub struct Args {
     words: Vec<String>,
     #[command(flatten)]
     job: job::Options,
+    #[command(flatten)]
+    candidates: measure::Candidates,
     /// Write completion-NATURE.svg into this folder
     #[arg(long, value_name = "DIR")]
     plot: Option<PathBuf>,
@@ -56,24 +62,32 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             format!("a verdict is for one job, and {other} is a second one; leave it out");
         return Err(UsageError(sentence).into());
     }
+    let path = jobs.first().map(|path| path.as_ref());
+    let job = args.job.job(path)?;
+    let measured = args.candidates.measured(&job)?;
+    let words = measured.iter().flat_map(|measured| &measured.words);
     let inputs: Vec<Input> = args
         .words
         .iter()
         .filter(|word| !is_job(word))
+        .chain(words)
         .map(|word| {
             let refused = |why| UsageError(format!("{word:?} is no [NAME=]FILE: {why}"));
             word.parse().map_err(refused)
         })
         .collect::<Result<_, _>>()?;
-    let question = args.job.question(jobs.first().map(|path| path.as_ref()))?;
+    let work = measured
+        .as_ref()
+        .and_then(|measured| measured.work.as_ref());
+    let question = job::question(job, path, work)?;
     let groups = input::groups(&inputs)?;
     let facts = facts(&groups)?;
     let verdict = verdict::verdict(&question, &facts)?;
-    let notes: Vec<String> = facts
-        .candidates
-        .iter()
+    let notes = facts.candidates.iter();
+    let mut notes: Vec<String> = notes
         .flat_map(|one| one.configuration.notes.clone())
         .collect();
+    notes.extend(measured.iter().flat_map(|measured| measured.notes.clone()));
     if let Some(folder) = &args.plot {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot create the folder {}", folder.display()))?;

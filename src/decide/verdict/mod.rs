@@ -88,7 +88,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// `times` are those of the job's work file.
+    /// `times` are those of the job's work file or command.
     ///
     /// # Errors
     /// [`Error::NoWork`] when they have no histogram.
@@ -98,6 +98,10 @@ impl Question {
             (Some(Work::File(path)), Some(times)) => {
                 let times = WorkTimes::of(times);
                 Some(times.ok_or_else(|| Error::NoWork(path.clone()))?)
+            }
+            (Some(Work::Command(words)), Some(times)) => {
+                let times = WorkTimes::of(times);
+                Some(times.ok_or_else(|| Error::NoWork(words.join(" ")))?)
             }
             _ => None,
         };
@@ -245,10 +249,9 @@ fn break_even(question: &Question, facts: &Facts, judged: &[Judged]) -> Vec<Brea
 fn unknown(question: &Question, facts: &Facts, judged: &[Judged]) -> Vec<String> {
     let mut all = Vec::new();
     let job = &question.job;
-    if let Some(Work::Command(command)) = &job.work {
+    if let (Some(Work::Command(command)), None) = (&job.work, &question.work) {
         all.push(format!(
-            "how long {} takes: artis measure exec gives a distribution of a piece of work, and \
-             work_file takes it",
+            "how long {} takes: --measure runs it; or work_file with a result of artis measure exec",
             command.join(" ")
         ));
     }

@@ -398,15 +398,3 @@ fn without_facts_it_says_what_to_measure() {
         "stock"
     );
 }
-
-/// The worked example of docs/decide.md is what this prints.
-#[test]
-fn the_example_in_the_documentation_is_real() {
-    let mut words = vec!["control-loop.toml"];
-    words.extend(BOARD);
-    let output = artis(&words);
-    let text = String::from_utf8(output.stdout).unwrap();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/decide.md");
-    let page = std::fs::read_to_string(path).unwrap();
-    assert!(page.contains(&text), "the example is now:\n{text}");
-}
