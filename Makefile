@@ -2,14 +2,12 @@
 # `make demo`, `make check` and `make test` are for everybody, `make bench` for who doubts a claim.
 # Everything else is cargo's business.
 
-# newest, newest-rt, or a name from `artis lab kernels`
-KERNEL ?= newest
 # Where rustup puts cargo, for shells that have not read its profile yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
 help:
-	@echo 'make demo   install what is needed, build, and see artis beside the stock scheduler'
-	@echo '            on a stock kernel in a virtual machine (KERNEL=newest-rt: another kernel)'
+	@echo 'make demo   install what is needed, build, and see what artis gives and what it costs:'
+	@echo '            four configurations in an emulator whose figures repeat (5 minutes, then seconds)'
 	@echo 'make check  formatting, lints, unit and host tests, no virtual machine: 90 s once it is built'
 	@echo 'make test   what a change needs: the same and real kernels in virtual machines, 25 minutes'
 	@echo 'make soak   the tests with long counts, hours (ARTIS_SOAK=2: twice as long)'
@@ -22,9 +20,8 @@ setup:
 	@scripts/setup
 
 demo: setup
-	cargo build --release
-	@mkdir -p target
-	cargo run --release --quiet -- lab demo --kernel $(KERNEL) --json target/demo.json
+	cargo build --release --bins
+	@target/release/artis lab experiment lab/demo.toml --brief --json target/demo.json
 
 check: setup
 	@scripts/test check

@@ -12,6 +12,7 @@ use crate::lab::engine::Kind;
 use crate::lab::experiment::plan::{self, Experiment};
 use crate::lab::experiment::{rows, run};
 use crate::lab::progress::Progress;
+use crate::report::brief;
 use crate::report::experiment::table;
 use crate::result::file::Target;
 use std::collections::BTreeMap;
@@ -33,6 +34,9 @@ pub struct Args {
     /// Write the rows as JSON (artis.experiment/1), too; - is standard output, without the table
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     json: Option<PathBuf>,
+    /// One row for each configuration: what real time gains, and what everybody else pays
+    #[arg(long)]
+    brief: bool,
     /// Remove this experiment's samples from the cache and measure all of them again
     #[arg(long)]
     fresh: bool,
@@ -84,7 +88,8 @@ pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
     let document = rows::document(&experiment, &measured);
     // The table first: it is there even when the file cannot be written.
     if !to_stdout {
-        write!(stdout(), "{}", table(&experiment.title, &document))?;
+        let layout = if args.brief { brief::table } else { table };
+        write!(stdout(), "{}", layout(&experiment.title, &document))?;
     }
     if let Some(target) = target {
         target.write_document(&document)?;

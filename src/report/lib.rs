@@ -5,6 +5,7 @@
 //! each, the same to the byte for the same figures.
 
 mod axis;
+pub mod brief;
 pub mod commands;
 pub mod comparison;
 pub mod completion;

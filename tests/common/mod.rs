@@ -5,6 +5,7 @@
 
 #[macro_use]
 pub mod again;
+pub mod pages;
 pub mod split;
 
 use std::io::Write;

@@ -15,6 +15,7 @@ mod load;
 mod measure;
 mod occupancy;
 mod output;
+mod pages;
 mod partition_export;
 mod poor_inputs;
 mod result;
