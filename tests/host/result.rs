@@ -62,6 +62,7 @@ fn every_format_is_recognised_by_its_content() {
         ("jitterdebugger.json", "jitterdebugger"),
         ("xenomai.txt", "xenomai latency"),
         ("evl.txt", "xenomai latency"),
+        ("rtai.txt", "RTAI latency"),
         ("latmus.plot", "latmus"),
         ("artis.hlog", "hlog"),
     ];

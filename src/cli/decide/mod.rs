@@ -21,7 +21,7 @@ use std::process::ExitCode;
 #[command(
     after_help = "The job is a file that ends in .toml, or the options, which change what the file \
                   says. The files are results of the same set-up on each candidate, named by what \
-                  it is: stock, tuned, shield, artis, rt, artis-rt, xenomai or evl. An experiment \
+                  it is: stock, tuned, shield, artis, rt, artis-rt, xenomai, evl or rtai. An experiment \
                   of the lab gives relative facts. docs/decide.md explains the job file and the \
                   answer.\n\n\
                   --measure takes each change of the machine back before the next, also after \

@@ -20,6 +20,7 @@ mod jitterdebugger;
 mod jitterdebugger_samples;
 mod json;
 mod latmus;
+mod rtai;
 mod rtla;
 mod tally;
 mod text;
@@ -127,12 +128,13 @@ pub trait Importer: Sync {
 }
 
 /// Every foreign format. The first that recognises a file reads it.
-pub static IMPORTERS: [&dyn Importer; 10] = [
+pub static IMPORTERS: [&dyn Importer; 11] = [
     &cyclictest_json::CyclictestJson,
     &jitterdebugger::Jitterdebugger,
     &hlog::Hlog,
     &rtla::Rtla,
     &latmus::Latmus,
+    &rtai::Rtai,
     &xenomai::Xenomai,
     &cyclictest_histogram::CyclictestHistogram,
     &cyclictest_verbose::CyclictestVerbose,

@@ -82,7 +82,7 @@ impl Importer for Xenomai {
 }
 
 /// The series of the `RTD` lines.
-const INTERVALS: [&str; 3] = ["interval_min", "interval_mean", "interval_max"];
+pub(super) const INTERVALS: [&str; 3] = ["interval_min", "interval_mean", "interval_max"];
 
 /// All lines, by what they hold.
 struct Run {
@@ -273,7 +273,7 @@ impl Whole {
 }
 
 /// The fields of a line between bars.
-fn figures<const N: usize>(line: usize, fields: &str) -> Result<[&str; N], Refusal> {
+pub(super) fn figures<const N: usize>(line: usize, fields: &str) -> Result<[&str; N], Refusal> {
     let all: Vec<&str> = fields.split('|').take(N + 1).collect();
     all.try_into().map_err(|all: Vec<&str>| {
         let found = all.len();
@@ -293,10 +293,15 @@ fn extremes(line: usize, words: &[&str]) -> Result<[i64; 3], Refusal> {
     {
         *value = ns_of_us(line, word, what)?;
     }
-    if values.is_sorted() {
-        Ok(values)
-    } else {
-        Err(Refusal::line(line, "min, avg and max do not ascend"))
+    ascending(line, values)?;
+    Ok(values)
+}
+
+/// Refuses a minimum, mean and maximum that are none.
+pub(super) fn ascending(line: usize, values: [i64; 3]) -> Result<(), Refusal> {
+    match values.is_sorted() {
+        true => Ok(()),
+        false => Err(Refusal::line(line, "min, avg and max do not ascend")),
     }
 }
 

@@ -365,17 +365,25 @@ fn what_does_not_belong_together_is_refused_with_a_sentence() {
 
 #[test]
 fn co_kernels_and_emulated_facts_are_marked() {
-    let words = [
-        "control-loop.toml",
-        "stock=board-stock.json",
-        "xenomai=../result/xenomai.txt",
+    let files = [
+        ("xenomai", "xenomai.txt"),
+        ("evl", "latmus.plot"),
+        ("rtai", "rtai.txt"),
     ];
-    let verdict = document(&words);
-    let elsewhere = &verdict["candidates"][1];
-    assert_eq!(elsewhere["way"], "co_kernel");
-    assert_eq!(elsewhere["origin"], "elsewhere");
-    let text = String::from_utf8(artis(&words).stdout).unwrap();
-    assert!(text.contains("xenomai: measured elsewhere"), "{text}");
+    for (name, file) in files {
+        let file = format!("{name}=../result/{file}");
+        let words = ["control-loop.toml", "stock=board-stock.json", &file];
+        let verdict = document(&words);
+        let elsewhere = &verdict["candidates"][1];
+        assert_eq!(elsewhere["way"], "co_kernel");
+        assert_eq!(elsewhere["origin"], "elsewhere");
+        assert!(elsewhere["latency_us_max"].is_number(), "{elsewhere}");
+        let text = String::from_utf8(artis(&words).stdout).unwrap();
+        assert!(
+            text.contains(&format!("{name}: measured elsewhere")),
+            "{text}"
+        );
+    }
     let verdict = document(&[
         "--deadline=1ms",
         "--work=100us",

@@ -116,6 +116,7 @@ fn the_examples_of_other_programs_fit_once_imported() {
         "cyclictest-verbose.txt",
         "rtla-osnoise.txt",
         "xenomai.txt",
+        "rtai.txt",
         "latmus.plot",
     ] {
         let path = std::path::Path::new(folder).join(name);
