@@ -40,14 +40,18 @@ pub struct Args {
     /// Write completion-NATURE.svg into this folder
     #[arg(long, value_name = "DIR")]
     plot: Option<PathBuf>,
-    /// Print a JSON document instead of the text
+    /// Print JSON (artis.decision/1) instead of the text
     #[arg(long)]
     json: bool,
 }
 
+/// Of `docs/decision.schema.json`.
+const SCHEMA: &str = "artis.decision/1";
+
 /// What `--json` prints.
 #[derive(Serialize)]
 struct Document<'a> {
+    schema: &'static str,
     tool: String,
     #[serde(flatten)]
     verdict: &'a Verdict,
@@ -100,6 +104,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut out = stdout();
     if args.json {
         let document = Document {
+            schema: SCHEMA,
             tool: format!("artis {}", env!("CARGO_PKG_VERSION")),
             verdict: &verdict,
             notes: &notes,

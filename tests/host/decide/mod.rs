@@ -45,6 +45,21 @@ fn the_facts_are_those_that_are_described() {
     }
 }
 
+/// The documents of all cases and of their second files.
+pub fn all_documents() -> Vec<Value> {
+    let of = |case: &Case| {
+        let first = format!("{}.toml", case.name);
+        let second = format!("{}-flipped.toml", case.name);
+        let second_facts = match case.flipped_facts.is_empty() {
+            true => (second.clone(), case.facts),
+            false => (first.clone(), case.flipped_facts),
+        };
+        [(first, case.facts), second_facts]
+            .map(|(job, facts)| document(&[&[job.as_str()], facts].concat()))
+    };
+    CASES.iter().flat_map(of).collect()
+}
+
 /// A case and its second file.
 struct Case {
     /// `NAME.toml`; the second one is `NAME-flipped.toml`.

@@ -2,6 +2,7 @@
 //! The published schemas, `docs/*.schema.json`, say what this program writes: no more and no
 //! less. One file a schema; here is what they are held to.
 
+mod decision;
 mod experiment;
 mod explain;
 mod result;
@@ -46,6 +47,25 @@ impl Published {
             .filter_map(|object| object["properties"].as_object())
             .flat_map(|properties| properties.keys().cloned());
         names.collect()
+    }
+
+    /// Every name that the schema gives, also in objects without a definition of their own.
+    pub fn promised_everywhere(&self) -> BTreeSet<String> {
+        fn collect(value: &Value, names: &mut BTreeSet<String>) {
+            match value {
+                Value::Object(map) => {
+                    if let Some(Value::Object(properties)) = map.get("properties") {
+                        names.extend(properties.keys().cloned());
+                    }
+                    map.values().for_each(|value| collect(value, names));
+                }
+                Value::Array(items) => items.iter().for_each(|item| collect(item, names)),
+                _ => {}
+            }
+        }
+        let mut names = BTreeSet::new();
+        collect(&self.schema, &mut names);
+        names
     }
 
     /// `whole` is a document in which nothing is absent.
