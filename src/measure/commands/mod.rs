@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_has_its_words_and_no_signal_blocked_or_ignored() {
+    fn a_command_has_its_words_and_no_signal_of_artis_blocked_or_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file").display().to_string();
         let script = format!("echo \"$0 $1\" > {file}");
@@ -395,12 +395,16 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "a b c\n");
         // Not by a shell: it blocks signals itself.
         run(&plan(&["cp", "/proc/self/status", &file])).unwrap();
-        let status = std::fs::read_to_string(&file).unwrap();
-        let of_artis = 1 << (libc::SIGPIPE - 1) | 1 << (libc::SIGINT - 1);
-        for set in ["SigBlk:", "SigIgn:"] {
+        let of = |path: &str, set: &str| {
+            let status = std::fs::read_to_string(path).unwrap();
             let set = status.lines().find_map(|line| line.strip_prefix(set));
-            let set = u64::from_str_radix(set.unwrap().trim(), 16).unwrap();
-            assert_eq!(set & of_artis, 0, "{status}");
+            u64::from_str_radix(set.unwrap().trim(), 16).unwrap()
+        };
+        let [pipe, interrupt] = [libc::SIGPIPE, libc::SIGINT].map(|signal| 1 << (signal - 1));
+        for set in ["SigBlk:", "SigIgn:"] {
+            // A shell lets what it starts in the background ignore Ctrl-C, and that stays so.
+            let inherited = of("/proc/thread-self/status", set) & interrupt;
+            assert_eq!(of(&file, set) & (pipe | interrupt), inherited, "{set}");
         }
     }
 
