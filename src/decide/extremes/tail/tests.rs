@@ -80,6 +80,9 @@ fn return_levels_of_port_pirie_are_those_of_the_book() {
 /// Shapes and numbers of blocks of the trials.
 const LAWS: [(f64, usize); 4] = [(-0.15, 100), (0.0, 100), (0.1, 200), (0.2, 200)];
 
+/// Where the seeds begin. Other ones were looked at when the intervals' correction was chosen.
+const SEEDS: u64 = 777_000_000_001;
+
 /// What one law's trials gave: sets that were not refused, and those whose interval holds the
 /// true probability.
 fn trials(shape: f64, blocks: usize, times: u64, seed: u64) -> (u64, u64) {
@@ -107,7 +110,7 @@ fn trials(shape: f64, blocks: usize, times: u64, seed: u64) -> (u64, u64) {
 fn intervals_hold_the_truth_in_95_of_100_cases() {
     let (mut fitted_sets, mut held) = (0, 0);
     for (at, (shape, blocks)) in (0..).zip(LAWS) {
-        let (sets, ok) = trials(shape, blocks, 250, at * 1_000_003);
+        let (sets, ok) = trials(shape, blocks, 250, SEEDS + at * 1_000_003);
         println!("shape {shape}: {ok} of {sets}");
         fitted_sets += sets;
         held += ok;
@@ -123,7 +126,7 @@ fn intervals_hold_the_truth_in_95_of_100_cases() {
 #[ignore = "takes a minute; make soak runs it"]
 fn intervals_hold_the_truth_for_each_law() {
     for (at, (shape, blocks)) in (0..).zip(LAWS) {
-        let (sets, held) = trials(shape, blocks, 1000, at * 1_000_003);
+        let (sets, held) = trials(shape, blocks, 1000, SEEDS + at * 1_000_003);
         let part = held as f64 / sets as f64;
         println!("shape {shape}, {blocks} blocks: {held} of {sets}");
         assert!(
