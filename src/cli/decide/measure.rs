@@ -5,7 +5,7 @@
 use crate::cli::exit::UsageError;
 use crate::cli::progress::Stderr;
 use crate::cli::signals::stop_on_signals;
-use crate::cli::value::duration;
+use crate::cli::value::{duration, number};
 use crate::decide::job::{Job, Work};
 use crate::lab::progress::Progress;
 use crate::machine::Root;
@@ -50,6 +50,10 @@ pub struct Candidates {
     )]
     #[arg(value_parser = duration::parse)]
     duration: Duration,
+    /// So many times each, in turn: the price of each gets an interval from twice on
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "measure")]
+    #[arg(value_parser = number::whole(1..=1000_u32))]
+    runs: u32,
     /// The CPU that real-time tasks get [default: the last one]
     #[arg(long, value_name = "CPU", requires = "measure")]
     rt: Option<u32>,
@@ -141,34 +145,36 @@ impl Candidates {
             progress.note(&format!("{COMMANDS} times {}", words.join(" ")));
             measured.work = Some(run.command_times(words, &folder)?);
         }
-        for (at, (way, name)) in ways.iter().enumerate() {
-            let left = (self.duration + AROUND) * u32::try_from(ways.len() - at)?;
+        let times = ways.len() * usize::try_from(self.runs)?;
+        let mut impossible = Vec::new();
+        // In turn, so that what changes with time changes all of them.
+        for (at, (way, name)) in ways.iter().cycle().take(times).enumerate() {
+            if impossible.contains(name) {
+                continue;
+            }
+            let left = (self.duration + AROUND) * u32::try_from(times - at)?;
             progress.note(&format!(
-                "{name}, {} of {}: CPU {rt} beside {load}; about {} left",
+                "{name}, {} of {times}: CPU {rt} beside {load}; about {} left",
                 at + 1,
-                ways.len(),
                 format_duration(Duration::from_secs(left.as_secs()))
             ));
-            let undo = match run.become_way(*way) {
-                Ok(undo) => undo,
-                Err(error) => {
-                    run.go_on()?;
-                    measured
-                        .notes
-                        .push(format!("{name} was not measured: {error:#}"));
-                    continue;
-                }
-            };
-            let path = folder.join(format!("{name}.json"));
+            let path = folder.join(format!("{name}-{}.json", at / ways.len() + 1));
             let words = [
                 "measure", "all", "-q", "-a", &run.rt, "-D", &seconds, "--load", load,
             ];
-            let status = run.artis(&words, Some(&path));
-            undo.undo()?;
-            match status {
+            let done = match run.become_way(*way) {
+                Err(error) => Err(error),
+                Ok(undo) => {
+                    let done = run.artis(&words, Some(&path));
+                    undo.undo()?;
+                    done
+                }
+            };
+            match done {
                 Ok(()) => measured.words.push(format!("{name}={}", path.display())),
                 Err(error) => {
                     run.go_on()?;
+                    impossible.push(*name);
                     measured
                         .notes
                         .push(format!("{name} was not measured: {error:#}"));

@@ -76,6 +76,23 @@ impl Facts {
             .any(|one| one.origin == Origin::Emulated)
     }
 
+    /// Those whose price has no interval, because they were measured once; the base among them. None
+    /// in the lab, where a run is repeated to the byte.
+    pub fn measured_once(&self) -> Vec<&str> {
+        let priced = |at: usize| at != self.base && self.kept[at].is_some();
+        if !(0..self.candidates.len()).any(priced) {
+            return Vec::new();
+        }
+        let all = self.candidates.iter().enumerate();
+        all.filter(|(at, one)| {
+            (*at == self.base || priced(*at))
+                && one.origin == Origin::Measured
+                && one.configuration.runs.len() < 2
+        })
+        .map(|(_, one)| one.name())
+        .collect()
+    }
+
     /// The ways that Linux can be and of which nothing is known.
     pub fn unmeasured(&self) -> Vec<candidate::Way> {
         let known = |way: &Way| self.candidates.iter().any(|one| one.way == *way);

@@ -255,6 +255,18 @@ fn unknown(question: &Question, facts: &Facts, judged: &[Judged]) -> Vec<String>
             command.join(" ")
         ));
     }
+    let once = facts.measured_once();
+    if !once.is_empty() {
+        all.push(format!(
+            "how sure the prices are: {} measured once, and loads never do the same work twice; \
+             measure each several times, and name each file of one alike",
+            match &once[..] {
+                [one] => format!("{one} was"),
+                [first @ .., last] => format!("{} and {last} were", first.join(", ")),
+                [] => String::new(),
+            }
+        ));
+    }
     for one in judged {
         if job.deadline_us.is_some() && one.misses.is_none() && one.latency_us_max.is_none() {
             all.push(format!(
