@@ -113,6 +113,9 @@ fn words(value: f64) -> String {
         let whole = value.round() as i64;
         return format!("{},{:03}", whole / 1000, whole % 1000);
     }
+    if value != 0.0 && value.abs() < 0.001 {
+        return format!("{value:.0e}");
+    }
     rounded(value, 3)
 }
 
@@ -142,6 +145,8 @@ mod tests {
         assert_eq!(marks(&axis).len(), 7);
         let axis = Axis::logarithmic((40.0, 150.0), (0.0, 1.0));
         assert_eq!(marks(&axis)[4..], ["80", "90", "100", "150"]);
+        let axis = Axis::logarithmic((1e-5, 1.0), (0.0, 1.0));
+        assert_eq!(marks(&axis)[..3], ["1e-5", "1e-4", "0.001"]);
     }
 
     proptest! {

@@ -12,20 +12,26 @@ pub mod control_loop;
 pub mod curves;
 pub mod decision;
 pub mod demo;
+mod digits;
+pub mod exceedance;
 pub mod execution;
 pub mod experiment;
 pub mod explain;
 mod facts;
 pub mod findings;
 pub mod histograms;
+pub mod html;
 pub mod interrupts;
 pub mod jitter;
 pub mod kernels;
 pub mod latency;
 pub mod loads;
 pub mod messages;
+pub mod noise;
+pub mod over_time;
 mod paragraph;
 pub mod partition;
+pub mod picture;
 pub mod result;
 pub mod scatter;
 pub mod scheduler;
@@ -37,6 +43,8 @@ pub mod throughput;
 mod times;
 pub mod warnings;
 pub mod words;
+
+pub use style::Sheet;
 
 use artis_machine::CpuList;
 
