@@ -119,7 +119,7 @@ fn picture(
     }
     Some(Picture {
         svg: svg.finish(),
-        title: words.title.to_owned(),
+        title: format!("Completion time of {nature} work"),
         caption: subtitle,
         legend,
     })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Figures for people: text tables, sentences and pictures.
+//! Figures for people: text tables, sentences, pictures and a page of all of them.
 //!
 //! Pure: gives text, and writes no file. The pictures are SVG written by hand: a few shapes
 //! each, the same to the byte for the same figures.

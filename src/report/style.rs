@@ -39,7 +39,7 @@ impl Sheet {
     pub const WIDE: Self = Self {
         width: 640.0,
         height: 400.0,
-        left: 74.0,
+        left: 78.0,
         right: 626.0,
         top: 18.0,
         bottom: 344.0,
@@ -49,7 +49,7 @@ impl Sheet {
     pub const NARROW: Self = Self {
         width: 360.0,
         height: 330.0,
-        left: 66.0,
+        left: 74.0,
         right: 346.0,
         top: 16.0,
         bottom: 274.0,
@@ -270,7 +270,8 @@ pub fn frame(sheet: &Sheet, words: &Words, x: &Axis, y: &Axis, height: f64) -> S
     };
     svg.path(&axes, frame);
     let middle = f64::midpoint(sheet.top, sheet.bottom);
-    svg.turned_text((18.0, middle), words.y, font(Anchor::Middle, INK), true);
+    let beside = if sheet.worded { 18.0 } else { 13.0 };
+    svg.turned_text((beside, middle), words.y, font(Anchor::Middle, INK), true);
     svg
 }
 
@@ -281,10 +282,13 @@ pub fn x_axis(svg: &mut Svg, sheet: &Sheet, x: &Axis, words: &str, bottom: f64) 
     for (value, mark) in x.marks() {
         let at = x.pixel(value);
         svg.path(&[(at, sheet.top), (at, bottom)], grid());
-        // The last one may not fit beside the edge, nor each one beside the one before it.
-        if at - width(&mark) / 2.0 >= free {
-            svg.text((at, bottom + 18.0), &mark, font(Anchor::Middle, INK));
-            free = at + width(&mark) / 2.0;
+        // The last one stays on the sheet; one that does not fit beside the one before it is left
+        // out.
+        let half = width(&mark) / 2.0;
+        let centre = at.min(sheet.width - half);
+        if centre - half >= free {
+            svg.text((centre, bottom + 18.0), &mark, font(Anchor::Middle, INK));
+            free = centre + half;
         }
     }
     let middle = f64::midpoint(sheet.left, sheet.right);

@@ -17,6 +17,7 @@ mod occupancy;
 mod output;
 mod partition_export;
 mod poor_inputs;
+mod report;
 mod result;
 mod run;
 mod schema;

@@ -28,13 +28,11 @@ pub(super) fn figure(
 ) -> Markup {
     html! {
         figure.chart {
-            figcaption {
-                strong { (title) }
-                span.caption { (caption) }
-            }
+            figcaption { (title) }
             div.wide { (PreEscaped(wide)) }
             div.narrow { (PreEscaped(narrow)) }
             output aria-live="polite" {}
+            p.caption { (caption) }
             @if !legend.is_empty() {
                 ul.legend { @for entry in legend {
                     li { (swatch(entry.index)) span { (entry.words) } }

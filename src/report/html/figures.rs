@@ -6,10 +6,13 @@ use crate::comparison::{ratio, short};
 use crate::digits::{digits, grouped};
 use crate::noise::Measured;
 use crate::words::plain;
+use artis_decide::compare::metric::Quantity;
 use artis_decide::compare::{Cell, Comparison, Metric};
 use artis_result::{Series, Unit};
 use maud::{Markup, html};
 
+/// Figures beside each other.
+const COLUMNS: usize = 7;
 /// More rows are shown when they are asked for.
 const ROWS: usize = 40;
 
@@ -29,39 +32,58 @@ pub(super) fn section(content: &Content) -> Option<Section> {
     content.comparison.is_some().then_some(Section {
         id: "figures",
         title: "All figures",
+        single: false,
         body,
     })
 }
 
 fn compared(all: &Comparison) -> Markup {
-    let metrics: Vec<Metric> = all
-        .metrics()
-        .into_iter()
-        .filter(Metric::is_in_tables)
-        .collect();
     html! {
-        h3 { "Compared" }
-        div.scroll tabindex="0" role="region" aria-label="compared figures" {
-            table.sortable {
-                caption {
-                    "times in " (plain(&all.unit)) "; ×: relative to "
-                    (plain(&all.base().configuration.name))
-                    @if all.has_runs() { "; 95 %: of the ratio of the runs' means" }
+        @for (title, metrics) in groups(all) {
+            h3 { (title) }
+            div.scroll tabindex="0" role="region" aria-label=(title) {
+                table.sortable {
+                    caption {
+                        "times in " (plain(&all.unit))
+                        @if all.configurations.len() > 1 {
+                            "; ×: relative to " (plain(&all.base().configuration.name))
+                        }
+                        @if all.has_runs() { "; 95 %: of the ratio of the runs' means" }
+                    }
+                    thead { tr {
+                        th scope="col" { "configuration" }
+                        th scope="col" { "samples" }
+                        @for metric in &metrics { th scope="col" { (heading(metric)) } }
+                    } }
+                    tbody { @for one in &all.configurations { tr {
+                        th scope="row" { (plain(&one.configuration.name)) }
+                        @let samples = one.configuration.samples();
+                        td data-value=(samples) { (grouped(samples.cast_signed())) }
+                        @for metric in &metrics { (cell(metric, one.cells.get(metric))) }
+                    } } }
                 }
-                thead { tr {
-                    th scope="col" { "configuration" }
-                    th scope="col" { "samples" }
-                    @for metric in &metrics { th scope="col" { (heading(metric)) } }
-                } }
-                tbody { @for one in &all.configurations { tr {
-                    th scope="row" { (plain(&one.configuration.name)) }
-                    @let samples = one.configuration.samples();
-                    td data-value=(samples) { (grouped(samples.cast_signed())) }
-                    @for metric in &metrics { (cell(metric, one.cells.get(metric))) }
-                } } }
             }
         }
     }
+}
+
+/// The figures of tables that are not too wide, each with its title.
+fn groups(all: &Comparison) -> Vec<(&'static str, Vec<Metric>)> {
+    let title = |metric: &Metric| match metric {
+        Metric::Of(Quantity::Other(_), _) => "Other times",
+        Metric::Of(..) => "Latency and execution",
+        _ => "What everybody else gets",
+    };
+    let metrics = all.metrics().into_iter().filter(Metric::is_in_tables);
+    let mut groups: Vec<(&str, Vec<Metric>)> = Vec::new();
+    for metric in metrics {
+        let title = title(&metric);
+        match groups.last_mut() {
+            Some((last, held)) if *last == title && held.len() < COLUMNS => held.push(metric),
+            _ => groups.push((title, vec![metric])),
+        }
+    }
+    groups
 }
 
 /// A figure's name, which may be broken after dots and underscores.
@@ -74,7 +96,10 @@ fn cell(metric: &Metric, cell: Option<&Cell>) -> Markup {
     let Some(cell) = cell else {
         return html! { td { "–" } };
     };
-    let relation = cell.ratio.map(|of| ratio(of.of_all, of));
+    let relation = cell.ratio.map(|of| {
+        let times = if of.of_all.is_some() { "× " } else { "" };
+        times.to_owned() + &ratio(of.of_all, of)
+    });
     let interval = cell
         .ratio
         .and_then(|of| of.interval)
@@ -82,7 +107,7 @@ fn cell(metric: &Metric, cell: Option<&Cell>) -> Markup {
     html! {
         td data-value=(cell.figure.value) {
             (digits(cell.figure.value))
-            @if let Some(relation) = relation { small { "× " (relation) } }
+            @if let Some(relation) = relation { small { (relation) } }
             @if let Some(mean) = cell.mean_of_runs().filter(|_| metric.is_worst()) {
                 small { (digits(mean)) " a run" }
             }
@@ -97,12 +122,12 @@ const STATISTICS: [&str; 9] = [
     "count",
     "min",
     "mean",
-    "50 %",
-    "99 %",
-    "99.9 %",
-    "99.99 %",
+    "50\u{a0}%",
+    "99\u{a0}%",
+    "99.9\u{a0}%",
+    "99.99\u{a0}%",
     "max",
-    "max at, s",
+    "at,\u{a0}s",
 ];
 
 fn series_table(measured: &[Measured]) -> Markup {

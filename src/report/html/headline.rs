@@ -90,6 +90,9 @@ fn compared(all: &Comparison) -> String {
                 Some(format!("{} {ours} {unit}", one.configuration.name))
             });
             let all: Vec<String> = others.take(OTHERS).collect();
+            if all.is_empty() {
+                return format!("{name} was at worst {theirs_words} late");
+            }
             format!(
                 "{name} is at worst {theirs_words} late, {}: of different numbers of samples",
                 all.join(", ")

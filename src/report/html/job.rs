@@ -36,6 +36,7 @@ pub(super) fn section(content: &Content) -> Option<Section> {
     Some(Section {
         id: "job",
         title: "The verdict's reasons",
+        single: false,
         body,
     })
 }

@@ -61,6 +61,8 @@ struct Section {
     /// What a link to it names.
     id: &'static str,
     title: &'static str,
+    /// Has one picture alone: several of them stand beside each other where there is room.
+    single: bool,
     body: Markup,
 }
 
@@ -73,8 +75,8 @@ pub fn page(content: &Content) -> Page {
         times::latency(content),
         times::over_time(content),
         times::throughput(content),
-        times::completion(content),
         times::jitter(content),
+        times::completion(content),
         wakeups::section(content),
         figures::section(content),
         setup::section(content),
@@ -111,7 +113,7 @@ pub fn page(content: &Content) -> Page {
                 }
                 main {
                     @for section in &sections {
-                        section #(section.id) aria-labelledby={ (section.id) "-title" } {
+                        section #(section.id) .single[section.single] aria-labelledby={ (section.id) "-title" } {
                             h2 id={ (section.id) "-title" } {
                                 (section.title) " "
                                 a.anchor href={ "#" (section.id) }

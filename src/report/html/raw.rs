@@ -30,6 +30,7 @@ pub(super) fn section(content: &Content) -> Option<Section> {
     (!content.files.is_empty()).then_some(Section {
         id: "files",
         title: "Files",
+        single: false,
         body,
     })
 }

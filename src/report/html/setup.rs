@@ -30,6 +30,7 @@ pub(super) fn section(content: &Content) -> Option<Section> {
     Some(Section {
         id: "setup",
         title: "Set-up and audit",
+        single: false,
         body,
     })
 }

@@ -84,11 +84,13 @@ pub(super) fn section(content: &Content) -> Option<Section> {
     Some(Section {
         id: "numbers",
         title: "Three numbers",
+        single: false,
         body,
     })
 }
 
-const TITLES: [&str; 3] = ["worst latency", "work stretched by", "throughput kept"];
+/// Of the columns, where there is little room.
+const TITLES: [&str; 3] = ["worst latency", "stretched by", "work kept"];
 
 fn cell(number: &Number, most: f64, title: &str) -> Markup {
     let (class, sign, words) = match &number.beside {

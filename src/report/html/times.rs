@@ -16,7 +16,20 @@ fn unit<'a>(content: &Content<'a>) -> &'a str {
 }
 
 fn section(id: &'static str, title: &'static str, body: Markup) -> Option<Section> {
-    Some(Section { id, title, body })
+    Some(Section {
+        id,
+        title,
+        single: false,
+        body,
+    })
+}
+
+/// With one picture.
+fn single(id: &'static str, title: &'static str, body: Markup) -> Option<Section> {
+    Some(Section {
+        single: true,
+        ..section(id, title, body)?
+    })
 }
 
 pub(super) fn latency(content: &Content) -> Option<Section> {
@@ -43,7 +56,7 @@ pub(super) fn over_time(content: &Content) -> Option<Section> {
         .filter(|one| !one.blocks.is_empty())
         .collect();
     let chart = chart(|sheet| over_time::picture(&lines, unit(content), sheet))?;
-    section("time", "Over time", html! { div.charts { (chart) } })
+    single("time", "Over time", html! { div.charts { (chart) } })
 }
 
 pub(super) fn throughput(content: &Content) -> Option<Section> {
@@ -54,7 +67,7 @@ pub(super) fn throughput(content: &Content) -> Option<Section> {
         div.charts { (chart) }
         (absent(&names, "a worst latency, or of work of a load that all had"))
     };
-    section("throughput", "Latency against throughput", body)
+    single("throughput", "Latency against throughput", body)
 }
 
 pub(super) fn completion(content: &Content) -> Option<Section> {
@@ -90,5 +103,5 @@ pub(super) fn completion(content: &Content) -> Option<Section> {
 
 pub(super) fn jitter(content: &Content) -> Option<Section> {
     let chart = chart(|sheet| noise::picture(content.measured, unit(content), sheet))?;
-    section("jitter", "OS jitter", html! { div.charts { (chart) } })
+    single("jitter", "OS jitter", html! { div.charts { (chart) } })
 }

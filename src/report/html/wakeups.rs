@@ -27,6 +27,7 @@ pub(super) fn section(content: &Content) -> Option<Section> {
     Some(Section {
         id: "wakeups",
         title: "The worst wakeups",
+        single: false,
         body,
     })
 }
