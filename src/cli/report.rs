@@ -22,9 +22,9 @@ use std::process::ExitCode;
 /// One page that shows results, experiments and explanations
 #[derive(clap::Args)]
 #[command(
-    after_help = "The page is one file that needs no network: pictures, tables to sort, set-up,\n\
-                  audit, and the files themselves. Files are results, experiments and documents\n\
-                  of artis explain, named as in artis compare; files of one name are runs of one\n\
+    after_help = "The page is one file that needs no network: pictures, tables to sort, set-up, \
+                  audit, and the files themselves. Files are results, experiments and documents \
+                  of artis explain, named as in artis compare; files of one name are runs of one \
                   configuration, or other measurements of it. docs/report.md has an example.\n\n\
                   Examples:\n  artis report stock=stock.json artis=artis.json -o report.html\n  \
                   artis report table1.json --baseline lazy -o table1.html"
