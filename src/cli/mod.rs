@@ -19,6 +19,7 @@ mod measure;
 mod output;
 mod partition;
 mod progress;
+mod report;
 mod result;
 mod run;
 mod sched;
@@ -72,6 +73,8 @@ enum Command {
     Compare(compare::Args),
     /// Decide: real time or real fast, for a job, with the facts of result files
     Decide(decide::Args),
+    /// One page that shows results, experiments and explanations
+    Report(report::Args),
     /// Boot a stock kernel in a virtual machine and run a command there
     Lab(lab::Args),
 }
@@ -118,6 +121,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Result(args) => result::run(args),
         Command::Compare(args) => compare::run(&args),
         Command::Decide(args) => decide::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Lab(args) => lab::run(args),
     }
 }

@@ -106,8 +106,12 @@ fn step(highest: f64) -> f64 {
 
 /// A mark's words: as short as the value allows, thousands set apart.
 fn words(value: f64) -> String {
-    if value.abs() >= 1e6 {
-        return format!("{value:.0e}");
+    if value.abs() >= 1e5 || value != 0.0 && value.abs() < 0.001 {
+        // 2.50e5: without the zeros at the end.
+        let text = format!("{value:.2e}");
+        let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+        let digits = digits.trim_end_matches('0').trim_end_matches('.');
+        return format!("{digits}e{power}");
     }
     if value.abs() >= 1000.0 {
         let whole = value.round() as i64;
@@ -142,6 +146,11 @@ mod tests {
         assert_eq!(marks(&axis).len(), 7);
         let axis = Axis::logarithmic((40.0, 150.0), (0.0, 1.0));
         assert_eq!(marks(&axis)[4..], ["80", "90", "100", "150"]);
+        let axis = Axis::logarithmic((1e-5, 1.0), (0.0, 1.0));
+        assert_eq!(marks(&axis)[..3], ["1e-5", "1e-4", "0.001"]);
+        let axis = Axis::linear(1_500_000.0, (0.0, 1.0));
+        assert_eq!(marks(&axis)[..2], ["0", "5e5"]);
+        assert_eq!(words(2_500_000.0), "2.5e6");
     }
 
     proptest! {

@@ -247,7 +247,8 @@ fn decimals(figures: impl Iterator<Item = f64>) -> usize {
     }
 }
 
-fn ratio(value: Option<f64>, of: Ratio) -> String {
+/// `*`: of extremes of different numbers of samples.
+pub(super) fn ratio(value: Option<f64>, of: Ratio) -> String {
     match (value, of.unequal) {
         (Some(value), Some(_)) => short(value) + "*",
         (Some(value), None) => short(value),
@@ -257,7 +258,7 @@ fn ratio(value: Option<f64>, of: Ratio) -> String {
 }
 
 /// A ratio with three digits.
-fn short(ratio: f64) -> String {
+pub(super) fn short(ratio: f64) -> String {
     match ratio.abs() {
         100.0..1e6 => format!("{ratio:.0}"),
         10.0..100.0 => format!("{ratio:.1}"),

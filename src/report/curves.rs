@@ -3,12 +3,14 @@
 //! of McKenney's paper, and the place where they cross the baseline's.
 
 use super::axis::Axis;
+use super::digits::digits;
+use super::picture::{Entry, Picture};
 use super::rounded;
-use super::style::{ACROSS, BOTTOM, FAINT, HEIGHT, INK, LEFT, RIGHT, TEXT_PX, TOP, UP, Words};
-use super::style::{font, frame, line, mark};
+use super::style::{FAINT, INK, MARK, Sheet, TEXT_PX, Words};
+use super::style::{font, frame, line, mark, sample};
 use super::svg::{Anchor, Stroke};
 use super::words::plain;
-use artis_decide::completion::{Crossing, Curve, crossing};
+use artis_decide::completion::{Crossing, Curve, Point, crossing};
 use artis_result::Nature;
 
 /// Height of a line of the legend.
@@ -22,15 +24,27 @@ pub struct Shown<'a> {
 
 /// The pictures, each with the nature of its work; those without a curve are left out. Also the
 /// names of the configurations that have none.
-pub fn pictures(all: &[Shown], base: usize, unit: &str) -> (Vec<(Nature, String)>, Vec<String>) {
+pub fn pictures(
+    all: &[Shown],
+    base: usize,
+    unit: &str,
+    sheet: &Sheet,
+) -> (Vec<(Nature, Picture)>, Vec<String>) {
     let absent = all.iter().filter(|one| one.curves.is_empty());
     let absent = absent.map(|one| plain(one.name)).collect();
     let natures = Nature::ALL.into_iter();
-    let pictures = natures.filter_map(|nature| Some((nature, picture(all, base, unit, nature)?)));
+    let pictures =
+        natures.filter_map(|nature| Some((nature, picture(all, base, unit, nature, sheet)?)));
     (pictures.collect(), absent)
 }
 
-fn picture(all: &[Shown], base: usize, unit: &str, nature: Nature) -> Option<String> {
+fn picture(
+    all: &[Shown],
+    base: usize,
+    unit: &str,
+    nature: Nature,
+    sheet: &Sheet,
+) -> Option<Picture> {
     let curve = |one: &Shown| one.curves.iter().find(|it| it.nature == nature).cloned();
     let curves: Vec<(usize, Curve)> = all
         .iter()
@@ -38,63 +52,105 @@ fn picture(all: &[Shown], base: usize, unit: &str, nature: Nature) -> Option<Str
         .filter_map(|(index, one)| Some((index, curve(one)?)))
         .collect();
     let points = || curves.iter().flat_map(|(_, curve)| &curve.points);
-    let ends = |value: fn(&artis_decide::completion::Point) -> f64| {
+    let ends = |value: fn(&Point) -> f64| {
         let low = points().map(value).fold(f64::INFINITY, f64::min);
         (low / 1.4, points().map(value).fold(0.0, f64::max) * 1.4)
     };
     points().next()?;
-    let x = Axis::logarithmic(ends(|point| point.length_us), ACROSS);
-    let y = Axis::logarithmic(ends(|point| point.completion_us_mean), UP);
-    let unit = plain(unit);
+    let x = Axis::logarithmic(ends(|point| point.length_us), sheet.across());
+    let y = Axis::logarithmic(ends(|point| point.completion_us_mean), sheet.up());
+    let in_unit = sheet.unit(unit);
+    let subtitle = format!(
+        "mean from event to end of work; {nature} work; times in {}",
+        plain(unit)
+    );
     let words = Words {
         title: "Completion time against length of work",
-        subtitle: &format!("mean from event to end of work; {nature} work; times in {unit}"),
-        x: &format!("length of work on an idle machine, {unit}"),
-        y: &format!("completion time, {unit}"),
+        subtitle: &subtitle,
+        x: &match sheet.is_narrow() {
+            true => format!("length of work, {in_unit}"),
+            false => format!("length of work on an idle machine, {in_unit}"),
+        },
+        y: &format!("completion time, {in_unit}"),
     };
-    let legend = (curves.len() + 1).div_ceil(2) as f64 * LEGEND_LINE;
-    let mut svg = frame(&words, &x, &y, HEIGHT + legend);
-    let theirs = curves.iter().find(|(index, _)| *index == base);
-    for (index, curve) in &curves {
-        let place = |point: &artis_decide::completion::Point| {
-            (x.pixel(point.length_us), y.pixel(point.completion_us_mean))
+    let legend = legend(all, &curves, base);
+    let rows = match sheet.worded {
+        true => (curves.len() + 1).div_ceil(2) as f64 * LEGEND_LINE,
+        false => 0.0,
+    };
+    let mut svg = frame(sheet, &words, &x, &y, sheet.height + rows);
+    for (_, crossing) in crossings(&curves, base) {
+        let dashed = Stroke {
+            colour: FAINT,
+            width: 1.0,
+            dash: "2 4",
         };
+        let at = x.pixel(crossing.length_us);
+        svg.path(&[(at, sheet.top), (at, sheet.bottom)], dashed);
+    }
+    for (index, curve) in &curves {
+        let place = |point: &Point| (x.pixel(point.length_us), y.pixel(point.completion_us_mean));
         let places: Vec<(f64, f64)> = curve.points.iter().map(place).collect();
         svg.path(&places, line(*index));
-        for place in places {
-            mark(&mut svg, place, *index);
+        for point in &curve.points {
+            let words = format!(
+                "{}: {} us of work done {} us after the event; the worst of {}: {} us",
+                plain(all[*index].name),
+                digits(point.length_us),
+                digits(point.completion_us_mean),
+                point.samples,
+                digits(point.completion_us_max)
+            );
+            svg.value(&words, |svg| mark(svg, place(point), *index, MARK));
         }
     }
-    for (at, (index, curve)) in curves.iter().enumerate() {
-        let column = f64::midpoint(LEFT, RIGHT) - LEFT;
-        let left = LEFT + (at % 2) as f64 * column;
-        let y = BOTTOM + 66.0 + (at / 2) as f64 * LEGEND_LINE;
-        svg.path(&[(left, y), (left + 32.0, y)], line(*index));
-        mark(&mut svg, (left + 16.0, y), *index);
+    if sheet.worded {
+        let column = f64::midpoint(sheet.left, sheet.right) - sheet.left;
+        for (at, entry) in legend.iter().enumerate() {
+            let left = sheet.left + (at % 2) as f64 * column;
+            let y = sheet.bottom + 66.0 + (at / 2) as f64 * LEGEND_LINE;
+            sample(&mut svg, (left, y), 32.0, entry.index);
+            svg.text(
+                (left + 40.0, y + TEXT_PX / 3.0),
+                &entry.words,
+                font(Anchor::Start, INK),
+            );
+        }
+    }
+    Some(Picture {
+        svg: svg.finish(),
+        title: format!("Completion time of {nature} work"),
+        caption: subtitle,
+        legend,
+    })
+}
+
+/// Where each curve crosses the baseline's.
+fn crossings(curves: &[(usize, Curve)], base: usize) -> Vec<(usize, Crossing)> {
+    let Some((_, theirs)) = curves.iter().find(|(index, _)| *index == base) else {
+        return Vec::new();
+    };
+    let others = curves.iter().filter(|(index, _)| *index != base);
+    others
+        .filter_map(|(index, curve)| Some((*index, crossing(curve, theirs)?)))
+        .collect()
+}
+
+fn legend(all: &[Shown], curves: &[(usize, Curve)], base: usize) -> Vec<Entry> {
+    let crossings = crossings(curves, base);
+    let entry = |(index, _): &(usize, Curve)| {
         let name = plain(all[*index].name);
-        let crosses = theirs
-            .filter(|(base, _)| base != index)
-            .and_then(|(_, theirs)| crossing(curve, theirs));
+        let crosses = crossings.iter().find(|(other, _)| other == index);
         let words = match crosses {
-            Some(at) => format!("{name}, later from {}", in_words(&at)),
+            Some((_, at)) => format!("{name}, later from {}", in_words(at)),
             None => name,
         };
-        svg.text(
-            (left + 40.0, y + TEXT_PX / 3.0),
-            &words,
-            font(Anchor::Start, INK),
-        );
-        if let Some(at) = crosses {
-            let dashed = Stroke {
-                colour: FAINT,
-                width: 1.0,
-                dash: "2 4",
-            };
-            let at = x.pixel(at.length_us);
-            svg.path(&[(at, TOP), (at, BOTTOM)], dashed);
+        Entry {
+            index: *index,
+            words,
         }
-    }
-    Some(svg.finish())
+    };
+    curves.iter().map(entry).collect()
 }
 
 /// A crossing with its interval: `8300 us (7900 to 8800)`.
@@ -118,7 +174,6 @@ pub fn in_words(crossing: &Crossing) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use artis_decide::completion::Point;
 
     fn curve(start_us: f64, slowdown: f64) -> Vec<Curve> {
         let points = [1.0, 100.0, 10_000.0].map(|length_us| Point {
@@ -153,11 +208,12 @@ mod tests {
                 curves: &[],
             },
         ];
-        let (pictures, absent) = pictures(&all, 0, "us");
+        let (pictures, absent) = pictures(&all, 0, "us", &Sheet::FILE);
         assert_eq!(absent, ["none"]);
         let [(Nature::User, picture)] = &pictures[..] else {
             panic!("{}", pictures.len());
         };
+        let picture = &picture.svg;
         assert!(picture.contains(">stock<"), "{picture}");
         assert!(
             picture.contains("r&lt;t, later from 1490 us (148"),

@@ -52,13 +52,22 @@ pub fn text(verdict: &Verdict, notes: &[String]) -> String {
         );
     }
     text += &candidates(verdict);
-    section(&mut text, "What the runs allow to claim", claims(verdict));
-    section(&mut text, "What would flip it", flips(verdict));
-    section(&mut text, "The paper's principles", principles(verdict));
-    section(&mut text, "The paper's decision flow", flow(verdict));
-    section(&mut text, "Unknown", verdict.unknown.clone());
+    for (title, paragraphs) in sections(verdict) {
+        section(&mut text, title, paragraphs);
+    }
     section(&mut text, "Notes", notes.to_vec());
     text
+}
+
+/// What stands below the candidates: each part with its title and sentences.
+pub(super) fn sections(verdict: &Verdict) -> [(&'static str, Vec<String>); 5] {
+    [
+        ("What the runs allow to claim", claims(verdict)),
+        ("What would flip it", flips(verdict)),
+        ("The paper's principles", principles(verdict)),
+        ("The paper's decision flow", flow(verdict)),
+        ("Unknown", verdict.unknown.clone()),
+    ]
 }
 
 fn section(text: &mut String, title: &str, paragraphs: Vec<String>) {
@@ -71,7 +80,8 @@ fn section(text: &mut String, title: &str, paragraphs: Vec<String>) {
     }
 }
 
-fn job(job: &Job) -> String {
+/// What is to be done by when.
+pub(super) fn job(job: &Job) -> String {
     let mut words = plain(&job.name);
     match &job.work {
         Some(Work::Us(us)) => words += &format!(": {} of {} work", time(*us), job.nature),
@@ -131,53 +141,18 @@ fn candidates(verdict: &Verdict) -> String {
     if verdict.candidates.is_empty() {
         return String::new();
     }
+    let [mean, worst, misses, each, kept, deadline] = COLUMNS;
     let mut text = format!(
-        "\nlatency in {}\n{:<NAME_MAX$} {:>8} {:>8} {:>15} {:>16} {:>5} {}\n",
+        "\nlatency in {}\n{:<NAME_MAX$} {mean:>8} {worst:>8} {misses:>15} {each:>16} {kept:>5} \
+         {deadline}\n",
         plain(&verdict.unit),
         "",
-        "mean",
-        "worst",
-        "misses",
-        "each, 95 %",
-        "kept",
-        "deadline"
     );
     for one in &verdict.candidates {
-        let us = |value: Option<f64>| match value {
-            None => "-".to_owned(),
-            Some(us) if us < 1e6 => format!("{us:.1}"),
-            Some(us) => format!("{us:.1e}"),
-        };
-        let (misses, each) = match &one.misses {
-            None => ("-".to_owned(), "-".to_owned()),
-            Some(it) => (
-                format!(
-                    "{}{}/{}",
-                    if it.at_least { ">=" } else { "" },
-                    it.misses,
-                    it.activations
-                ),
-                format!("{:.1e}..{:.1e}", it.probability.low, it.probability.high),
-            ),
-        };
-        let each = each.replace("0.0e0..", "0..");
-        let kept = one
-            .throughput_kept
-            .map_or("-".to_owned(), |kept| format!("{:.0} %", kept * 100.0));
-        let meets = match (&one.meets, one.affordable) {
-            (Meets::Yes, true) => "met",
-            (Meets::Yes, false) => "met, dear",
-            (Meets::Extrapolated, _) => "met*",
-            (Meets::No, _) => "missed",
-            (Meets::NotShown { .. }, _) => "not shown",
-            (Meets::Unknown, _) if verdict.job.deadline_us.is_none() => "-",
-            (Meets::Unknown, _) => "unknown",
-        };
+        let [mean, worst, misses, each, kept, meets] = cells(one, verdict);
+        let name = short_name(one);
         let line = format!(
-            "{:<NAME_MAX$} {:>8} {:>8} {misses:>15} {each:>16} {kept:>5} {meets}",
-            short_name(one),
-            us(one.latency_us_mean),
-            us(one.latency_us_max),
+            "{name:<NAME_MAX$} {mean:>8} {worst:>8} {misses:>15} {each:>16} {kept:>5} {meets}"
         );
         text += line.trim_end();
         text.push('\n');
@@ -197,6 +172,52 @@ fn candidates(verdict: &Verdict) -> String {
         text += &WORDS.paragraph("", "*: by laws of extremes, not by what was seen");
     }
     text
+}
+
+/// What the columns of the candidates are called.
+pub(super) const COLUMNS: [&str; 6] = ["mean", "worst", "misses", "each, 95 %", "kept", "deadline"];
+
+/// A candidate's figures: mean and worst latency, misses, their probability each activation, what
+/// it keeps of the throughput, and whether it meets the deadline.
+pub(super) fn cells(one: &Judged, verdict: &Verdict) -> [String; 6] {
+    let us = |value: Option<f64>| match value {
+        None => "-".to_owned(),
+        Some(us) if us < 1e6 => format!("{us:.1}"),
+        Some(us) => format!("{us:.1e}"),
+    };
+    let (misses, each) = match &one.misses {
+        None => ("-".to_owned(), "-".to_owned()),
+        Some(it) => (
+            format!(
+                "{}{}/{}",
+                if it.at_least { ">=" } else { "" },
+                it.misses,
+                it.activations
+            ),
+            format!("{:.1e}..{:.1e}", it.probability.low, it.probability.high),
+        ),
+    };
+    let each = each.replace("0.0e0..", "0..");
+    let kept = one
+        .throughput_kept
+        .map_or("-".to_owned(), |kept| format!("{:.0} %", kept * 100.0));
+    let meets = match (&one.meets, one.affordable) {
+        (Meets::Yes, true) => "met",
+        (Meets::Yes, false) => "met, dear",
+        (Meets::Extrapolated, _) => "met*",
+        (Meets::No, _) => "missed",
+        (Meets::NotShown { .. }, _) => "not shown",
+        (Meets::Unknown, _) if verdict.job.deadline_us.is_none() => "-",
+        (Meets::Unknown, _) => "unknown",
+    };
+    [
+        us(one.latency_us_mean),
+        us(one.latency_us_max),
+        misses,
+        each,
+        kept,
+        meets.to_owned(),
+    ]
 }
 
 /// What each run shows, and how long one must run to show what the job asks for.

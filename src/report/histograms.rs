@@ -5,8 +5,10 @@
 //! where the crowd is. All have the same bins, so heights compare.
 
 use super::axis::Axis;
-use super::style::{ACROSS, BOTTOM, HEIGHT, INK, LEFT, RIGHT, TEXT_PX, TOP, UP, Words};
-use super::style::{colour, font, frame, line};
+use super::digits::{digits, grouped};
+use super::picture::{Drawn, Entry, Picture};
+use super::style::{INK, Sheet, TEXT_PX, Words};
+use super::style::{first_word, font, frame, line, mark, sample};
 use super::svg::{Anchor, Svg, text_width};
 use super::words::plain;
 use artis_decide::compare::metric::{Quantity, Stat};
@@ -23,72 +25,123 @@ const FLOOR: f64 = 0.6;
 const NS_PER_US: f64 = 1000.0;
 
 /// A configuration's histogram.
-struct Shown<'a> {
+pub(super) struct Shown<'a> {
     /// Of the configuration.
-    index: usize,
-    values: &'a Distribution,
+    pub index: usize,
+    pub name: String,
+    pub values: &'a Distribution,
     /// Exact, which the histogram's last bucket is not.
-    max_us: f64,
-    words: String,
+    pub max_us: f64,
+    pub words: String,
 }
 
-/// The picture; none when no configuration has a histogram. Also the names of those that have not.
-pub fn picture(all: &Comparison) -> (Option<String>, Vec<String>) {
+/// Those that have a histogram of latencies, and the names of those that have none.
+pub(super) fn shown(all: &Comparison) -> (Vec<Shown<'_>>, Vec<String>) {
     let mut absent = Vec::new();
     // The legend is narrow; axis and subtitle have the unit's whole name.
-    let unit = plain(all.unit.split([' ', ',']).next().unwrap_or(""));
+    let unit = plain(first_word(&all.unit));
     let mut shown: Vec<Shown> = Vec::new();
     for (index, one) in all.configurations.iter().enumerate() {
         let max = one.cells.get(&Metric::Of(Quantity::Latency, Stat::Max));
+        let name = plain(&one.configuration.name);
         match (&one.configuration.latencies, max) {
             (Some(values), Some(max)) => shown.push(Shown {
                 index,
                 values,
                 max_us: max.figure.value,
                 words: format!(
-                    "{}: {} samples, worst {:.1} {unit}",
-                    plain(&one.configuration.name),
-                    values.count(),
-                    max.figure.value
+                    "{name}: {} samples, worst {} {unit}",
+                    grouped(values.count().cast_signed()),
+                    digits(max.figure.value)
                 ),
+                name,
             }),
-            _ => absent.push(plain(&one.configuration.name)),
+            _ => absent.push(name),
         }
     }
+    (shown, absent)
+}
+
+/// The picture; none when no configuration has a histogram.
+pub fn picture(all: &Comparison, sheet: &Sheet) -> Drawn {
+    let (shown, absent) = shown(all);
     let Some(edges) = edges(&shown) else {
-        return (None, absent);
+        return Drawn {
+            picture: None,
+            absent,
+        };
     };
     let counted: Vec<Vec<u64>> = shown.iter().map(|one| count(one, &edges)).collect();
     let in_us = |ns: f64| ns / NS_PER_US;
     let (first, last) = (edges[0], edges[edges.len() - 1]);
-    let x = Axis::logarithmic((in_us(first) / 1.05, in_us(last) * 1.05), ACROSS);
+    let x = Axis::logarithmic((in_us(first) / 1.05, in_us(last) * 1.05), sheet.across());
     let highest = counted.iter().flatten().copied().max().unwrap_or(1);
-    let y = Axis::logarithmic((FLOOR, highest as f64 * 1.5), UP);
-    let legend = Legend::new(&shown);
-    let unit = plain(&all.unit);
+    let y = Axis::logarithmic((FLOOR, highest as f64 * 1.5), sheet.up());
+    let legend = Legend::new(&shown, sheet);
+    let subtitle = format!(
+        "times in {}; the marks on top are the worst of each configuration",
+        plain(&all.unit)
+    );
     let words = Words {
-        title: "Latency latencies",
-        subtitle: &format!("times in {unit}; ▾ marks the worst of each configuration"),
-        x: &format!("latency, {unit}"),
+        title: "Latency histograms",
+        subtitle: &subtitle,
+        x: &format!("latency, {}", sheet.unit(&all.unit)),
         y: "samples per bin",
     };
-    let mut svg = frame(&words, &x, &y, HEIGHT + legend.height());
+    let room = if sheet.worded { legend.height() } else { 0.0 };
+    let mut svg = frame(sheet, &words, &x, &y, sheet.height + room);
+    let unit = plain(first_word(&all.unit));
+    for (bin, pair) in edges.windows(2).enumerate() {
+        let held = shown
+            .iter()
+            .zip(&counted)
+            .filter(|(_, counts)| counts[bin] > 0);
+        let held: Vec<String> = held
+            .map(|(one, counts)| format!("{} {}", one.name, counts[bin]))
+            .collect();
+        if !held.is_empty() {
+            let (from, to) = (in_us(pair[0]), in_us(pair[1]));
+            let words = format!(
+                "{} to {} {unit}: {}",
+                digits(from),
+                digits(to),
+                held.join(", ")
+            );
+            let across = (x.pixel(from), x.pixel(to));
+            svg.value(&words, |svg| svg.target(across, (sheet.top, sheet.bottom)));
+        }
+    }
     for (one, counts) in shown.iter().zip(&counted) {
-        for steps in steps(counts, &edges, &x, &y) {
+        for steps in steps(counts, &edges, &x, &y, sheet.bottom) {
             svg.path(&steps, line(one.index));
         }
     }
     for one in &shown {
-        let at = x.pixel(one.max_us);
-        let corners = [
-            (at - 5.0, TOP - 1.0),
-            (at + 5.0, TOP - 1.0),
-            (at, TOP + 8.0),
-        ];
-        svg.shape(&corners, colour(one.index));
+        let words = format!("{}: worst {} {unit}", one.name, digits(one.max_us));
+        let place = (x.pixel(one.max_us), sheet.top + 2.0);
+        svg.value(&words, |svg| mark(svg, place, one.index, 5.0));
     }
-    legend.draw(&mut svg, &shown);
-    (Some(svg.finish()), absent)
+    if sheet.worded {
+        legend.draw(&mut svg, &shown, sheet);
+    }
+    Drawn {
+        picture: Some(Picture {
+            svg: svg.finish(),
+            title: words.title.to_owned(),
+            caption: subtitle,
+            legend: entries(&shown),
+        }),
+        absent,
+    }
+}
+
+/// The legend of a page.
+pub(super) fn entries(shown: &[Shown]) -> Vec<Entry> {
+    let entries = shown.iter().map(|one| Entry {
+        index: one.index,
+        words: one.words.clone(),
+    });
+    entries.collect()
 }
 
 /// The edges of the bins, in nanoseconds: equal ratios, but no bin narrower than the values'
@@ -141,7 +194,7 @@ fn count(shown: &Shown, edges: &[f64]) -> Vec<u64> {
 }
 
 /// The outline of each group of bins that are not empty, down to the axis at both ends.
-fn steps(counts: &[u64], edges: &[f64], x: &Axis, y: &Axis) -> Vec<Vec<(f64, f64)>> {
+fn steps(counts: &[u64], edges: &[f64], x: &Axis, y: &Axis, bottom: f64) -> Vec<Vec<(f64, f64)>> {
     let at = |edge: f64| x.pixel(edge / NS_PER_US);
     let mut groups: Vec<Vec<(f64, f64)>> = Vec::new();
     let mut before = 0;
@@ -149,7 +202,7 @@ fn steps(counts: &[u64], edges: &[f64], x: &Axis, y: &Axis) -> Vec<Vec<(f64, f64
         let (left, right) = (at(edges[bin]), at(edges[bin + 1]));
         if *count > 0 {
             if before == 0 {
-                groups.push(vec![(left, BOTTOM)]);
+                groups.push(vec![(left, bottom)]);
             }
             if let Some(group) = groups.last_mut() {
                 let height = y.pixel(*count as f64);
@@ -161,7 +214,7 @@ fn steps(counts: &[u64], edges: &[f64], x: &Axis, y: &Axis) -> Vec<Vec<(f64, f64
             && before > 0
             && *count == 0
         {
-            group.push((left, BOTTOM));
+            group.push((left, bottom));
         }
         before = *count;
     }
@@ -169,7 +222,7 @@ fn steps(counts: &[u64], edges: &[f64], x: &Axis, y: &Axis) -> Vec<Vec<(f64, f64
         && before > 0
     {
         let end = group[group.len() - 1].0;
-        group.push((end, BOTTOM));
+        group.push((end, bottom));
     }
     groups
 }
@@ -186,10 +239,14 @@ impl Legend {
     const SAMPLE: f64 = 30.0;
     const GAP: f64 = 8.0;
 
-    fn new(shown: &[Shown]) -> Self {
+    fn new(shown: &[Shown], sheet: &Sheet) -> Self {
         let widths = shown.iter().map(|one| text_width(&one.words, TEXT_PX));
         let widest = widths.fold(0.0, f64::max) + Self::SAMPLE + 2.0 * Self::GAP;
-        let columns = if 2.0 * widest <= RIGHT - LEFT { 2 } else { 1 };
+        let columns = if 2.0 * widest <= sheet.right - sheet.left {
+            2
+        } else {
+            1
+        };
         Self {
             columns,
             rows: shown.len().div_ceil(columns),
@@ -200,15 +257,14 @@ impl Legend {
         self.rows as f64 * Self::ROW + Self::GAP
     }
 
-    fn draw(&self, svg: &mut Svg, shown: &[Shown]) {
-        let width = (RIGHT - LEFT) / self.columns as f64;
+    fn draw(&self, svg: &mut Svg, shown: &[Shown], sheet: &Sheet) {
+        let width = (sheet.right - sheet.left) / self.columns as f64;
         for (at, one) in shown.iter().enumerate() {
-            let left = LEFT + (at / self.rows) as f64 * width;
-            let row = HEIGHT + Self::GAP + Self::ROW * (at % self.rows) as f64;
-            let words = left + Self::SAMPLE;
-            svg.path(&[(left, row - 4.5), (words, row - 4.5)], line(one.index));
+            let left = sheet.left + (at / self.rows) as f64 * width;
+            let row = sheet.height + Self::GAP + Self::ROW * (at % self.rows) as f64;
+            sample(svg, (left, row - 4.5), Self::SAMPLE, one.index);
             svg.text(
-                (words + Self::GAP, row),
+                (left + Self::SAMPLE + Self::GAP, row),
                 &one.words,
                 font(Anchor::Start, INK),
             );
@@ -231,6 +287,7 @@ mod tests {
     fn shown(values: &Distribution) -> Shown<'_> {
         Shown {
             index: 0,
+            name: String::new(),
             values,
             max_us: values.moments().unwrap().max as f64 / NS_PER_US,
             words: String::new(),
@@ -267,14 +324,15 @@ mod tests {
 
     #[test]
     fn groups_end_on_the_axis() {
-        let x = Axis::logarithmic((1.0, 10.0), ACROSS);
-        let y = Axis::logarithmic((FLOOR, 10.0), UP);
+        let bottom = Sheet::FILE.bottom;
+        let x = Axis::logarithmic((1.0, 10.0), Sheet::FILE.across());
+        let y = Axis::logarithmic((FLOOR, 10.0), Sheet::FILE.up());
         let edges = [1000.0, 2000.0, 4000.0, 8000.0];
-        let groups = steps(&[3, 0, 1], &edges, &x, &y);
+        let groups = steps(&[3, 0, 1], &edges, &x, &y, bottom);
         assert_eq!(groups.len(), 2);
         for group in groups {
             assert_eq!(group.len(), 4);
-            assert_eq!((group[0].1, group[3].1), (BOTTOM, BOTTOM));
+            assert_eq!((group[0].1, group[3].1), (bottom, bottom));
         }
     }
 }

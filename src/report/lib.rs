@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Figures for people: text tables, sentences and pictures.
+//! Figures for people: text tables, sentences, pictures and a page of all of them.
 //!
 //! Pure: gives text, and writes no file. The pictures are SVG written by hand: a few shapes
 //! each, the same to the byte for the same figures.
@@ -13,20 +13,26 @@ pub mod control_loop;
 pub mod curves;
 pub mod decision;
 pub mod demo;
+mod digits;
+pub mod exceedance;
 pub mod execution;
 pub mod experiment;
 pub mod explain;
 mod facts;
 pub mod findings;
 pub mod histograms;
+pub mod html;
 pub mod interrupts;
 pub mod jitter;
 pub mod kernels;
 pub mod latency;
 pub mod loads;
 pub mod messages;
+pub mod noise;
+pub mod over_time;
 mod paragraph;
 pub mod partition;
+pub mod picture;
 pub mod result;
 pub mod scatter;
 pub mod scheduler;
@@ -38,6 +44,8 @@ pub mod throughput;
 mod times;
 pub mod warnings;
 pub mod words;
+
+pub use style::Sheet;
 
 use artis_machine::CpuList;
 

@@ -35,7 +35,8 @@ fn heading(name: &str, document: &Document) -> String {
     words.join(", ")
 }
 
-fn machine_in_words(machine: &Machine) -> String {
+/// The machine in one line.
+pub(super) fn machine_in_words(machine: &Machine) -> String {
     let mut words = vec![format!("Linux {}", machine.kernel)];
     let mut add = |name: &str, value: Option<&str>| {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
@@ -53,19 +54,22 @@ fn machine_in_words(machine: &Machine) -> String {
 
 /// The command, and the settings it resolved to.
 fn setup(document: &Document) -> String {
-    let options: Vec<String> = document
-        .setup
-        .options
-        .iter()
-        .map(|(name, value)| match value.as_str() {
-            Some(text) => format!("{name}={text}"),
-            None => format!("{name}={value}"),
-        })
-        .collect();
-    paragraph("setup", &document.setup.command.join(" ")) + &paragraph("", &options.join(" "))
+    let command = document.setup.command.join(" ");
+    paragraph("setup", &command) + &paragraph("", &options(document))
 }
 
-fn load_in_words(load: &LoadDone) -> String {
+/// The settings that the command resolved to.
+pub(super) fn options(document: &Document) -> String {
+    let options = document.setup.options.iter();
+    let options = options.map(|(name, value)| match value.as_str() {
+        Some(text) => format!("{name}={text}"),
+        None => format!("{name}={value}"),
+    });
+    options.collect::<Vec<_>>().join(" ")
+}
+
+/// A load and what it did.
+pub(super) fn load_in_words(load: &LoadDone) -> String {
     let cpus = load
         .cpus
         .as_ref()
@@ -83,7 +87,7 @@ fn load_in_words(load: &LoadDone) -> String {
 }
 
 /// Warnings that differ only in what was seen, together.
-fn alike(audit: &[Warning]) -> Vec<Vec<&Warning>> {
+pub(super) fn alike(audit: &[Warning]) -> Vec<Vec<&Warning>> {
     let mut groups: Vec<Vec<&Warning>> = Vec::new();
     for warning in audit {
         let same = |group: &&mut Vec<&Warning>| {

@@ -4,12 +4,15 @@
 //! The answer to "real time or real fast" at one glance: down is earlier, right is more work.
 
 use super::axis::Axis;
-use super::style::{ACROSS, BOTTOM, FAINT, HEIGHT, INK, LEFT, RIGHT, TEXT_PX, TOP, UP, Words};
-use super::style::{font, frame, mark};
+use super::digits::digits;
+use super::explain::short;
+use super::picture::{Drawn, Entry, Picture};
+use super::style::{FAINT, INK, MARK, Sheet, TEXT_PX, Words};
+use super::style::{first_word, font, frame, mark};
 use super::svg::{Anchor, Stroke, text_width};
 use super::words::plain;
 use artis_decide::compare::metric::{Quantity, Stat};
-use artis_decide::compare::{Comparison, Metric};
+use artis_decide::compare::{Comparison, Metric, alike};
 
 /// From here on a linear axis would hide the small ones.
 const LOGARITHMIC_FROM: f64 = 5.0;
@@ -21,57 +24,76 @@ const FAR: f64 = 13.5;
 
 const HINT: &str = "better: down and right ↘";
 
+/// Longer names are cut in the picture.
+const NAME_MAX: usize = 30;
+
 struct Point {
     index: usize,
-    label: String,
+    name: String,
+    samples: u64,
     kept: f64,
     max_us: f64,
 }
 
-/// The picture; none when fewer than one configuration has both figures. Also the names of those
-/// that have not.
-pub fn picture(all: &Comparison) -> (Option<String>, Vec<String>) {
+/// The picture; none when no configuration has both figures.
+pub fn picture(all: &Comparison, sheet: &Sheet) -> Drawn {
     let (points, absent) = points(all);
     if points.is_empty() {
-        return (None, absent);
+        return Drawn {
+            picture: None,
+            absent,
+        };
     }
     let worst =
         |pick: fn(f64, f64) -> f64, from| points.iter().map(|one| one.max_us).fold(from, pick);
     let (low, high) = (worst(f64::min, f64::INFINITY), worst(f64::max, 0.0));
     let kept = points.iter().map(|one| one.kept).fold(1.0, f64::max);
-    let x = Axis::linear(kept * 1.05, ACROSS);
+    let x = Axis::linear(kept * 1.05, sheet.across());
     let y = match high / low {
-        LOGARITHMIC_FROM.. => Axis::logarithmic((low / 1.6, high * 1.4), UP),
-        _ => Axis::linear(high * 1.1, UP),
+        LOGARITHMIC_FROM.. => Axis::logarithmic((low / 1.6, high * 1.4), sheet.up()),
+        _ => Axis::linear(high * 1.1, sheet.up()),
     };
     let loads = all.common_loads();
+    let relative = format!(
+        "relative to {} (geometric mean of {})",
+        plain(&all.base().configuration.name),
+        match loads.as_slice() {
+            [one] => (*one).to_owned(),
+            several => format!("{} loads", several.len()),
+        }
+    );
+    let subtitle = subtitle(all);
     let words = Words {
         title: "Worst latency against throughput kept",
-        subtitle: &subtitle(all),
-        x: &format!(
-            "throughput kept, relative to {} (geometric mean of {})",
-            plain(&all.base().configuration.name),
-            match loads.as_slice() {
-                [one] => (*one).to_owned(),
-                several => format!("{} loads", several.len()),
-            }
-        ),
-        y: &format!("worst latency, {}", plain(&all.unit)),
+        subtitle: &subtitle,
+        x: &match sheet.worded {
+            true => format!("throughput kept, {relative}"),
+            false => "throughput kept".to_owned(),
+        },
+        y: &format!("worst latency, {}", sheet.unit(&all.unit)),
     };
-    let mut svg = frame(&words, &x, &y, HEIGHT);
+    let mut svg = frame(sheet, &words, &x, &y, sheet.height);
     let places: Vec<(f64, f64)> = points
         .iter()
         .map(|one| (x.pixel(one.kept), y.pixel(one.max_us)))
         .collect();
     let mut taken: Vec<Area> = places.iter().map(|place| Area::around(*place)).collect();
     taken.push(Area {
-        left: RIGHT - text_width(HINT, TEXT_PX),
-        right: RIGHT,
-        top: BOTTOM - 10.0 - TEXT_PX,
-        bottom: BOTTOM,
+        left: sheet.right - text_width(HINT, TEXT_PX),
+        right: sheet.right,
+        top: sheet.bottom - 10.0 - TEXT_PX,
+        bottom: sheet.bottom,
     });
-    for (point, place) in points.iter().zip(&places) {
-        let (at, anchor, area) = label_place(*place, &point.label, &taken);
+    let equal = all_alike(all).is_some();
+    // A legend names them where there is no room.
+    let labelled = points.iter().zip(&places).filter(|_| !sheet.is_narrow());
+    for (point, place) in labelled {
+        let name = short(&point.name, NAME_MAX);
+        let label = match equal {
+            true => name,
+            false => format!("{name} ({} samples)", point.samples),
+        };
+        let (at, anchor, area) = label_place(sheet, *place, &label, &taken);
         taken.push(area);
         if (at.1 - TEXT_PX / 3.0 - place.1).abs() > FAR && at.0 != place.0 {
             let leader = Stroke {
@@ -81,19 +103,47 @@ pub fn picture(all: &Comparison) -> (Option<String>, Vec<String>) {
             };
             svg.path(&[*place, (at.0, at.1 - TEXT_PX / 3.0)], leader);
         }
-        svg.text(at, &point.label, font(anchor, INK));
+        svg.text(at, &label, font(anchor, INK));
     }
+    let unit = plain(first_word(&all.unit));
+    let mut legend = Vec::new();
     for (point, place) in points.iter().zip(&places) {
-        mark(&mut svg, *place, point.index);
+        let figures = format!(
+            "{}: worst {} {unit}, {:.1} % kept, {} samples",
+            point.name,
+            digits(point.max_us),
+            point.kept * 100.0,
+            point.samples
+        );
+        svg.value(&figures, |svg| mark(svg, *place, point.index, MARK));
+        legend.push(Entry {
+            index: point.index,
+            words: figures,
+        });
     }
-    svg.text((RIGHT, BOTTOM - 10.0), HINT, font(Anchor::End, FAINT));
-    (Some(svg.finish()), absent)
+    svg.text(
+        (sheet.right, sheet.bottom - 10.0),
+        HINT,
+        font(Anchor::End, FAINT),
+    );
+    let caption = match sheet.worded {
+        true => subtitle.clone(),
+        false => format!("{subtitle}; throughput {relative}"),
+    };
+    Drawn {
+        picture: Some(Picture {
+            svg: svg.finish(),
+            title: words.title.to_owned(),
+            caption,
+            legend,
+        }),
+        absent,
+    }
 }
 
 fn points(all: &Comparison) -> (Vec<Point>, Vec<String>) {
     let mut absent = Vec::new();
     let mut points = Vec::new();
-    let equal = equal_samples(all);
     for (index, one) in all.configurations.iter().enumerate() {
         let max = one.cells.get(&Metric::Of(Quantity::Latency, Stat::Max));
         let name = plain(&one.configuration.name);
@@ -105,13 +155,10 @@ fn points(all: &Comparison) -> (Vec<Point>, Vec<String>) {
             absent.push(name);
             continue;
         };
-        let label = match equal {
-            Some(_) => name,
-            None => format!("{name} ({} samples)", one.configuration.samples()),
-        };
         points.push(Point {
             index,
-            label,
+            name,
+            samples: one.configuration.samples(),
             kept,
             max_us,
         });
@@ -119,20 +166,26 @@ fn points(all: &Comparison) -> (Vec<Point>, Vec<String>) {
     (points, absent)
 }
 
-/// The number of samples that all have, if they have the same.
-fn equal_samples(all: &Comparison) -> Option<u64> {
-    let base = all.base().configuration.samples();
-    let mut samples = all
-        .configurations
-        .iter()
-        .map(|one| one.configuration.samples());
-    samples.all(|one| one == base).then_some(base)
+/// The least and the greatest number of samples, if extremes of so many are comparable.
+fn all_alike(all: &Comparison) -> Option<(u64, u64)> {
+    let samples = || {
+        all.configurations
+            .iter()
+            .map(|one| one.configuration.samples())
+    };
+    let (least, most) = (samples().min()?, samples().max()?);
+    alike(Some(least), Some(most)).then_some((least, most))
 }
 
 fn subtitle(all: &Comparison) -> String {
     let unit = plain(&all.unit);
-    match equal_samples(all) {
-        Some(samples) => format!("the worst of {samples} samples each; times in {unit}"),
+    match all_alike(all) {
+        Some((least, most)) if least == most => {
+            format!("the worst of {least} samples each; times in {unit}")
+        }
+        Some((least, most)) => {
+            format!("the worst of {least} to {most} samples each; times in {unit}")
+        }
         None => {
             format!("numbers of samples differ: the larger has the wider extremes; times in {unit}")
         }
@@ -165,14 +218,22 @@ impl Area {
             && other.top < self.bottom
     }
 
-    fn inside(&self) -> bool {
-        self.left >= LEFT && self.right <= RIGHT && self.top >= TOP && self.bottom <= BOTTOM
+    fn inside(&self, sheet: &Sheet) -> bool {
+        self.left >= sheet.left
+            && self.right <= sheet.right
+            && self.top >= sheet.top
+            && self.bottom <= sheet.bottom
     }
 }
 
 /// Where a point's words stand so that they cover nothing: right of it, left, above, below, and
 /// further off in these directions; right of it when nothing helps.
-fn label_place((x, y): (f64, f64), label: &str, taken: &[Area]) -> ((f64, f64), Anchor, Area) {
+fn label_place(
+    sheet: &Sheet,
+    (x, y): (f64, f64),
+    label: &str,
+    taken: &[Area],
+) -> ((f64, f64), Anchor, Area) {
     let width = text_width(label, TEXT_PX);
     let place = |dx: f64, dy: f64, anchor: Anchor| {
         let (x, y) = (x + dx, y + dy);
@@ -198,7 +259,7 @@ fn label_place((x, y): (f64, f64), label: &str, taken: &[Area]) -> ((f64, f64), 
     tried.insert(2, place(0.0, -OFF, Anchor::Middle));
     tried.insert(3, place(0.0, OFF + TEXT_PX - 3.0, Anchor::Middle));
     let free = |(_, _, area): &&((f64, f64), Anchor, Area)| {
-        area.inside() && !taken.iter().any(|other| other.overlaps(area))
+        area.inside(sheet) && !taken.iter().any(|other| other.overlaps(area))
     };
     let found = tried.iter().find(free).copied();
     found.unwrap_or_else(|| place(OFF, level, Anchor::Start))
@@ -208,14 +269,16 @@ fn label_place((x, y): (f64, f64), label: &str, taken: &[Area]) -> ((f64, f64), 
 mod tests {
     use super::*;
     use crate::tests::compared;
+    use artis_decide::compare::{compare, figures};
+    use artis_testing::experiment::{experiment, row};
 
     #[test]
     fn every_configuration_is_a_point_with_its_name() {
         let rows: [(&str, &[f64]); 3] =
             [("stock", &[900.0]), ("a<b", &[100.0]), ("artis", &[101.0])];
-        let (picture, absent) = picture(&compared(&rows, false));
-        let picture = picture.unwrap();
-        assert!(absent.is_empty());
+        let drawn = picture(&compared(&rows, false), &Sheet::FILE);
+        let picture = drawn.picture.unwrap().svg;
+        assert!(drawn.absent.is_empty());
         for part in [
             ">stock<",
             ">a&lt;b<",
@@ -230,8 +293,28 @@ mod tests {
     #[test]
     fn different_numbers_of_samples_are_said() {
         let rows: [(&str, &[f64]); 2] = [("stock", &[900.0, 2.0]), ("artis", &[100.0])];
-        let picture = picture(&compared(&rows, false)).0.unwrap();
-        assert!(picture.contains("stock (2000 samples)"), "{picture}");
+        let found = picture(&compared(&rows, false), &Sheet::FILE)
+            .picture
+            .unwrap();
+        assert!(found.svg.contains("stock (2000 samples)"), "{}", found.svg);
+        assert!(found.caption.contains("numbers of samples differ"));
+    }
+
+    #[test]
+    fn a_handful_of_samples_more_is_no_difference() {
+        let mut rows = vec![row("stock", &[900.0]), row("artis", &[100.0])];
+        rows[0].figures.samples = 40_000;
+        rows[1].figures.samples = 40_003;
+        let experiment = experiment(rows);
+        let configurations = figures::of_experiment(&experiment).unwrap();
+        let all = compare(configurations, experiment.time_unit(), None, false).unwrap();
+        let found = picture(&all, &Sheet::FILE).picture.unwrap();
+        assert!(
+            found
+                .caption
+                .starts_with("the worst of 40000 to 40003 samples each")
+        );
+        assert!(!found.svg.contains("differ") && found.svg.contains(">artis<"));
     }
 
     #[test]
@@ -244,8 +327,8 @@ mod tests {
         ];
         let mut taken: Vec<Area> = points.iter().map(|place| Area::around(*place)).collect();
         for place in points {
-            let (_, _, area) = label_place(place, "stock-lazy", &taken);
-            assert!(area.inside());
+            let (_, _, area) = label_place(&Sheet::FILE, place, "stock-lazy", &taken);
+            assert!(area.inside(&Sheet::FILE));
             assert!(!taken.iter().any(|other| other.overlaps(&area)));
             taken.push(area);
         }

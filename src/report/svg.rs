@@ -64,6 +64,41 @@ impl Svg {
         Self { text }
     }
 
+    /// A part of a page, as wide as there is room, on the page's ground. Its words stand on the
+    /// page; `label` is for those who cannot see it.
+    pub fn inline(width: f64, height: f64, label: &str) -> Self {
+        let text = format!(
+            "<svg viewBox=\"0 0 {width} {height}\" role=\"group\" aria-label=\"{}\" \
+             font-family=\"{FAMILY}\">\n",
+            escaped(label)
+        );
+        Self { text }
+    }
+
+    /// What `draw` draws, with words that appear when it is pointed at.
+    pub fn value(&mut self, words: &str, draw: impl FnOnce(&mut Self)) {
+        let _ = writeln!(
+            self.text,
+            "<g class=\"value\"><title>{}</title>",
+            escaped(words)
+        );
+        draw(self);
+        self.text.push_str("</g>\n");
+    }
+
+    /// A place to point at, without looks of its own.
+    pub fn target(&mut self, (left, right): (f64, f64), (top, bottom): (f64, f64)) {
+        let _ = writeln!(
+            self.text,
+            "<rect class=\"target\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" \
+             pointer-events=\"all\"/>",
+            n(left),
+            n(top),
+            n(right - left),
+            n(bottom - top)
+        );
+    }
+
     /// A path through `points`.
     pub fn path(&mut self, points: &[(f64, f64)], stroke: Stroke) {
         let mut data = String::new();
@@ -83,11 +118,11 @@ impl Svg {
         );
     }
 
-    /// A filled outline with a white edge, which separates it from what is below.
-    pub fn shape(&mut self, corners: &[(f64, f64)], colour: &str) {
+    /// A filled outline with an edge, which separates it from what is below.
+    pub fn shape(&mut self, corners: &[(f64, f64)], colour: &str, edge: &str) {
         let _ = writeln!(
             self.text,
-            "<polygon points=\"{}\" fill=\"{colour}\" stroke=\"#fff\"/>",
+            "<polygon points=\"{}\" fill=\"{colour}\" stroke=\"{edge}\"/>",
             points(corners)
         );
     }
@@ -101,11 +136,11 @@ impl Svg {
         );
     }
 
-    /// A filled circle with a white edge.
-    pub fn circle(&mut self, (x, y): (f64, f64), radius: f64, colour: &str) {
+    /// A filled circle with an edge.
+    pub fn circle(&mut self, (x, y): (f64, f64), radius: f64, colour: &str, edge: &str) {
         let _ = writeln!(
             self.text,
-            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{colour}\" stroke=\"#fff\"/>",
+            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{colour}\" stroke=\"{edge}\"/>",
             n(x),
             n(y),
             n(radius)

@@ -22,7 +22,7 @@ pub(super) fn legend(all: &Comparison) -> String {
              all runs has none. per run: the mean of each run's worst."
         ));
     }
-    text += &unequal(all);
+    text += &unequal(all).map_or_else(String::new, |words| wrapped(&words));
     for note in notes(all) {
         text += &wrapped(&plain(&format!("note: {note}")));
     }
@@ -33,7 +33,7 @@ pub(super) fn legend(all: &Comparison) -> String {
 }
 
 /// Says which extremes are not comparable.
-fn unequal(all: &Comparison) -> String {
+pub(super) fn unequal(all: &Comparison) -> Option<String> {
     let base = &all.base().configuration;
     let mut others = Vec::new();
     for one in &all.configurations {
@@ -43,7 +43,7 @@ fn unequal(all: &Comparison) -> String {
         }
     }
     if others.is_empty() {
-        return String::new();
+        return None;
     }
     let counts = format!(
         "{} has {} samples, {}: the larger sample has the wider extremes, whatever was measured.",
@@ -51,12 +51,12 @@ fn unequal(all: &Comparison) -> String {
         base.samples(),
         plain(&others.join(", ")),
     );
-    match all.unequal_allowed {
-        true => wrapped(&format!("*: {counts}")),
-        false => wrapped(&format!(
-            "withheld: {counts} --allow-unequal-samples compares them nevertheless."
-        )),
-    }
+    Some(match all.unequal_allowed {
+        true => format!("*: {counts}"),
+        false => {
+            format!("withheld: {counts} --allow-unequal-samples compares them nevertheless.")
+        }
+    })
 }
 
 /// What speaks against the comparison, a sentence each.

@@ -92,7 +92,7 @@ fn canned_recordings_are_printed_as_they_were() {
         let printed = text(&document);
         assert!(printed == expected, "{name}:\n{printed}");
         assert!(printed.lines().all(|line| line.chars().count() <= 80));
-        let picture = picture::draw(1, &document.worst[0]);
+        let picture = picture::draw(1, &document.worst[0], &artis::report::Sheet::FILE);
         assert!(picture.ends_with("</svg>\n"));
         let bytes = perfetto::bytes(&document);
         let trace = perfetto::Trace::decode(&bytes[..]).unwrap();

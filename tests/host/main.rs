@@ -18,6 +18,7 @@ mod output;
 mod pages;
 mod partition_export;
 mod poor_inputs;
+mod report;
 mod result;
 mod run;
 mod schema;

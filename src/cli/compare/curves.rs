@@ -2,6 +2,7 @@
 //! Writes the pictures of completion times.
 
 use crate::decide::completion::Curve;
+use crate::report::Sheet;
 use crate::report::curves::{Shown, pictures};
 use crate::result::file::Target;
 use std::path::Path;
@@ -18,7 +19,7 @@ pub fn write(
         .iter()
         .map(|(name, curves)| Shown { name, curves })
         .collect();
-    let (pictures, absent) = pictures(&shown, base, unit);
+    let (pictures, absent) = pictures(&shown, base, unit, &Sheet::FILE);
     if !absent.is_empty() && !pictures.is_empty() {
         eprintln!(
             "artis: the pictures of completion times leave configurations out: no file of artis \
@@ -28,7 +29,7 @@ pub fn write(
     }
     for (nature, picture) in pictures {
         let path = folder.join(format!("completion-{nature}.svg"));
-        Target::open(&path)?.write(picture.as_bytes())?;
+        Target::open(&path)?.write(picture.svg.as_bytes())?;
     }
     Ok(())
 }

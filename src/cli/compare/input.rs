@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The files of `artis compare` and `artis decide`: which is what, and what each configuration is
-//! called.
+//! The files of `artis compare`, `artis decide` and `artis report`: which is what, and what each
+//! configuration is called.
 
 use crate::cli::exit::UsageError;
-use crate::decide::compare::figures::{of_experiment, of_results};
+use crate::decide::compare::figures::{self, of_experiment, of_results};
 use crate::decide::compare::{self, Configuration};
+use crate::explain::{self, document};
 use crate::result::experiment::{self, Experiment};
 use crate::result::{Document, file, import, is_same_run};
-use anyhow::bail;
+use anyhow::{Context, bail};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
@@ -17,6 +18,12 @@ use std::str::FromStr;
 pub struct Input {
     name: Option<String>,
     path: PathBuf,
+}
+
+impl Input {
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
 }
 
 impl FromStr for Input {
@@ -101,10 +108,21 @@ pub struct Read {
     pub unit: String,
 }
 
+/// A file of the command line.
+pub struct File {
+    /// What it is called.
+    pub name: String,
+    pub path: PathBuf,
+    pub bytes: Vec<u8>,
+    pub content: Content,
+}
+
 /// A file's content.
-enum Content {
+pub enum Content {
     Result(Box<Document>),
     Experiment(Experiment),
+    /// Has no figures to compare.
+    Explanation(Box<explain::Document>),
 }
 
 impl Content {
@@ -112,6 +130,7 @@ impl Content {
         match (self, other) {
             (Self::Result(one), Self::Result(other)) => is_same_run(one, other),
             (Self::Experiment(one), Self::Experiment(other)) => one.rows == other.rows,
+            (Self::Explanation(one), Self::Explanation(other)) => one == other,
             _ => false,
         }
     }
@@ -126,7 +145,7 @@ pub enum Group {
 }
 
 /// Reads all files, in the order of the command line; standard input can be one of them.
-pub fn groups(inputs: &[Input]) -> anyhow::Result<Vec<Group>> {
+pub fn files(inputs: &[Input]) -> anyhow::Result<Vec<File>> {
     if inputs
         .iter()
         .filter(|input| input.path == Path::new("-"))
@@ -135,17 +154,46 @@ pub fn groups(inputs: &[Input]) -> anyhow::Result<Vec<Group>> {
     {
         return Err(UsageError("standard input (-) can be read only once".to_owned()).into());
     }
-    let contents: Vec<Content> = inputs
+    let contents: Vec<(Vec<u8>, Content)> = inputs
         .iter()
         .map(|input| content(&input.path))
         .collect::<Result<_, _>>()?;
     refuse_same(inputs, &contents)?;
+    let files = inputs.iter().zip(contents).zip(names(inputs)?);
+    let files = files.map(|((input, (bytes, content)), name)| File {
+        name,
+        path: input.path.clone(),
+        bytes,
+        content,
+    });
+    Ok(files.collect())
+}
+
+/// Reads all files, and puts together what belongs together.
+pub fn groups(inputs: &[Input]) -> anyhow::Result<Vec<Group>> {
+    let files = files(inputs)?;
+    let explanation = |file: &&File| matches!(file.content, Content::Explanation(_));
+    if let Some(file) = files.iter().find(explanation) {
+        let path = file.path.display();
+        bail!(
+            "{path} is an explanation ({}), which has no figures to compare; to see it, type: \
+             artis explain show {path}",
+            document::SCHEMA
+        );
+    }
+    let contents = files.into_iter().map(|file| (file.name, file.content));
+    Ok(grouped(contents.collect()))
+}
+
+/// Puts together what belongs together; explanations belong to nothing.
+pub fn grouped(contents: Vec<(String, Content)>) -> Vec<Group> {
+    let count = contents.len();
     let mut groups: Vec<Group> = Vec::new();
-    for (content, name) in contents.into_iter().zip(names(inputs)?) {
+    for (name, content) in contents {
         match content {
             Content::Experiment(experiment) => {
                 // With one file alone, the rows' own names are enough.
-                let prefix = match inputs.len() {
+                let prefix = match count {
                     1 => String::new(),
                     _ => name + "/",
                 };
@@ -162,9 +210,23 @@ pub fn groups(inputs: &[Input]) -> anyhow::Result<Vec<Group>> {
                     None => groups.push(Group::Results(name, vec![*document])),
                 }
             }
+            Content::Explanation(_) => {}
         }
     }
-    Ok(groups)
+    groups
+}
+
+/// The same without the files that are no runs of their configuration's first measurement.
+pub fn of_one_measurement(groups: &[Group]) -> Vec<Group> {
+    let all = groups.iter().map(|group| match group {
+        Group::Results(name, runs) => {
+            Group::Results(name.clone(), figures::of_one_measurement(runs))
+        }
+        Group::Experiment(prefix, experiment) => {
+            Group::Experiment(prefix.clone(), experiment.clone())
+        }
+    });
+    all.collect()
 }
 
 /// The configurations of all files.
@@ -190,11 +252,11 @@ pub fn read(groups: &[Group]) -> anyhow::Result<Read> {
 }
 
 /// Refuses a run that is there twice: it would prove nothing, and look certain.
-fn refuse_same(inputs: &[Input], contents: &[Content]) -> anyhow::Result<()> {
-    for (at, content) in contents.iter().enumerate() {
+fn refuse_same(inputs: &[Input], contents: &[(Vec<u8>, Content)]) -> anyhow::Result<()> {
+    for (at, (_, content)) in contents.iter().enumerate() {
         let same = contents[..at]
             .iter()
-            .position(|other| content.is_same(other));
+            .position(|(_, other)| content.is_same(other));
         if let Some(other) = same {
             bail!(
                 "{} and {} hold the same run, which compared with itself proves nothing; leave \
@@ -207,13 +269,19 @@ fn refuse_same(inputs: &[Input], contents: &[Content]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn content(path: &Path) -> anyhow::Result<Content> {
+fn content(path: &Path) -> anyhow::Result<(Vec<u8>, Content)> {
     let bytes = file::read_text(path)?;
-    if file::schema(&bytes).as_deref() == Some(experiment::SCHEMA) {
-        return Ok(Content::Experiment(file::parse_as(path, &bytes)?));
-    }
-    let document = import::parse(path, &bytes, None, None)?;
-    Ok(Content::Result(Box::new(document)))
+    let content = match file::schema(&bytes).as_deref() {
+        Some(experiment::SCHEMA) => Content::Experiment(file::parse_as(path, &bytes)?),
+        Some(document::SCHEMA) => {
+            let document = explain::Document::read(&bytes);
+            Content::Explanation(Box::new(
+                document.with_context(|| path.display().to_string())?,
+            ))
+        }
+        _ => Content::Result(Box::new(import::parse(path, &bytes, None, None)?)),
+    };
+    Ok((bytes, content))
 }
 
 /// Microseconds of an emulator are not those of a machine.

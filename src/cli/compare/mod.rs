@@ -11,7 +11,8 @@ use crate::decide::compare::Error::NothingShared;
 use crate::decide::compare::gate::Verdict;
 use crate::decide::compare::{Comparison, Gate, compare};
 use crate::decide::completion::{self, Curve};
-use crate::report::{comparison, histograms, scatter, words};
+use crate::report::picture::Drawn;
+use crate::report::{Sheet, comparison, histograms, scatter, words};
 use crate::result::file::Target;
 use anyhow::Context;
 use input::Input;
@@ -124,15 +125,15 @@ fn plot(all: &Comparison, folder: &Path) -> anyhow::Result<()> {
         (
             "latency-throughput.svg",
             "worst latency, or no work of a load that all had",
-            scatter::picture(all),
+            scatter::picture(all, &Sheet::FILE),
         ),
         (
             "histograms.svg",
             "histogram of latencies",
-            histograms::picture(all),
+            histograms::picture(all, &Sheet::FILE),
         ),
     ];
-    for (name, needs, (picture, absent)) in pictures {
+    for (name, needs, Drawn { picture, absent }) in pictures {
         let path = folder.join(name);
         if !absent.is_empty() {
             let without = match picture {
@@ -143,7 +144,7 @@ fn plot(all: &Comparison, folder: &Path) -> anyhow::Result<()> {
             eprintln!("artis: {path} {without}: no {needs}, in {names}");
         }
         if let Some(picture) = picture {
-            Target::open(&path)?.write(picture.as_bytes())?;
+            Target::open(&path)?.write(picture.svg.as_bytes())?;
         }
     }
     Ok(())

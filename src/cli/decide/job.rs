@@ -9,7 +9,7 @@ use anyhow::Context;
 use std::path::Path;
 
 /// The numbers of the job.
-#[derive(clap::Args)]
+#[derive(clap::Args, Default)]
 pub struct Options {
     /// From the event to the end of the work, with its unit: 250us
     #[arg(long, value_name = "TIME", value_parser = job::time_us)]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis decide`: real time or real fast, for a job, with the facts of result files.
 
-mod job;
+pub(in crate::cli) mod job;
 mod measure;
 
 use crate::cli::compare::curves;
@@ -116,7 +116,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn facts(groups: &[Group]) -> anyhow::Result<Facts> {
+/// What the files say of each candidate.
+pub(in crate::cli) fn facts(groups: &[Group]) -> anyhow::Result<Facts> {
     let mut candidates = Vec::new();
     for group in groups {
         match group {

@@ -3,6 +3,7 @@
 
 use crate::cli::output::Outcome;
 use crate::explain::Document;
+use crate::report::Sheet;
 use crate::report::explain::{perfetto, picture, text};
 use crate::result::file::Target;
 use anyhow::Context;
@@ -70,7 +71,7 @@ fn pictures(document: &Document, folder: &Path) -> anyhow::Result<()> {
     for (at, explained) in document.worst.iter().enumerate() {
         let path = folder.join(format!("{:02}.svg", at + 1));
         let target = Target::open(&path)?;
-        target.write(picture::draw(at + 1, explained).as_bytes())?;
+        target.write(picture::draw(at + 1, explained, &Sheet::FILE).as_bytes())?;
     }
     Ok(())
 }

@@ -130,7 +130,7 @@ impl Cell {
 const SURPLUS: f64 = 0.01;
 
 /// Are extremes of so many samples comparable?
-fn alike(one: Option<u64>, other: Option<u64>) -> bool {
+pub fn alike(one: Option<u64>, other: Option<u64>) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => {
             let (less, more) = (one.min(other), one.max(other));

@@ -2,7 +2,7 @@
 //! One way to run the machine, and the facts about it.
 
 use super::Error;
-use crate::compare::figures::{of_experiment, of_results};
+use crate::compare::figures::{of_experiment, of_one_measurement, of_results};
 use crate::compare::metric::{Quantity, Stat};
 use crate::compare::{Configuration, Metric};
 use crate::completion::{self, Curve};
@@ -121,7 +121,7 @@ impl Candidate {
     /// # Errors
     /// [`Error`].
     pub fn of_results(name: &str, documents: &[Document]) -> Result<Self, Error> {
-        let configuration = of_results(name, documents)?;
+        let configuration = of_results(name, &of_one_measurement(documents))?;
         let tools = documents.iter().map(|one| one.tool.to_lowercase());
         let co_kernel = |tool: &String| {
             ["xenomai", "evl", "latmus", "rtai", "cobalt"]

@@ -91,6 +91,18 @@ fn an_experiments_rows_are_compared() {
 }
 
 #[test]
+fn an_explanation_is_sent_to_the_command_that_shows_it() {
+    let late = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/explain/late.json");
+    let output = artis(Path::new("."), &[late]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("artis.explain/1") && said.contains("artis explain show"),
+        "{said}"
+    );
+}
+
+#[test]
 fn gates_end_with_status_2_when_missed() {
     let folder = folder();
     let tail = |words: &[&str]| {

@@ -9,7 +9,7 @@ mod of_experiment;
 mod of_results;
 
 pub use of_experiment::of_experiment;
-pub use of_results::of_results;
+pub use of_results::{of_one_measurement, of_results};
 
 use super::metric::{Metric, Quantity, Stat};
 use artis_result::Distribution;

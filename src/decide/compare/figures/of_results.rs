@@ -71,6 +71,29 @@ pub fn of_results(name: &str, documents: &[Document]) -> Result<Configuration, E
     Ok(configuration)
 }
 
+/// Of all files of one name, the runs of one measurement: those with latencies, and where none
+/// has any, those with the series of the first. What other measurements tell (completion times,
+/// jitter) is no figure that every run could have.
+pub fn of_one_measurement(documents: &[Document]) -> Vec<Document> {
+    let has_latency = |one: &Document| {
+        let mut all = one.series.iter();
+        all.any(|series| quantity(series, &one.series) == Quantity::Latency)
+    };
+    let names = |one: &Document| -> BTreeSet<String> {
+        one.series
+            .iter()
+            .map(|series| series.name.clone())
+            .collect()
+    };
+    let first = documents.first().map(names).unwrap_or_default();
+    let any = documents.iter().any(has_latency);
+    let runs = documents.iter().filter(|one| match any {
+        true => has_latency(one),
+        false => names(one) == first,
+    });
+    runs.cloned().collect()
+}
+
 /// The unit of the times of all runs.
 fn common_unit(name: &str, documents: &[Document]) -> Result<String, Error> {
     let units = listed(documents.iter().map(time_unit));
@@ -337,6 +360,26 @@ mod tests {
         assert_eq!(value(&both.runs[1], "load_cpu_time"), 2.0);
         assert_eq!((both.samples(), both.unit.as_str()), (4, "us"));
         assert_eq!(both.latencies.unwrap().count(), 4);
+    }
+
+    #[test]
+    fn files_of_another_measurement_are_no_runs() {
+        let latency = result(&[("latency", Kind::Latency, &[1000])], 10.0);
+        let jitter = result(&[("noise", Kind::Noise, &[1000])], 10.0);
+        let all = [jitter.clone(), latency.clone(), latency.clone()];
+        assert_eq!(of_one_measurement(&all), [latency.clone(), latency]);
+        let completion = [("start.user.1us", Kind::Latency, &[1000][..])];
+        let other = result(
+            &[completion[0], ("start.io.1us", Kind::Latency, &[1])],
+            10.0,
+        );
+        assert_eq!(
+            of_one_measurement(&[other.clone(), all[1].clone()]),
+            [all[1].clone()]
+        );
+        let all = [jitter.clone(), other, jitter.clone()];
+        assert_eq!(of_one_measurement(&all), [jitter.clone(), jitter]);
+        assert_eq!(of_one_measurement(&[]), []);
     }
 
     #[test]
