@@ -22,6 +22,7 @@ setup:
 demo: setup
 	cargo build --release --bins
 	@target/release/artis lab experiment lab/demo.toml --brief --json target/demo.json
+	@target/release/artis report target/demo.json --allow-unequal-samples -o target/demo.html
 
 check: setup
 	@scripts/test check

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The three numbers that belong together, each beside the baseline's: how late a task wakes up,
-//! how much its work is stretched, and what everybody else gets done meanwhile.
+//! The numbers that belong together, each beside the baseline's: how late a task wakes up, how much
+//! its work is stretched, what everybody else gets done meanwhile, and, where that was measured, how
+//! soon everybody else answers.
 
 use super::chart::swatch;
 use super::headline::WORST;
@@ -36,36 +37,47 @@ enum Beside {
 
 pub(super) fn section(content: &Content) -> Option<Section> {
     let all = content.comparison?;
-    let rows: Vec<(usize, [Number; 3])> = all
+    let rows: Vec<(usize, [Number; 4])> = all
         .configurations
         .iter()
         .enumerate()
-        .map(|(at, one)| (at, [latency(all, one), stretch(all, one), kept(all, one)]))
+        .map(|(at, one)| {
+            let numbers = [
+                latency(all, one),
+                stretch(all, one),
+                kept(all, one),
+                answers(all, one),
+            ];
+            (at, numbers)
+        })
         .collect();
-    let any = |number: usize| rows.iter().any(|(_, three)| three[number].value.is_some());
-    if !(0..3).any(any) {
+    let any = |number: usize| rows.iter().any(|(_, all)| all[number].value.is_some());
+    if !(0..4).any(any) {
         return None;
     }
     let most = |number: usize| {
-        let values = rows.iter().filter_map(|(_, three)| three[number].value);
+        let values = rows.iter().filter_map(|(_, all)| all[number].value);
         values.fold(0.0, f64::max)
     };
+    // Few measure the last one.
+    let columns = if any(3) { 4 } else { 3 };
     let body = html! {
-        table.three {
+        table.three.four[columns == 4] {
             thead { tr {
                 th scope="col" { "configuration" }
                 th scope="col" { "worst latency" }
                 th scope="col" { "work stretched by" }
                 th scope="col" { "throughput kept" }
+                @if columns == 4 { th scope="col" { "a normal task wakes up after" } }
             } }
-            tbody { @for (at, three) in &rows {
+            tbody { @for (at, numbers) in &rows {
                 tr.base[*at == all.baseline] {
                     th scope="row" {
                         (swatch(*at))
                         span { (plain(&all.configurations[*at].configuration.name)) }
                         @if *at == all.baseline && rows.len() > 1 { span.badge { "baseline" } }
                     }
-                    @for (place, number) in three.iter().enumerate() {
+                    @for (place, number) in numbers[..columns].iter().enumerate() {
                         (cell(number, most(place), TITLES[place]))
                     }
                 }
@@ -75,6 +87,9 @@ pub(super) fn section(content: &Content) -> Option<Section> {
             "Worst latency: from the event to the task, the worst of all samples. Work stretched: how \
              much longer the longest piece of equal work took than the shortest. Throughput kept: \
              the work of the loads, geometric mean."
+            @if columns == 4 {
+                " Wakeups of a normal task that may use every CPU: the mean."
+            }
             @if (0..3).any(|number| !any(number)) {
                 " What is not there was not measured; " code { "artis measure all --load NAME" }
                 " gives all three."
@@ -83,14 +98,23 @@ pub(super) fn section(content: &Content) -> Option<Section> {
     };
     Some(Section {
         id: "numbers",
-        title: "Three numbers",
+        title: if columns == 4 {
+            "Four numbers"
+        } else {
+            "Three numbers"
+        },
         single: false,
         body,
     })
 }
 
 /// Of the columns, where there is little room.
-const TITLES: [&str; 3] = ["worst latency", "stretched by", "work kept"];
+const TITLES: [&str; 4] = [
+    "worst latency",
+    "stretched by",
+    "work kept",
+    "others wake up",
+];
 
 fn cell(number: &Number, most: f64, title: &str) -> Markup {
     let (class, sign, words) = match &number.beside {
@@ -120,14 +144,23 @@ fn is_base(all: &Comparison, one: &Compared) -> bool {
     std::ptr::eq(all.base(), one)
 }
 
-/// Less is better.
 fn latency(all: &Comparison, one: &Compared) -> Number {
-    let Some(cell) = one.cells.get(&WORST) else {
+    time(all, one, &WORST)
+}
+
+fn answers(all: &Comparison, one: &Compared) -> Number {
+    let normal = Metric::Of(Quantity::Other("normal".to_owned()), Stat::Mean);
+    time(all, one, &normal)
+}
+
+/// Less is better.
+fn time(all: &Comparison, one: &Compared, metric: &Metric) -> Number {
+    let Some(cell) = one.cells.get(metric) else {
         return missing();
     };
     let value = cell.figure.value;
     let words = format!("{} {}", digits(value), plain(first_word(&all.unit)));
-    let theirs = all.base().cells.get(&WORST).map(|cell| cell.figure.value);
+    let theirs = all.base().cells.get(metric).map(|cell| cell.figure.value);
     let ratio = cell.ratio.unwrap_or_default();
     let beside = match (ratio.of_all, ratio.unequal, theirs) {
         _ if is_base(all, one) => Beside::Base,
