@@ -14,6 +14,11 @@ use maud::{Markup, html};
 
 pub(super) const WORST: Metric = Metric::Of(Quantity::Latency, Stat::Max);
 
+/// How soon a normal task answers.
+pub(super) fn normal() -> Metric {
+    Metric::Of(Quantity::Other("normal".to_owned()), Stat::Mean)
+}
+
 /// So many are named in a sentence.
 const OTHERS: usize = 3;
 
@@ -74,8 +79,20 @@ fn compared(all: &Comparison) -> String {
                     digits((kept * 1000.0).round() / 10.0)
                 )
             });
+            // What one side gains, the other may pay.
+            let metric = normal();
+            let normal = |one: &Compared| one.cells.get(&metric).map(|cell| cell.figure.value);
+            let others = normal(one)
+                .zip(normal(base))
+                .map_or_else(String::new, |both| {
+                    format!(
+                        "; a normal task wakes up after {}, {}",
+                        digits(both.0),
+                        digits(both.1)
+                    )
+                });
             format!(
-                "{} is at worst {ours} {unit} late, {name} {theirs_words}{kept}",
+                "{} is at worst {ours} {unit} late, {name} {theirs_words}{kept}{others}",
                 one.configuration.name
             )
         }

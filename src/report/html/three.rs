@@ -4,7 +4,7 @@
 //! soon everybody else answers.
 
 use super::chart::swatch;
-use super::headline::WORST;
+use super::headline::{WORST, normal};
 use super::{Content, Section};
 use crate::digits::{digits, grouped};
 use crate::style::first_word;
@@ -149,8 +149,7 @@ fn latency(all: &Comparison, one: &Compared) -> Number {
 }
 
 fn answers(all: &Comparison, one: &Compared) -> Number {
-    let normal = Metric::Of(Quantity::Other("normal".to_owned()), Stat::Mean);
-    time(all, one, &normal)
+    time(all, one, &normal())
 }
 
 /// Less is better.
