@@ -39,17 +39,18 @@ pub(super) fn section(content: &Content) -> Option<Section> {
 
 fn compared(all: &Comparison) -> Markup {
     html! {
+        p.quiet {
+            "Times in " (plain(&all.unit))
+            @if all.configurations.len() > 1 {
+                "; ×: relative to " (plain(&all.base().configuration.name))
+            }
+            @if all.has_runs() { "; 95 %: of the ratio of the runs' means" }
+            "."
+        }
         @for (title, metrics) in groups(all) {
             h3 { (title) }
             div.scroll tabindex="0" role="region" aria-label=(title) {
                 table.sortable {
-                    caption {
-                        "times in " (plain(&all.unit))
-                        @if all.configurations.len() > 1 {
-                            "; ×: relative to " (plain(&all.base().configuration.name))
-                        }
-                        @if all.has_runs() { "; 95 %: of the ratio of the runs' means" }
-                    }
                     thead { tr {
                         th scope="col" { "configuration" }
                         th scope="col" { "samples" }
@@ -72,15 +73,20 @@ fn groups(all: &Comparison) -> Vec<(&'static str, Vec<Metric>)> {
     let title = |metric: &Metric| match metric {
         Metric::Of(Quantity::Other(_), _) => "Other times",
         Metric::Of(..) => "Latency and execution",
-        _ => "What everybody else gets",
+        Metric::Throughput(_) => "Work of the loads",
+        Metric::WorkPerCpuSecond(_) => "Work per second of CPU time",
+        Metric::ThroughputSeconds(_) => "Seconds for the same work",
+        Metric::RtCpuShareOthers | Metric::LoadCpuTime | Metric::Leaks => "CPU time and leaks",
     };
     let metrics = all.metrics().into_iter().filter(Metric::is_in_tables);
     let mut groups: Vec<(&str, Vec<Metric>)> = Vec::new();
     for metric in metrics {
         let title = title(&metric);
-        match groups.last_mut() {
-            Some((last, held)) if *last == title && held.len() < COLUMNS => held.push(metric),
-            _ => groups.push((title, vec![metric])),
+        let open =
+            |(known, held): &&mut (&str, Vec<Metric>)| *known == title && held.len() < COLUMNS;
+        match groups.iter_mut().find(open) {
+            Some((_, held)) => held.push(metric),
+            None => groups.push((title, vec![metric])),
         }
     }
     groups

@@ -156,6 +156,19 @@ fn every_kind_of_file_has_a_page() {
     assert!(text.contains("us at 100 MIPS, emulated (bochs)"));
     assert!(text.contains("no microseconds of a real machine"));
     assert!(text.contains("the worst of 40000 to 40009 samples each"));
+    // What docs/report.md shows.
+    let said = artis(folder.path(), &[&table1, "-o", "table1.html", "--json"]).stdout;
+    let said: serde_json::Value = serde_json::from_slice(&said).unwrap();
+    let docs = std::fs::read_to_string(data("docs/report.md")).unwrap();
+    let line = docs
+        .lines()
+        .find(|line| line.starts_with("artis: table1.html is written"))
+        .unwrap();
+    assert!(line.ends_with(said["headline"].as_str().unwrap()), "{said}");
+    for section in said["sections"].as_array().unwrap() {
+        let anchor = format!("| `#{}` |", section.as_str().unwrap());
+        assert!(docs.contains(&anchor), "{anchor}");
+    }
     let foreign = data("tests/data/result/cyclictest.json");
     let (_, text) = page(folder.path(), &[&foreign]);
     assert!(text.contains("cyclictest was at worst"));
