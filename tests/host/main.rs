@@ -11,6 +11,7 @@ mod compare;
 mod decide;
 mod explain;
 mod help;
+mod install;
 mod load;
 mod measure;
 mod occupancy;
