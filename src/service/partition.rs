@@ -18,6 +18,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How long a scheduler that stops may take to revert its partition.
+const PATIENCE: Duration = Duration::from_secs(20);
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The mark: empty when no partition ends with the scheduler, otherwise the process that marked it.
 const MARK: &str = "/run/artis/sched-partition";
@@ -60,7 +65,9 @@ impl<'a> Lease<'a> {
         request: &Request,
         notice: &mut dyn FnMut(Notice<'_>),
     ) -> Result<(Self, Partitioned), Error> {
-        let mut mark = Mark::take(host, true)?.ok_or(Error::Busy)?;
+        let Taken::Ours(mut mark) = Mark::take(host, true)? else {
+            return Err(Error::Busy);
+        };
         let was_ours = mark.is_set()?;
         // Before the first change: a process that is killed meanwhile leaves the mark behind.
         mark.set()?;
@@ -120,7 +127,7 @@ impl Drop for Lease<'_> {
 /// # Errors
 /// When a setting could not be put back, or the mark cannot be read.
 pub fn clean_up(host: &Host<'_>) -> Result<Option<Reverted>, Error> {
-    let Some(mut mark) = Mark::take(host, false)? else {
+    let Taken::Ours(mut mark) = Mark::take(host, false)? else {
         return Ok(None);
     };
     if !mark.is_set()? {
@@ -131,9 +138,33 @@ pub fn clean_up(host: &Host<'_>) -> Result<Option<Reverted>, Error> {
     Ok(Some(reverted))
 }
 
+/// Waits until no running scheduler holds a partition, for as long as reverting one may take.
+///
+/// # Errors
+/// When it takes too long, or the mark cannot be read.
+pub fn wait_for_end(host: &Host<'_>) -> Result<(), Error> {
+    let began = Instant::now();
+    while matches!(Mark::take(host, false)?, Taken::Theirs) {
+        if began.elapsed() > PATIENCE {
+            return Err(Error::Busy);
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}
+
 fn revert(host: &Host<'_>) -> Result<Reverted, Error> {
     let reverted = Transaction::begin(host)?.revert(Owner::Partition)?;
     Ok(reverted.whole()?)
+}
+
+/// What came of taking the mark.
+enum Taken {
+    Ours(Mark),
+    /// A running scheduler holds it.
+    Theirs,
+    /// There is none, or this user may not see it.
+    Absent,
 }
 
 /// The mark, locked.
@@ -143,9 +174,7 @@ struct Mark {
 }
 
 impl Mark {
-    /// None when another process holds it; without `create` also when there is none, or this user
-    /// may not see it.
-    fn take(host: &Host<'_>, create: bool) -> Result<Option<Self>, Error> {
+    fn take(host: &Host<'_>, create: bool) -> Result<Taken, Error> {
         let path = host.root.path(MARK);
         let failed = |source| Error::Mark {
             what: "open",
@@ -166,12 +195,12 @@ impl Mark {
             .open(&path);
         let file = match opened {
             Ok(file) => file,
-            Err(error) if !create && is_out_of_sight(&error) => return Ok(None),
+            Err(error) if !create && is_out_of_sight(&error) => return Ok(Taken::Absent),
             Err(error) => return Err(failed(error)),
         };
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(file) => Ok(Some(Self { file, path })),
-            Err((_, Errno::EWOULDBLOCK)) => Ok(None),
+            Ok(file) => Ok(Taken::Ours(Self { file, path })),
+            Err((_, Errno::EWOULDBLOCK)) => Ok(Taken::Theirs),
             Err((_, error)) => Err(failed(error.into())),
         }
     }
@@ -253,6 +282,7 @@ mod tests {
         let again = Lease::begin(&host, &request(&root), &mut |_| {});
         assert!(matches!(again, Err(Error::Busy)));
         let reverted = lease.end().unwrap().unwrap();
+        wait_for_end(&host).unwrap();
         assert_eq!(reverted.restored.len(), made.plan.changes.len());
         assert_eq!(migration(&root), "1");
         assert!(clean_up(&host).unwrap().is_none());

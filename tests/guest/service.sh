@@ -9,7 +9,8 @@ die() {
     exit 1
 }
 step() { echo "step $*"; }
-inside() { chroot /new env PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 "$@"; }
+# The real env: that of busybox would run its own dpkg.
+inside() { chroot /new /usr/bin/env PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 "$@"; }
 # Waits at most two minutes for a command to succeed.
 until_ok() {
     tries=0

@@ -20,6 +20,7 @@ mod partition_export;
 mod poor_inputs;
 mod result;
 mod run;
+mod sched;
 mod schema;
 mod split;
 mod summary;

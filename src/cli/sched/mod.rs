@@ -126,8 +126,10 @@ fn next_step() -> &'static str {
 
 fn stop(args: &StopArgs) -> anyhow::Result<ExitCode> {
     let stopped = control::ask_stop(&Runtime::default().socket())?;
-    if !stopped {
-        clean_up()?;
+    match stopped {
+        // Its own settings are back; its partition goes behind them.
+        true => partition::wait_for_end(&Host::default())?,
+        false => clean_up()?,
     }
     let mut stdout = stdout();
     if args.json {
