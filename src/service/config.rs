@@ -245,6 +245,30 @@ mod tests {
         }
     }
 
+    /// The example of docs/install.md has every key, and the defaults that it says.
+    #[test]
+    fn the_documented_file_is_understood() {
+        let page = include_str!("../../docs/install.md");
+        let (_, example) = page.split_once("```toml\n").unwrap();
+        let (example, _) = example.split_once("```").unwrap();
+        let config = Config::parse(example).unwrap();
+        let defaults = Config::parse("rt = \"2-3,6\"\n[partition]\n").unwrap();
+        assert_eq!(config, defaults);
+        for key in [
+            "detector",
+            "cycle",
+            "priority",
+            "rt0_irq",
+            "exit_latency_us",
+            "no_throttling",
+        ] {
+            assert!(example.contains(&format!("\n{key} = ")), "{key}");
+        }
+        // So is the refusal that it shows.
+        let error = Config::parse("rt = \"1\"\ncpus = 4\n").unwrap_err();
+        assert!(page.contains(&format!("sched.toml: {error}\n")), "{error}");
+    }
+
     #[test]
     fn what_is_not_understood_has_its_line_and_what_may_stand_there() {
         let bad: &[(&str, usize, &[&str])] = &[
