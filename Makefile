@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# `make demo`, `make check` and `make test` are for everybody, `make bench` for who doubts a claim.
+# `make demo`, `make check` and `make test` are for everybody, `make bench` for who doubts a claim,
+# `make install` and `make deb` for who wants it on a machine.
 # Everything else is cargo's business.
 
+# Where `make install` installs, and what it puts before that.
+PREFIX ?= /usr/local
+SYSCONFDIR ?= /etc
+DESTDIR ?=
 # Where rustup puts cargo, for shells that have not read its profile yet.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 
@@ -14,6 +19,10 @@ help:
 	@echo 'make kernels try artis on each kernel from 6.16 on, for the table of docs/kernels.md (an hour)'
 	@echo 'make table1 measure docs/results/table1.json again (40 minutes; goes on when interrupted)'
 	@echo 'make bench  what artis claims of its own speed, measured beside other tools (quiet machine, root)'
+	@echo 'make build  build what is installed: both programs, man pages, completions of shells'
+	@echo 'make install, make uninstall  what was built, below PREFIX (/usr/local) in DESTDIR'
+	@echo 'make deb    a Debian package in target/debian (needs cargo-deb)'
+	@echo 'make deb-test  install, start, upgrade and remove it in a fresh Debian 13 (root, debootstrap)'
 	@echo 'make setup  only install what is needed (apt, through sudo when not root)'
 
 setup:
@@ -42,7 +51,21 @@ table1: setup
 	cargo build --release
 	@scripts/table1
 
+build:
+	cargo build --release --bins
+	cargo run --release --quiet -p artis-pages -- target/share
+
+# Not made from `build`: root installs what a user built.
+install uninstall:
+	@PREFIX='$(PREFIX)' SYSCONFDIR='$(SYSCONFDIR)' DESTDIR='$(DESTDIR)' scripts/install $@
+
+deb: build
+	@scripts/deb
+
+deb-test: deb
+	@scripts/deb-test
+
 bench: setup
 	cargo bench --bench cyclictest
 
-.PHONY: help setup demo check test soak kernels table1 bench
+.PHONY: help setup demo check test soak kernels table1 build install uninstall deb deb-test bench

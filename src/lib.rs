@@ -4,7 +4,7 @@
 //! Each layer is a package of its own in a folder beside this file, and its `Cargo.toml` says what it
 //! may use: the compiler refuses everything else. From below: `machine` and `result` use no other
 //! layer; `task`, `partition`, `load`, `measure`, `sched`, `trace` and `recorder` act on the machine;
-//! `guest` is the lab's half inside a guest, `lab` its half outside; `check`, `decide` and `explain`
+//! `service` is `sched` with a configuration file; `guest` is the lab's half inside a guest, `lab` its half outside; `check`, `decide` and `explain`
 //! are pure; `report` writes what people read. This package is the command line over all of them: only
 //! it prints a result or ends the process.
 
@@ -23,5 +23,6 @@ pub use artis_recorder as recorder;
 pub use artis_report as report;
 pub use artis_result as result;
 pub use artis_sched as sched;
+pub use artis_service as service;
 pub use artis_task as task;
 pub use artis_trace as trace;

@@ -4,6 +4,7 @@
 use super::finding::{Finding, Severity};
 use super::obstacle::Obstacle;
 use super::subject::Subject;
+use artis_machine::deadline_servers::DEBUGFS;
 use artis_machine::facts::{Facts, PRESSURE_FILE};
 use artis_machine::kernel::{Kernel, LOCKDOWN, Preemption};
 use artis_machine::scx::{BTF_FILE, Interface};
@@ -11,7 +12,7 @@ use artis_machine::scx::{BTF_FILE, Interface};
 pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
     let of_kernel = facts.kernel.get().map(|kernel| {
         [
-            model(kernel),
+            model(facts, kernel),
             not_preempt_rt(kernel),
             scheduler(kernel, facts.scx.get()),
             btf(kernel),
@@ -22,13 +23,16 @@ pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
     all.flatten().collect()
 }
 
-fn model(kernel: &Kernel) -> Option<Finding> {
+fn model(facts: &Facts, kernel: &Kernel) -> Option<Finding> {
     let (severity, seen, fix) = match kernel.preemption.preemptible() {
         Some(true) => return None,
         Some(false) => (
             Severity::Breaks,
             format!("the preemption model is {}", kernel.preemption),
-            Obstacle::NotPreemptible(kernel.preemption).remedy(kernel),
+            visible_first(
+                facts,
+                Obstacle::NotPreemptible(kernel.preemption).remedy(kernel),
+            ),
         ),
         None => (
             Severity::Worsens,
@@ -49,6 +53,16 @@ fn model(kernel: &Kernel) -> Option<Finding> {
         fix: Some(fix),
         partition_fixes: &[],
     })
+}
+
+/// The fix, after what makes the file of debugfs appear that it names.
+fn visible_first(facts: &Facts, fix: String) -> String {
+    match facts.scheduler_debugfs.get() {
+        Some(false) if fix.contains(DEBUGFS) => {
+            format!("`sudo mount -t debugfs none {DEBUGFS}`, then {fix}")
+        }
+        _ => fix,
+    }
 }
 
 fn not_preempt_rt(kernel: &Kernel) -> Option<Finding> {

@@ -38,6 +38,26 @@ fn a_machine_without_sysfs_gets_a_sentence() {
 }
 
 #[test]
+fn a_file_of_debugfs_is_advised_after_its_mount() {
+    let none = [
+        ("proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC\n"),
+        ("proc/cmdline", "preempt=none\n"),
+    ];
+    let fix = |files: &[(&str, &str)]| {
+        let report = report(files, None);
+        found(&report, "preemption_model").fix.clone().unwrap()
+    };
+    let hidden = fix(&none);
+    assert!(
+        hidden.starts_with("`sudo mount -t debugfs none /sys/kernel/debug`, then `echo full"),
+        "{hidden}"
+    );
+    let shown = [("sys/kernel/debug/sched/preempt", "(none) voluntary full\n")];
+    let visible = fix(&[&none[..], &shown].concat());
+    assert!(visible.starts_with("`echo full"), "{visible}");
+}
+
+#[test]
 fn offline_cpus_and_holes_are_no_reason_to_stop() {
     let report = report(
         &[

@@ -84,9 +84,14 @@ enum Command {
 /// # Errors
 /// What clap has to say, for [`exit::parse_error`] to print: help and version, too.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let mut command = with_negative_values(Cli::command());
+    let mut command = command();
     let matches = command.try_get_matches_from_mut(words)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+}
+
+/// The definition of the whole command line, from which help, man pages and completions are made.
+pub fn command() -> clap::Command {
+    with_negative_values(Cli::command())
 }
 
 /// Lets every option take `-1` as its value, so that its parser says what is allowed. Otherwise

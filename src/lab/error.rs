@@ -30,7 +30,8 @@ pub enum Error {
     /// The guest's half of artis is not installed.
     #[error(
         "{} is missing: the lab puts it into its guests, so it must be in the same folder as \
-         artis; build both (cargo build --release), or copy it there", .0.display()
+         artis, or in ../libexec/artis from there; build both (cargo build --release), or copy it",
+        .0.display()
     )]
     NoGuestProgram(PathBuf),
     /// A host program failed.

@@ -115,6 +115,14 @@ impl Target {
         }
     }
 
+    /// Where it is, for a table that has its name already: threads have no file worth opening.
+    pub fn place(&self) -> String {
+        match self {
+            Self::Scheduling { tid, .. } | Self::Affinity { tid, .. } => format!("thread {tid}"),
+            _ => self.path(),
+        }
+    }
+
     /// A new value shows some seconds later only.
     pub fn is_slow(&self) -> bool {
         matches!(self, Self::Irqbalance { .. })

@@ -52,7 +52,7 @@ fn changes(changes: &[Change]) -> String {
         text += &format!("\n{}: {}\n", first.kind, first.reason);
         text += &rows(group.iter().map(|one| {
             let values = format!("{} -> {}", value(&one.old), value(&one.new));
-            (one.what.clone(), one.target.path(), values)
+            (one.what.clone(), one.target.place(), values)
         }));
     }
     text
@@ -207,7 +207,7 @@ fn three_values(one: &Foreign) -> String {
     format!(
         "{} ({}): it was {}, artis made it {}, now it is {}",
         change.what,
-        change.target.path(),
+        change.target.place(),
         value(&change.old),
         value(&change.new),
         value(&one.now)

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What `artis sched status` prints, and `artis sched run` at its end.
+//! What `artis sched status` prints, and `artis sched run` at its start and its end.
 
+use artis_machine::CpuList;
+use artis_partition::change::{Change, Target};
+use artis_sched::detector::Detector;
 use artis_sched::status::{CpuTimes, Details};
 use std::fmt::Write;
 use std::time::Duration;
@@ -10,6 +13,48 @@ use std::time::Duration;
 pub enum Counters {
     NotZero,
     All,
+}
+
+/// What `artis sched run` says first: what it runs on, and what that costs everybody else.
+pub fn heading(kernel: &str, rt: &CpuList, nrt: &CpuList, detector: Detector) -> [String; 2] {
+    let calls = match detector {
+        Detector::Syscall => "each system call on any CPU takes about 100 instructions more",
+        Detector::Entry => {
+            "nohz_full on the RT CPUs makes each kernel entry there, and each wakeup of RT0, longer"
+        }
+    };
+    [
+        format!("kernel {kernel}, RT CPUs {rt}, NRT CPUs {nrt}, detector {detector}"),
+        format!(
+            "what it costs: {calls}; work in the kernel has {} of {} CPUs",
+            nrt.len(),
+            nrt.len() + rt.len()
+        ),
+    ]
+}
+
+/// A setting that is changed for as long as the scheduler is on.
+pub fn changed(change: &Change) -> String {
+    let Change { old, new, .. } = change;
+    format!("{}: {old} -> {new} (put back at the end)", named(change))
+}
+
+/// Settings that an earlier artis left, because it was killed, and that were put back.
+pub fn restored(changes: &[Change]) -> String {
+    let all: Vec<String> = changes.iter().map(named).collect();
+    format!(
+        "an earlier artis was killed; put back what it had changed: {}",
+        all.join(", ")
+    )
+}
+
+/// A kernel thread by its name and what of it is changed, everything else by its file.
+fn named(change: &Change) -> String {
+    match change.target {
+        Target::Affinity { .. } => format!("CPUs of {}", change.what),
+        Target::Scheduling { .. } => format!("policy of {}", change.what),
+        _ => change.target.path(),
+    }
 }
 
 /// The status as text: the facts, the time of each RT CPU, the counters by what they mean.
@@ -94,8 +139,46 @@ fn rt_cpu_times(text: &mut String, all_times: &[CpuTimes]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use artis_partition::change::Kind;
     use artis_sched::COUNTERS;
-    use artis_sched::detector::Detector;
+
+    #[test]
+    fn the_price_is_said_for_each_detector() {
+        let list = |text: &str| -> CpuList { text.parse().unwrap() };
+        let of = |detector| heading("7.0.1", &list("2-3"), &list("0-1,4"), detector);
+        let [first, second] = of(Detector::Syscall);
+        assert_eq!(
+            first,
+            "kernel 7.0.1, RT CPUs 2-3, NRT CPUs 0-1,4, detector syscall"
+        );
+        assert!(second.contains("about 100 instructions more; work in the kernel has 3 of 5 CPUs"));
+        let [_, second] = of(Detector::Entry);
+        assert!(second.contains("nohz_full") && !second.contains("100 instructions"));
+    }
+
+    #[test]
+    fn a_kernel_thread_has_its_name() {
+        let change = |target| Change {
+            kind: Kind::RcuPriority,
+            what: "rcu_preempt".to_owned(),
+            target,
+            old: "SCHED_OTHER 0".to_owned(),
+            new: "SCHED_FIFO 1".to_owned(),
+            detour: None,
+            reason: String::new(),
+        };
+        let (tid, start_ticks) = (15, 5);
+        let thread = change(Target::Scheduling { tid, start_ticks });
+        assert_eq!(
+            changed(&thread),
+            "policy of rcu_preempt: SCHED_OTHER 0 -> SCHED_FIFO 1 (put back at the end)"
+        );
+        let words = restored(&[thread, change(Target::file("/proc/sys/x"))]);
+        assert!(
+            words.ends_with(": policy of rcu_preempt, /proc/sys/x"),
+            "{words}"
+        );
+    }
 
     #[test]
     fn counters_of_zero_are_shown_to_whoever_asks() {

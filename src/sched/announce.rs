@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the scheduler says on standard error, and to systemd, while it is on.
+//!
+//! This is all that the guest's program says. `artis sched run` says more of some events
+//! (`artis-report`, `scheduler`); what stands here must not change without need, because the
+//! guest's figures change with it.
 
 use super::service::Event;
 use artis_partition::change::Change;
@@ -42,23 +46,14 @@ pub fn announce(event: Event) {
     }
 }
 
-/// As [`announce`], but says warnings only.
-pub fn announce_warnings(event: Event) {
-    match event {
-        Event::Cycled(_) | Event::Changed(_) => (),
-        Event::Offline { offline, .. } if offline.is_empty() => (),
-        Event::Ready { .. } => notify_ready(),
-        warning => announce(warning),
-    }
-}
-
-fn notify_ready() {
+/// Says "ready" to systemd.
+pub fn notify_ready() {
     // Without NOTIFY_SOCKET this does nothing. With a broken one nobody can be notified.
     let _ = sd_notify::notify(&[NotifyState::Ready]);
 }
 
 /// Says which settings of an earlier artis were put back.
-pub fn announce_restored(changes: &[Change]) {
+fn announce_restored(changes: &[Change]) {
     eprintln!(
         "artis: an earlier artis was killed; put back what it had changed: {}",
         changes

@@ -214,7 +214,10 @@ pub fn clean_up() -> Result<Vec<Change>, Error> {
 }
 
 /// The NRT CPUs, if the RT CPUs make sense on this machine.
-fn check_cpus(rt: &CpuList, cpus: &Cpus) -> Result<CpuList, Error> {
+///
+/// # Errors
+/// [`Error::Cpus`], a sentence.
+pub fn check_cpus(rt: &CpuList, cpus: &Cpus) -> Result<CpuList, Error> {
     if rt.is_empty() {
         return Err(Error::Cpus("no RT CPU was given; try --rt 1".to_owned()));
     }

@@ -4,16 +4,14 @@
 use super::exit::{BOUND_MISSED, UsageError};
 use super::output::{print_json, stdout};
 use super::value;
-use crate::machine::privilege::{Capability, Privilege};
 use crate::machine::{CpuList, Root};
+use crate::partition::apply::{self, Notice, Partitioned};
 use crate::partition::change::Change;
 use crate::partition::export::{self, Tool};
 use crate::partition::host::Host;
 use crate::partition::journal::{self, Owner};
 use crate::partition::plan::{self, EXIT_LATENCY_US_MAX, Left, Plan, Request};
-use crate::partition::transaction::{
-    Applied, Refused, Reverted, Transaction, in_force, planned_here,
-};
+use crate::partition::transaction::{Refused, Reverted, Transaction, in_force};
 use crate::report::partition as text;
 use anyhow::Context;
 use serde::Serialize;
@@ -174,7 +172,6 @@ impl RequestArgs {
 fn plan(args: &PlanArgs) -> anyhow::Result<ExitCode> {
     let host = Host::default();
     let request = args.request.resolve(&host.root)?;
-    let mut plan = Plan::make(&host.root, &request)?;
     let mut stdout = stdout();
     if let Some(tool) = args.export {
         let tool = match tool {
@@ -183,11 +180,12 @@ fn plan(args: &PlanArgs) -> anyhow::Result<ExitCode> {
             ToolArg::Cmdline => Tool::Cmdline,
             ToolArg::Kubernetes => Tool::Kubernetes,
         };
+        let plan = Plan::make(&host.root, &request)?;
         write!(stdout, "{}", export::render(tool, &plan, &request))?;
         return Ok(ExitCode::SUCCESS);
     }
-    keep_needed(&host, &mut plan)?;
-    let (_, missing) = permitted(&host, plan.changes.clone())?;
+    let plan = apply::needed(&host, &request)?;
+    let (_, missing) = apply::permitted(&host, plan.changes.clone())?;
     if args.json {
         print_json(&mut stdout, &report(&request, &plan, &missing, &[]))?;
     } else {
@@ -195,15 +193,6 @@ fn plan(args: &PlanArgs) -> anyhow::Result<ExitCode> {
         warn(&missing, &plan.warnings);
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Leaves out what is right already, and what other owners hold.
-fn keep_needed(host: &Host<'_>, plan: &mut Plan) -> anyhow::Result<()> {
-    let wanted = std::mem::take(&mut plan.changes);
-    let (changes, left) = planned_here(host, Owner::Partition, wanted)?;
-    plan.changes = changes;
-    plan.left.extend(left);
-    Ok(())
 }
 
 fn report<'a>(
@@ -224,22 +213,8 @@ fn report<'a>(
     }
 }
 
-/// Sorts changes into those that this process may make and those that it may not.
-fn permitted(host: &Host<'_>, changes: Vec<Change>) -> anyhow::Result<(Vec<Change>, Vec<Refused>)> {
-    let may_schedule = Privilege::of_self(&host.root)?.has(Capability::SysNice);
-    let mut permitted = Vec::new();
-    let mut missing = Vec::new();
-    for change in changes {
-        match host.obstacle(&change.target, may_schedule) {
-            None => permitted.push(change),
-            Some(why) => missing.push(Refused { change, why }),
-        }
-    }
-    Ok((permitted, missing))
-}
-
 /// Prints what this process may not change, each reason once, and the plan's warnings.
-fn warn(missing: &[Refused], warnings: &[String]) {
+pub(super) fn warn(missing: &[Refused], warnings: &[String]) {
     let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for one in missing {
         let kinds = by_reason.entry(&one.why).or_default();
@@ -261,41 +236,24 @@ fn warn(missing: &[Refused], warnings: &[String]) {
 fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
     let host = Host::default();
     let request = args.request.resolve(&host.root)?;
-    let transaction = Transaction::begin(&host)?;
-    let mut plan = Plan::make(&host.root, &request)?;
-    keep_needed(&host, &mut plan)?;
-    let in_force = in_force(&host)?;
-    if request.shield && in_force.iter().any(|one| one.owner == Owner::Sched) {
-        return Err(UsageError(
-            "artis sched is running, and a shield keeps other tasks from sharing RT CPUs; leave out \
-             --shield, or stop the scheduler with `artis sched stop`"
-                .to_owned(),
-        )
-        .into());
-    }
-    let ours = in_force.iter().find(|one| one.owner == Owner::Partition);
-    let as_wanted =
-        ours.is_some_and(|one| one.is_whole() && one.rt == request.rt) && plan.changes.is_empty();
-    if !as_wanted {
-        let reverted = transaction.revert(Owner::Partition)?.whole()?;
-        if !reverted.is_empty() {
-            if !args.quiet {
-                eprint!("{}", text::reverted(&reverted, "an earlier partition"));
-            }
-            plan = Plan::make(&host.root, &request)?;
-            keep_needed(&host, &mut plan)?;
+    let mut notice = |notice: Notice<'_>| match notice {
+        Notice::Earlier(reverted) if !args.quiet => {
+            eprint!("{}", text::reverted(reverted, "an earlier partition"));
         }
-    }
-    let (changes, missing) = permitted(&host, plan.changes)?;
-
-    warn(&missing, &plan.warnings);
-    anyhow::ensure!(
-        !changes.is_empty() || missing.is_empty(),
-        "this user may make none of the planned changes; run artis with sudo"
-    );
-    let Applied { made, refused } = transaction.apply(Owner::Partition, &request.rt, changes)?;
-    drop(transaction);
-    plan.changes = made;
+        Notice::Earlier(_) => {}
+        Notice::Limits { missing, warnings } => warn(missing, warnings),
+    };
+    let Partitioned {
+        plan,
+        missing,
+        refused,
+        was_there,
+    } = match apply::apply(&host, &request, &mut notice) {
+        Err(error @ apply::Error::ShieldWithScheduler) => {
+            return Err(UsageError(error.to_string()).into());
+        }
+        made => made?,
+    };
     let mut stdout = stdout();
     if args.json {
         print_json(&mut stdout, &report(&request, &plan, &missing, &refused))?;
@@ -303,7 +261,7 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
         for one in &refused {
             eprintln!("artis: refused by the kernel: {}: {}", one.change, one.why);
         }
-    } else if as_wanted {
+    } else if was_there {
         writeln!(stdout, "RT CPUs {} are partitioned already", request.rt)?;
     } else {
         write!(stdout, "{}", text::applied(&request, &plan, &refused))?;

@@ -27,6 +27,8 @@ impl Programs {
 pub(super) const ARTIS: &str = "artis";
 /// The name of the program that is the guest's half of the lab.
 pub(super) const ARTIS_GUEST: &str = "artis-guest";
+/// Where `make install` puts artis-guest, from the folder of artis: nobody types its name.
+const LIBEXEC: &str = "../libexec/artis";
 
 /// The programs of artis itself.
 #[derive(Clone, Debug)]
@@ -36,11 +38,11 @@ pub struct Own {
 }
 
 impl Own {
-    /// This very program, and the artis-guest beside it.
+    /// This very program, and its artis-guest.
     ///
     /// # Errors
     /// When this machine is not x86-64, this program's own file cannot be found, or artis-guest is
-    /// not beside it.
+    /// neither beside it nor where it is installed.
     pub fn installed() -> Result<Self, Error> {
         if std::env::consts::ARCH != "x86_64" {
             return Err(Error::Architecture(std::env::consts::ARCH));
@@ -49,15 +51,19 @@ impl Own {
         Self::beside(artis.map_err(Error::io("find", Path::new("/proc/self/exe")))?)
     }
 
-    /// The artis whose file is `artis`, and the artis-guest beside it.
+    /// The artis whose file is `artis`, and the artis-guest beside it, as cargo builds them, or
+    /// in [`LIBEXEC`], as they are installed.
     ///
     /// # Errors
     /// [`Error::NoGuestProgram`].
     fn beside(artis: PathBuf) -> Result<Self, Error> {
-        let guest = artis.with_file_name(ARTIS_GUEST);
-        match guest.is_file() {
-            true => Ok(Self { artis, guest }),
-            false => Err(Error::NoGuestProgram(guest)),
+        let built = artis.with_file_name(ARTIS_GUEST);
+        let folder = artis.parent().unwrap_or(Path::new("/"));
+        let installed = folder.join(LIBEXEC).join(ARTIS_GUEST);
+        let found = [&built, &installed].into_iter().find(|path| path.is_file());
+        match found.cloned() {
+            Some(guest) => Ok(Self { artis, guest }),
+            None => Err(Error::NoGuestProgram(built)),
         }
     }
 }
@@ -101,5 +107,23 @@ mod tests {
         assert!(error.contains("artis-guest is missing"), "{error}");
         std::fs::write(folder.path().join("artis-guest"), "").unwrap();
         assert!(beside().is_ok());
+    }
+
+    #[test]
+    fn an_installed_artis_finds_artis_guest_in_libexec() {
+        let prefix = tempfile::tempdir().unwrap();
+        let folder = |name: &str| {
+            let folder = prefix.path().join(name);
+            std::fs::create_dir_all(&folder).unwrap();
+            folder
+        };
+        std::fs::write(folder("libexec/artis").join("artis-guest"), "").unwrap();
+        let own = Own::beside(folder("bin").join("artis")).unwrap();
+        assert!(
+            own.guest
+                .canonicalize()
+                .unwrap()
+                .ends_with("libexec/artis/artis-guest")
+        );
     }
 }

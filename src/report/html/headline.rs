@@ -86,7 +86,7 @@ fn compared(all: &Comparison) -> String {
                 .zip(normal(base))
                 .map_or_else(String::new, |both| {
                     format!(
-                        "; a normal task wakes up after {}, {}",
+                        "; a normal task wakes up after {} {unit}, {name}'s after {}",
                         digits(both.0),
                         digits(both.1)
                     )

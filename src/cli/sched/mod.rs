@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis sched`: load, look at and stop the scheduler.
 
-use super::exit::{NOT_RUNNING, UsageError};
+mod run;
+mod settings;
+mod voice;
+
+use super::exit::NOT_RUNNING;
 use super::output::{print_json, stdout};
-use crate::machine::{CpuList, Root};
-use crate::report::scheduler::{Counters, in_words};
-use crate::sched::announce::{announce, announce_restored, announce_warnings};
-use crate::sched::detector::Detector;
+use crate::machine::Root;
+use crate::partition::host::Host;
+use crate::report::partition::reverted as reverted_in_words;
+use crate::report::scheduler::{Counters, in_words, restored as restored_in_words};
+use crate::sched::control;
 use crate::sched::runtime::Runtime;
-use crate::sched::service::{self, Outcome};
+use crate::sched::service;
 use crate::sched::status::Status;
-use crate::sched::{control, ending::Ending};
+use crate::service::partition;
 use crate::task::scheduler::SCHED_EXT;
 use anyhow::Context;
-use serde::Serialize;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -26,34 +30,9 @@ pub struct Args {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    Run(RunArgs),
+    Run(run::Args),
     Status(StatusArgs),
     Stop(StopArgs),
-}
-
-/// Schedule in the foreground until SIGINT, SIGTERM or `artis sched stop`
-///
-/// RT CPUs run RT0 tasks (SCHED_FIFO, SCHED_RR, SCHED_DEADLINE) at once, and everybody else
-/// while in user mode. Says "ready" to systemd when NOTIFY_SOCKET is set.
-#[derive(clap::Args)]
-#[command(after_help = "Example:\n  artis sched run --rt 2-3")]
-struct RunArgs {
-    /// RT CPUs, such as 1 or 2-3,6; the other online CPUs are NRT
-    #[arg(long, value_name = "LIST")]
-    rt: CpuList,
-    /// How to notice that a task enters the kernel
-    #[arg(long, value_enum, default_value_t = DetectorArg::Auto)]
-    detector: DetectorArg,
-    /// Take the RT CPUs offline and online before the start: timers and deferred work of others
-    /// that once began there go elsewhere, as if the CPUs had been isolated at boot
-    #[arg(long)]
-    cycle: bool,
-    /// At the end, print the last status and why it ended as JSON
-    #[arg(long)]
-    json: bool,
-    /// Print warnings and errors only
-    #[arg(short, long, conflicts_with = "json")]
-    quiet: bool,
 }
 
 /// Is the scheduler on, since when, with which CPUs, and what has it counted?
@@ -82,70 +61,11 @@ struct StopArgs {
     quiet: bool,
 }
 
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum DetectorArg {
-    /// What suits this machine: syscall
-    Auto,
-    /// The system call tracepoint: works everywhere, costs a little on every CPU
-    Syscall,
-    /// Context tracking: costs NRT CPUs nothing, needs nohz_full on the RT CPUs
-    Entry,
-}
-
-impl DetectorArg {
-    fn resolve(self) -> Detector {
-        match self {
-            // The entry detector needs nohz_full, which costs RT0 more at each wakeup than the
-            // tracepoint costs the others. So only who asks for it gets it.
-            Self::Auto | Self::Syscall => Detector::Syscall,
-            Self::Entry => Detector::Entry,
-        }
-    }
-}
-
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
-        Command::Run(args) => schedule(&args),
+        Command::Run(args) => run::run(&args),
         Command::Status(args) => status(&args),
         Command::Stop(args) => stop(&args),
-    }
-}
-
-/// What `artis sched run --json` prints at the end.
-#[derive(Serialize)]
-struct Report<'a> {
-    status: &'a Status,
-    ending: &'a Ending,
-    ending_in_words: String,
-}
-
-fn schedule(args: &RunArgs) -> anyhow::Result<ExitCode> {
-    let mut said = if args.quiet {
-        announce_warnings
-    } else {
-        announce
-    };
-    let outcome = match service::run(&args.rt, args.detector.resolve(), args.cycle, &mut said) {
-        Err(service::Error::Cpus(message)) => return Err(UsageError(message).into()),
-        outcome => outcome?,
-    };
-    let Outcome { last, ending } = outcome;
-    let mut stdout = stdout();
-    if args.json {
-        let report = Report {
-            status: &last,
-            ending: &ending,
-            ending_in_words: ending.in_words(),
-        };
-        print_json(&mut stdout, &report)?;
-    } else if let Some(details) = last.details.as_ref().filter(|_| !args.quiet) {
-        write!(stdout, "{}", in_words(details, Counters::NotZero))?;
-    }
-    drop(stdout);
-    if ending.was_asked_for() {
-        Ok(ExitCode::SUCCESS)
-    } else {
-        anyhow::bail!("{}", ending.in_words())
     }
 }
 
@@ -153,7 +73,16 @@ fn schedule(args: &RunArgs) -> anyhow::Result<ExitCode> {
 fn clean_up() -> anyhow::Result<()> {
     let restored = service::clean_up().context("could not put back what an earlier artis left")?;
     if !restored.is_empty() {
-        announce_restored(&restored);
+        eprintln!("artis: {}", restored_in_words(&restored));
+    }
+    clean_up_partition(&Host::default())
+}
+
+/// Ends the partition of a scheduler that was killed, and says so.
+fn clean_up_partition(host: &Host<'_>) -> anyhow::Result<()> {
+    if let Some(reverted) = partition::clean_up(host)? {
+        let text = reverted_in_words(&reverted, "the partition of an artis that was killed");
+        eprint!("artis: {text}");
     }
     Ok(())
 }
@@ -197,8 +126,10 @@ fn next_step() -> &'static str {
 
 fn stop(args: &StopArgs) -> anyhow::Result<ExitCode> {
     let stopped = control::ask_stop(&Runtime::default().socket())?;
-    if !stopped {
-        clean_up()?;
+    match stopped {
+        // Its own settings are back; its partition goes behind them.
+        true => partition::wait_for_end(&Host::default())?,
+        false => clean_up()?,
     }
     let mut stdout = stdout();
     if args.json {

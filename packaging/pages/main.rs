@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Writes the man pages and the completions of bash, zsh and fish, from the same definitions as
+//! `--help`: `artis-pages FOLDER` makes what belongs below `PREFIX/share`.
+
+use anyhow::Context;
+use clap_complete::Shell;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The shells: folder below `share`, and the file in it as the shell looks for it.
+const COMPLETIONS: [(Shell, &str, &str); 3] = [
+    (Shell::Bash, "bash-completion/completions", "artis"),
+    (Shell::Zsh, "zsh/site-functions", "_artis"),
+    (Shell::Fish, "fish/vendor_completions.d", "artis.fish"),
+];
+
+fn main() -> ExitCode {
+    let mut words = std::env::args_os().skip(1);
+    let (Some(folder), None) = (words.next(), words.next()) else {
+        eprintln!("artis-pages: give one folder, such as target/share");
+        return ExitCode::from(64);
+    };
+    match write(Path::new(&folder)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("artis-pages: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn write(share: &Path) -> anyhow::Result<()> {
+    // `artis help` is no command of its own with a page of its own.
+    let command = || artis::cli::command().disable_help_subcommand(true);
+    let man = folder(share, "man/man1")?;
+    clap_mangen::generate_to(command(), &man)
+        .with_context(|| format!("cannot write man pages into {}", man.display()))?;
+    for (shell, place, name) in COMPLETIONS {
+        let path = folder(share, place)?.join(name);
+        let mut text = Vec::new();
+        clap_complete::generate(shell, &mut command(), "artis", &mut text);
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn folder(share: &Path, name: &str) -> anyhow::Result<std::path::PathBuf> {
+    let folder = share.join(name);
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every command below this one, by the words that call it.
+    fn commands(command: &clap::Command, words: &str) -> Vec<(String, clap::Command)> {
+        let mut all = vec![(words.to_owned(), command.clone())];
+        for below in command.get_subcommands() {
+            all.extend(commands(below, &format!("{words} {}", below.get_name())));
+        }
+        all
+    }
+
+    fn all() -> Vec<(String, clap::Command)> {
+        let mut root = artis::cli::command().disable_help_subcommand(true);
+        root.build();
+        let all = commands(&root, "artis");
+        assert!(all.len() > 25, "{}", all.len());
+        all
+    }
+
+    /// What a terminal shows of a page's source: without escapes.
+    fn plain(page: &str) -> String {
+        page.replace("\\-", "-")
+            .replace("\\fB", "")
+            .replace("\\fI", "")
+            .replace("\\fR", "")
+    }
+
+    #[test]
+    fn every_command_has_a_page_with_its_options_and_its_example() {
+        let share = tempfile::tempdir().unwrap();
+        write(share.path()).unwrap();
+        for (words, command) in all() {
+            let name = words.replace(' ', "-");
+            let path = share.path().join(format!("man/man1/{name}.1"));
+            let page = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let page = plain(&page);
+            for option in command.get_arguments().filter_map(clap::Arg::get_long) {
+                assert!(page.contains(&format!("--{option}")), "{name}: --{option}");
+            }
+            assert!(page.contains("Example"), "{name}: no example");
+        }
+    }
+
+    #[test]
+    fn every_shell_knows_every_command_and_option() {
+        let share = tempfile::tempdir().unwrap();
+        write(share.path()).unwrap();
+        for (shell, place, name) in COMPLETIONS {
+            let text = fs::read_to_string(share.path().join(place).join(name)).unwrap();
+            for (words, command) in all() {
+                assert!(text.contains(command.get_name()), "{shell}: {words}");
+                for option in command.get_arguments().filter_map(clap::Arg::get_long) {
+                    assert!(text.contains(option), "{shell}: {words} --{option}");
+                }
+            }
+        }
+    }
+}

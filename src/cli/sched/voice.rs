@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What `artis sched run` says on standard error while it runs, a line each.
+
+use crate::cli::partition::warn;
+use crate::partition::apply::{Notice, Partitioned};
+use crate::partition::transaction::Reverted;
+use crate::report::{partition, scheduler};
+use crate::sched::announce::{announce, notify_ready};
+use crate::sched::service::Event;
+
+pub struct Voice {
+    /// Warnings only.
+    quiet: bool,
+    /// Said before anything else, once it is certain that something happens.
+    heading: Option<[String; 2]>,
+}
+
+impl Voice {
+    pub fn new(quiet: bool, heading: [String; 2]) -> Self {
+        let heading = (!quiet).then_some(heading);
+        Self { quiet, heading }
+    }
+
+    /// The first two lines, if nobody has said them.
+    pub fn begin(&mut self) {
+        for line in self.heading.take().into_iter().flatten() {
+            eprintln!("artis: {line}");
+        }
+    }
+
+    /// Of the scheduler.
+    pub fn event(&mut self, event: Event) {
+        self.begin();
+        match event {
+            Event::Restored(changes) => eprintln!("artis: {}", scheduler::restored(&changes)),
+            Event::Changed(changes) => {
+                for change in changes.iter().filter(|_| !self.quiet) {
+                    eprintln!("artis: {}", scheduler::changed(change));
+                }
+            }
+            Event::Ready { .. } => {
+                if !self.quiet {
+                    eprintln!("artis: scheduling, until Ctrl-C or `artis sched stop`");
+                }
+                notify_ready();
+            }
+            Event::Cycled(_) if self.quiet => {}
+            Event::Offline { offline, .. } if self.quiet && offline.is_empty() => {}
+            other => announce(other),
+        }
+    }
+
+    /// Of the partition that is about to be made.
+    pub fn notice(&mut self, notice: Notice<'_>) {
+        match notice {
+            Notice::Earlier(_) if self.quiet => {}
+            Notice::Earlier(reverted) => {
+                eprint!(
+                    "artis: {}",
+                    partition::reverted(reverted, "an earlier partition")
+                );
+            }
+            Notice::Limits { missing, warnings } => warn(missing, warnings),
+        }
+    }
+
+    /// The partition is in force.
+    pub fn partitioned(&self, made: &Partitioned) {
+        for one in &made.refused {
+            eprintln!("artis: refused by the kernel: {}: {}", one.change, one.why);
+        }
+        if self.quiet {
+        } else if made.was_there {
+            eprintln!("artis: the RT CPUs are partitioned already");
+        } else {
+            eprintln!(
+                "artis: partitioned: {} settings changed (put back at the end; `artis partition \
+                 show` lists them)",
+                made.plan.changes.len()
+            );
+        }
+    }
+
+    /// The partition has ended. None: it stays, because a person made it.
+    pub fn departitioned(&self, reverted: Option<&Reverted>) {
+        match reverted {
+            _ if self.quiet => {}
+            Some(reverted) => {
+                eprint!("artis: {}", partition::reverted(reverted, "the partition"));
+            }
+            None => eprintln!(
+                "artis: the partition stays: it was made before; `artis partition reset` ends it"
+            ),
+        }
+    }
+}
