@@ -9,6 +9,7 @@
 
 mod convert;
 mod error;
+mod faults;
 mod hooks;
 mod rings;
 mod symbols;

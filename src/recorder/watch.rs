@@ -3,7 +3,8 @@
 
 use crate::convert::{Names, subject};
 use crate::error::Error;
-use crate::hooks;
+use crate::faults;
+use crate::hooks::{self, FaultEnds};
 use crate::rings::{EVENTS, MARKS, Rings, STACKS};
 use crate::skeleton::types::{recorder_cpu, recorder_event, recorder_kind as Kind, recorder_mark};
 use crate::skeleton::types::{recorder_stack, recorder_thread};
@@ -16,9 +17,10 @@ use artis_machine::{Root, smi, virtualisation};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{ErrorKind, MapCore, MapFlags, MapHandle, OpenObject};
+use libbpf_rs::{ErrorKind, Link, MapCore, MapFlags, MapHandle, OpenObject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, IntoRawFd};
 
 /// The initial pid namespace, as `/proc/self/ns/pid` names it (PROC_PID_INIT_INO).
 const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
@@ -60,6 +62,8 @@ pub struct Recorder<'obj> {
     virtual_machine: bool,
     smi: u64,
     programs: BTreeSet<u32>,
+    /// What ends page faults, where no program can wait for the end of a function.
+    counts: Vec<Link>,
 }
 
 impl<'obj> Recorder<'obj> {
@@ -91,12 +95,19 @@ impl<'obj> Recorder<'obj> {
         let mut open = RecorderSkelBuilder::default()
             .open(storage)
             .map_err(Error::bpf("open the BPF program"))?;
-        let hooks = hooks::choose(open.open_object_mut(), btf, waits_for_ends())?;
-        if let Some(constants) = open.maps.rodata_data.as_deref_mut() {
-            constants.faults_end = hooks.faults_end;
-        }
         let possible = libbpf_rs::num_possible_cpus().map_err(Error::bpf("count the CPUs"))?;
         let cpus = possible as u64;
+        let (ends, counts) = match waits_for_ends() {
+            true => (FaultEnds::Function, Vec::new()),
+            false => match faults::open(cpus) {
+                Ok(counts) => (FaultEnds::Count, counts),
+                Err(_) => (FaultEnds::Unseen, Vec::new()),
+            },
+        };
+        let mut absent = hooks::choose(open.open_object_mut(), btf, ends)?;
+        if let Some(constants) = open.maps.rodata_data.as_deref_mut() {
+            constants.faults_end = ends != FaultEnds::Unseen;
+        }
         for (map, of_cpu) in [
             (&mut open.maps.events, EVENTS),
             (&mut open.maps.marks, MARKS),
@@ -131,7 +142,6 @@ impl<'obj> Recorder<'obj> {
         let stacks = share(&skeleton.maps.stacks)?;
         let threads = share(&skeleton.maps.threads)?;
         let symbols = Symbols::of_kernel();
-        let mut absent = hooks.absent;
         if symbols.is_empty() {
             absent.push(
                 "the kernel hides its symbols (kernel.kptr_restrict): functions are addresses"
@@ -156,6 +166,7 @@ impl<'obj> Recorder<'obj> {
             virtual_machine: virtualisation::virtualisation(&root).is_some(),
             smi: 0,
             programs: BTreeSet::new(),
+            counts: Vec::new(),
             skeleton,
         };
         recorder.smi = recorder.count_smi();
@@ -163,6 +174,16 @@ impl<'obj> Recorder<'obj> {
             .skeleton
             .attach()
             .map_err(Error::bpf("attach the BPF program"))?;
+        for count in counts {
+            // The link closes it.
+            let link = recorder
+                .skeleton
+                .progs
+                .fault_counted
+                .attach_perf_event(count.into_raw_fd());
+            let link = link.map_err(Error::bpf("count page faults"))?;
+            recorder.counts.push(link);
+        }
         recorder.programs = recorder.own_programs();
         Ok(recorder)
     }
@@ -447,7 +468,6 @@ impl<'obj> Recorder<'obj> {
 
     /// The kernel's numbers of the programs.
     fn own_programs(&self) -> BTreeSet<u32> {
-        use std::os::fd::AsFd;
         let programs = self.skeleton.object().progs();
         let fds = programs.filter(|program| program.autoload());
         fds.filter_map(|program| libbpf_rs::Program::id_from_fd(program.as_fd()).ok())
