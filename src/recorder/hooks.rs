@@ -72,39 +72,42 @@ pub(crate) fn choose(
         btf.type_by_name::<Typedef<'_>>(&format!("btf_trace_{name}"))
             .is_some()
     };
-    if let Some(name) = NEEDED.into_iter().find(|name| !traced(name)) {
-        return Err(Error::NoTracepoint(name));
-    }
-    let mut absent = Vec::new();
+    let mut missing = Vec::new();
     for mut program in open.progs_mut() {
         let section = program.section().to_string_lossy().into_owned();
-        let name = match section.split_once('/') {
-            Some(("fexit", _)) => {
-                program.set_autoload(ends == FaultEnds::Function);
-                continue;
+        let wanted = match section.split_once('/') {
+            Some(("fexit", _)) => ends == FaultEnds::Function,
+            None => ends == FaultEnds::Count,
+            Some((_, name)) => {
+                let exists = traced(name);
+                if !exists {
+                    missing.push(name.to_owned());
+                }
+                exists
             }
-            None => {
-                program.set_autoload(ends == FaultEnds::Count);
-                continue;
-            }
-            Some((_, name)) => name,
         };
-        if traced(name) {
-            continue;
-        }
-        program.set_autoload(false);
-        let unknown = UNKNOWN.iter().find(|(hook, _)| *hook == name);
-        match unknown {
-            Some((_, unknown)) => {
-                absent.push(format!("this kernel has no hook {name}: {unknown}"));
-            }
-            // The end of what another sentence speaks of.
-            None if name.ends_with("_exit") || name.ends_with("_end") => {}
-            None => absent.push(format!(
-                "this kernel has no hook {name}: what it shows is unknown"
-            )),
-        }
+        program.set_autoload(wanted);
     }
+    unknown(&missing, ends)
+}
+
+/// What is unknown without these tracepoints.
+fn unknown(missing: &[String], ends: FaultEnds) -> Result<Vec<String>, Error> {
+    if let Some(name) = NEEDED
+        .into_iter()
+        .find(|one| missing.iter().any(|name| name == one))
+    {
+        return Err(Error::NoTracepoint(name));
+    }
+    let sentence = |name: &String| match UNKNOWN.iter().find(|(hook, _)| hook == name) {
+        Some((_, unknown)) => Some(format!("this kernel has no hook {name}: {unknown}")),
+        // The end of what another sentence speaks of.
+        None if name.ends_with("_exit") || name.ends_with("_end") => None,
+        None => Some(format!(
+            "this kernel has no hook {name}: what it shows is unknown"
+        )),
+    };
+    let mut absent: Vec<String> = missing.iter().filter_map(sentence).collect();
     if ends == FaultEnds::Unseen {
         absent.push(
             "the kernel does not show when a page fault ends: those of the thread count for its \
@@ -113,4 +116,33 @@ pub(crate) fn choose(
         );
     }
     Ok(absent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_hook_is_told_with_what_is_unknown_then() {
+        let names = |names: &[&str]| {
+            names
+                .iter()
+                .map(|name| (*name).to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            unknown(&[], FaultEnds::Function).unwrap(),
+            Vec::<String>::new()
+        );
+        let missing = names(&["call_function_entry", "call_function_exit", "napi_poll"]);
+        let absent = unknown(&missing, FaultEnds::Unseen).unwrap();
+        assert_eq!(absent.len(), 3, "{absent:?}");
+        assert!(absent[0].contains("IPIs count for the task that they interrupt"));
+        assert!(absent[1].contains("no hook napi_poll"));
+        assert!(absent[2].contains("page fault"));
+        for needed in NEEDED {
+            let said = unknown(&names(&[needed]), FaultEnds::Count).unwrap_err();
+            assert!(said.to_string().contains(needed), "{said}");
+        }
+    }
 }

@@ -14,6 +14,7 @@ mod hooks;
 mod rings;
 mod symbols;
 mod targets;
+mod threads;
 mod watch;
 
 pub use error::Error;

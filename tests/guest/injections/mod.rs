@@ -23,6 +23,8 @@ const PERIOD_NS: u64 = 1_000_000;
 const VICTIM: i32 = 50;
 /// How long an injection lasts, where we can say.
 const SPIN_NS: u64 = 400_000;
+/// A thread that reads the clock all the time had no CPU when so long passed between two times.
+const GAP_NS: u64 = 100_000;
 /// Between two injections, at random.
 const PAUSE_MS: std::ops::Range<u64> = 8..31;
 /// So long before the victim is due an injection begins.
@@ -314,11 +316,18 @@ fn random(range: std::ops::Range<u64>) -> u64 {
     range.start + x % (range.end - range.start)
 }
 
-fn spin(ns: u64) {
-    let end_ns = now_ns() + ns;
-    while now_ns() < end_ns {
+/// Has the CPU so long, and says whether nobody took it meanwhile.
+fn spin(ns: u64) -> bool {
+    let mut last_ns = now_ns();
+    let end_ns = last_ns + ns;
+    let mut alone = true;
+    while last_ns < end_ns {
         spin_loop();
+        let now = now_ns();
+        alone &= now - last_ns < GAP_NS;
+        last_ns = now;
     }
+    alone
 }
 
 /// Does the work at random moments, about when the victim is due.

@@ -2,38 +2,51 @@
 //! Tasks that go before the victim, or keep from running whom it waits for.
 
 use super::{
-    Injection, PERIOD_NS, SPIN_NS, Shared, VICTIM, bind, favoured, fifo, now_ns, pause, repeat,
-    repeat_if, spin,
+    GAP_NS, Injection, PERIOD_NS, SPIN_NS, Shared, VICTIM, bind, favoured, fifo, now_ns, pause,
+    repeat, repeat_if, spin,
 };
 use crate::named;
 use artis::task::syscall;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// A thread that reads the clock all the time had no CPU when so long passed between two times.
-const GAP_NS: u64 = 100_000;
+/// A deadline task looks so often where it is.
+const PART_NS: u64 = 10_000;
 
 pub(super) fn fifo_task(shared: &Shared, times: usize) -> Vec<Injection> {
     bind(shared.cpu);
     named(c"inj-fifo");
     fifo(VICTIM + 10);
-    repeat(shared, times, || spin(SPIN_NS))
+    repeat_if(shared, times, || spin(SPIN_NS))
 }
 
 /// It has to be free to use every CPU, and counts only on the victim's.
 pub(super) fn deadline(shared: &Shared, times: usize) -> Vec<Injection> {
     named(c"inj-deadline");
-    // A task stays where it slept, unless another deadline task is there.
-    bind(shared.cpu);
-    syscall::set_affinity(0, &shared.cpus).expect("the CPUs from the beginning");
-    become_deadline();
-    repeat_if(shared, times, || {
-        // SAFETY: takes nothing.
-        let here = || u32::try_from(unsafe { libc::sched_getcpu() }) == Ok(shared.cpu);
-        let began_here = here();
-        spin(SPIN_NS);
-        began_here && here()
-    })
+    // SAFETY: takes nothing.
+    let here = || u32::try_from(unsafe { libc::sched_getcpu() }) == Ok(shared.cpu);
+    let mut injected = Vec::new();
+    for _ in 0..times {
+        // A task stays where it slept, unless another deadline task is there.
+        if !here() || injected.is_empty() {
+            become_normal();
+            bind(shared.cpu);
+            syscall::set_affinity(0, &shared.cpus).expect("the CPUs from the beginning");
+            become_deadline();
+        }
+        injected.extend(repeat_if(shared, 1, || {
+            let parts = SPIN_NS / PART_NS;
+            // Not even in between it was elsewhere.
+            (0..parts).all(|_| here() && spin(PART_NS) && here())
+        }));
+    }
+    injected
+}
+
+fn become_normal() {
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the parameters are alive.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) };
 }
 
 fn become_deadline() {
