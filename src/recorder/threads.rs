@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The watched threads: their records in the kernel, their names, and what is left of ended ones.
 
+use crate::convert::text;
 use crate::error::Error;
 use crate::skeleton::types::recorder_thread;
 use crate::targets::{Follow, Watched};
@@ -13,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// memory stays the same.
 const ENDED_NAMES: usize = 1024;
 const OTHERS: &str = "(others)";
-/// A thread that ended before anybody asked for its name.
+/// A thread that nobody has asked for its name yet.
 pub(crate) const NAMELESS: &str = "?";
 
 pub(crate) struct Threads {
@@ -117,10 +118,16 @@ impl Threads {
             ns_sum: record.sum_ns[loss],
             ns_max: record.max_ns[loss],
         };
-        let name = self.names.get(&tid).map_or(NAMELESS, String::as_str);
+        // Its last name, where it ended; else the one that was seen last.
+        let last = text(&record.name);
+        let seen = self.names.get(&tid).cloned();
+        let name = match last.is_empty() {
+            true => seen.unwrap_or_else(|| NAMELESS.to_owned()),
+            false => last,
+        };
         Thread {
             tid,
-            name: name.to_owned(),
+            name,
             ended: record.ended != 0,
             wakeups: counts(0),
             locks: counts(1),

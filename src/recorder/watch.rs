@@ -359,7 +359,7 @@ impl<'obj> Recorder<'obj> {
     /// All threads that were watched; those that ended are summed up by name.
     pub fn threads(&self) -> Vec<Thread> {
         let mut threads = self.threads.all();
-        // One that ended before anybody asked for its name has it in its record.
+        // One that nobody asked for its name has it in what was kept.
         for thread in threads.iter_mut().filter(|one| one.name == NAMELESS) {
             let mut kept = self.kept.iter().map(|one| &one.subject.task);
             if let Some(task) = kept.find(|task| task.tid == thread.tid) {

@@ -22,3 +22,4 @@ mod run;
 mod schema;
 mod split;
 mod summary;
+mod watching;

@@ -939,7 +939,9 @@ int BPF_PROG(exited, struct task_struct *p)
 {
 	struct recorder_thread *thread = thread_of(p->pid);
 
-	if (thread)
+	if (thread) {
+		name_of(thread->name, p);
 		thread->ended = 1;
+	}
 	return 0;
 }
