@@ -46,5 +46,6 @@ table1: setup
 
 bench: setup
 	cargo bench --bench cyclictest
+	cargo bench --bench explain
 
 .PHONY: help setup demo check test soak kernels table1 bench

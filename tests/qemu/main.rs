@@ -15,6 +15,7 @@ macro_rules! on_kernel {
     };
 }
 
+mod explain;
 mod gpio;
 mod guest;
 mod guest_program;

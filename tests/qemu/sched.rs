@@ -50,6 +50,7 @@ pub static TWO_CPUS: Group = Group {
         &super::split::SPLIT,
         &super::rtc::RTC,
         &super::gpio::EDGES,
+        &super::explain::EXPLAIN,
         &WRONG_WORDS,
         &NOTIFY,
         &LOADS,
