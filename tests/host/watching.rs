@@ -464,7 +464,7 @@ fn a_day_of_watching_takes_no_more_memory_than_a_minute() {
                 prctl::set_name(&name).unwrap();
                 std::thread::sleep(Duration::from_millis(1));
             });
-            if looks % 50 == 0 {
+            if looks.is_multiple_of(50) {
                 recorder.watch(&own).unwrap();
                 recorder.refresh(&own).unwrap();
             }

@@ -4,7 +4,6 @@
 
 use super::sched::TWO_CPUS;
 use super::shared::Script;
-use artis::explain::recording::Loss;
 use artis::explain::{Document, Lane};
 
 on_kernel!(normal, "newest": late_wakeups_are_cut_into_segments);
@@ -36,8 +35,6 @@ fn late_wakeups_are_cut_into_segments(kernel: &str) {
         assert!(!explained.recording.is_incomplete());
     }
     assert!(document.threads.iter().any(|one| one.name == "usleep"));
-    let losses = document.worst.iter().map(|one| one.recording.subject.loss);
-    assert!(losses.clone().any(|loss| loss != Loss::LockedOut));
     assert_eq!((document.missed.events, document.missed.losses), (0, 0));
     assert!(ran.file("late.pftrace").len() > 1000);
     // The kernel has every hook that a preemptible one of today has.
@@ -46,8 +43,4 @@ fn late_wakeups_are_cut_into_segments(kernel: &str) {
         "{:?}",
         document.absent
     );
-
-    let inversion = String::from_utf8_lossy(ran.file("inversion"));
-    assert!(inversion.contains("who has the lock"), "{inversion}");
-    assert!(inversion.contains("instead of low"), "{inversion}");
 }
