@@ -67,5 +67,6 @@ deb-test: deb
 
 bench: setup
 	cargo bench --bench cyclictest
+	cargo bench --bench explain
 
 .PHONY: help setup demo check test soak kernels table1 build install uninstall deb deb-test bench

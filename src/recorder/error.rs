@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Why threads cannot be watched.
 
+use artis_machine::Root;
+use artis_machine::kernel::lockdown;
+use libbpf_rs::ErrorKind;
+
 /// What can go wrong with the recorder.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -15,6 +19,12 @@ pub enum Error {
          capabilities CAP_BPF and CAP_PERFMON"
     )]
     Privilege,
+    /// The kernel is locked down so far that no program may read its memory.
+    #[error(
+        "threads cannot be watched: the kernel is locked down (confidentiality); boot without \
+         lockdown=confidentiality"
+    )]
+    Locked,
     /// Thread ids here are not the kernel's own.
     #[error(
         "threads cannot be watched from within a container: the kernel's thread ids differ from those \
@@ -35,9 +45,7 @@ pub enum Error {
     )]
     TooManyThreads(u32),
     /// The kernel or libbpf refused something.
-    #[error(
-        "threads cannot be watched: cannot {doing}; is the kernel in lockdown (/sys/kernel/security/lockdown)?"
-    )]
+    #[error("threads cannot be watched: cannot {doing}; `artis check` says what this kernel lacks")]
     Bpf {
         /// What failed.
         doing: &'static str,
@@ -49,7 +57,43 @@ pub enum Error {
 }
 
 impl Error {
+    /// Why the kernel did not take the program, on this machine.
+    pub(crate) fn refused(source: libbpf_rs::Error, root: &Root) -> Self {
+        if lockdown(root).as_deref() == Some("confidentiality") {
+            return Self::Locked;
+        }
+        match source.kind() {
+            ErrorKind::PermissionDenied => Self::Privilege,
+            _ => Self::Bpf {
+                doing: "load the BPF program",
+                source,
+            },
+        }
+    }
+
     pub(crate) fn bpf(doing: &'static str) -> impl FnOnce(libbpf_rs::Error) -> Self {
         move |source| Self::Bpf { doing, source }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use artis_testing::canned;
+
+    #[test]
+    fn a_refusal_is_told_by_what_the_machine_says() {
+        let said = |lockdown: &str, error: libbpf_rs::Error| {
+            let (_folder, root) = canned(&[("sys/kernel/security/lockdown", lockdown)]);
+            Error::refused(error, &root).to_string()
+        };
+        let denied = || libbpf_rs::Error::from_raw_os_error(libc::EPERM);
+        let invalid = || libbpf_rs::Error::from_raw_os_error(libc::EINVAL);
+        let locked = "none integrity [confidentiality]\n";
+        let open = "[none] integrity confidentiality\n";
+        assert!(said(locked, invalid()).contains("boot without lockdown=confidentiality"));
+        assert!(said(locked, denied()).contains("locked down"));
+        assert!(said(open, denied()).contains("run artis as root"));
+        assert!(said(open, invalid()).contains("artis check"));
     }
 }

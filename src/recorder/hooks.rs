@@ -4,7 +4,7 @@
 use crate::Error;
 use libbpf_rs::OpenObject;
 use libbpf_rs::btf::Btf;
-use libbpf_rs::btf::types::{Func, Typedef};
+use libbpf_rs::btf::types::Typedef;
 
 /// Tracepoints without which no lateness can be told.
 const NEEDED: [&str; 6] = [
@@ -17,7 +17,7 @@ const NEEDED: [&str; 6] = [
 ];
 
 /// What is unknown without a hook. Those that are not here have a sentence of their own kind.
-const UNKNOWN: [(&str, &str); 8] = [
+const UNKNOWN: [(&str, &str); 7] = [
     (
         "local_timer_entry",
         "which code had interrupts off is told less exactly",
@@ -46,66 +46,103 @@ const UNKNOWN: [(&str, &str); 8] = [
         "page_fault_user",
         "the thread's own page faults count for its own work",
     ),
-    (
-        "handle_mm_fault",
-        "the thread's own page faults end where their page is counted, and those that copy a page \
-         have no end",
-    ),
 ];
 
-/// What the loader decides by what the kernel has.
-pub(crate) struct Hooks {
-    /// A sentence for each hook that is missing.
-    pub absent: Vec<String>,
-    /// Whether the end of a page fault is seen.
-    pub faults_end: bool,
+/// How the end of a page fault is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FaultEnds {
+    /// The kernel lets programs wait for the end of a function.
+    Function,
+    /// By perf's count of them.
+    Count,
+    Unseen,
 }
 
-/// Leaves out the programs whose hook this kernel does not have. `ends`: it lets programs wait for
-/// the end of a function.
+/// Leaves out the programs whose hook this kernel does not have, and says what is unknown then, a
+/// sentence for each.
 ///
 /// # Errors
 /// When one of the needed is missing.
-pub(crate) fn choose(open: &mut OpenObject, btf: &Btf<'_>, ends: bool) -> Result<Hooks, Error> {
+pub(crate) fn choose(
+    open: &mut OpenObject,
+    btf: &Btf<'_>,
+    ends: FaultEnds,
+) -> Result<Vec<String>, Error> {
     let traced = |name: &str| {
         btf.type_by_name::<Typedef<'_>>(&format!("btf_trace_{name}"))
             .is_some()
     };
-    if let Some(name) = NEEDED.into_iter().find(|name| !traced(name)) {
-        return Err(Error::NoTracepoint(name));
-    }
-    let mut hooks = Hooks {
-        absent: Vec::new(),
-        faults_end: true,
-    };
+    let mut missing = Vec::new();
     for mut program in open.progs_mut() {
         let section = program.section().to_string_lossy().into_owned();
-        let (exists, name) = match section.split_once('/') {
-            Some(("tp_btf" | "raw_tp", name)) => (traced(name), name),
-            Some((_, name)) => (ends && btf.type_by_name::<Func<'_>>(name).is_some(), name),
-            None => continue,
+        let wanted = match section.split_once('/') {
+            Some(("fexit", _)) => ends == FaultEnds::Function,
+            None => ends == FaultEnds::Count,
+            Some((_, name)) => {
+                let exists = traced(name);
+                if !exists {
+                    missing.push(name.to_owned());
+                }
+                exists
+            }
         };
-        // It stands in for the end of a page fault.
-        let exists = exists && !(name == "rss_stat" && ends);
-        if exists {
-            continue;
-        }
-        program.set_autoload(false);
-        if name == "rss_stat" {
-            hooks.faults_end &= ends;
-            continue;
-        }
-        let unknown = UNKNOWN.iter().find(|(hook, _)| *hook == name);
-        match unknown {
-            Some((_, unknown)) => hooks
-                .absent
-                .push(format!("this kernel has no hook {name}: {unknown}")),
-            // The end of what another sentence speaks of.
-            None if name.ends_with("_exit") || name.ends_with("_end") => {}
-            None => hooks.absent.push(format!(
-                "this kernel has no hook {name}: what it shows is unknown"
-            )),
+        program.set_autoload(wanted);
+    }
+    unknown(&missing, ends)
+}
+
+/// What is unknown without these tracepoints.
+fn unknown(missing: &[String], ends: FaultEnds) -> Result<Vec<String>, Error> {
+    if let Some(name) = NEEDED
+        .into_iter()
+        .find(|one| missing.iter().any(|name| name == one))
+    {
+        return Err(Error::NoTracepoint(name));
+    }
+    let sentence = |name: &String| match UNKNOWN.iter().find(|(hook, _)| hook == name) {
+        Some((_, unknown)) => Some(format!("this kernel has no hook {name}: {unknown}")),
+        // The end of what another sentence speaks of.
+        None if name.ends_with("_exit") || name.ends_with("_end") => None,
+        None => Some(format!(
+            "this kernel has no hook {name}: what it shows is unknown"
+        )),
+    };
+    let mut absent: Vec<String> = missing.iter().filter_map(sentence).collect();
+    if ends == FaultEnds::Unseen {
+        absent.push(
+            "the kernel does not show when a page fault ends: those of the thread count for its \
+             own work"
+                .to_owned(),
+        );
+    }
+    Ok(absent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_hook_is_told_with_what_is_unknown_then() {
+        let names = |names: &[&str]| {
+            names
+                .iter()
+                .map(|name| (*name).to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            unknown(&[], FaultEnds::Function).unwrap(),
+            Vec::<String>::new()
+        );
+        let missing = names(&["call_function_entry", "call_function_exit", "napi_poll"]);
+        let absent = unknown(&missing, FaultEnds::Unseen).unwrap();
+        assert_eq!(absent.len(), 3, "{absent:?}");
+        assert!(absent[0].contains("IPIs count for the task that they interrupt"));
+        assert!(absent[1].contains("no hook napi_poll"));
+        assert!(absent[2].contains("page fault"));
+        for needed in NEEDED {
+            let said = unknown(&names(&[needed]), FaultEnds::Count).unwrap_err();
+            assert!(said.to_string().contains(needed), "{said}");
         }
     }
-    Ok(hooks)
 }

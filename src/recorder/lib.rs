@@ -9,10 +9,12 @@
 
 mod convert;
 mod error;
+mod faults;
 mod hooks;
 mod rings;
 mod symbols;
 mod targets;
+mod threads;
 mod watch;
 
 pub use error::Error;

@@ -3,22 +3,25 @@
 
 use crate::convert::{Names, subject};
 use crate::error::Error;
-use crate::hooks;
+use crate::faults;
+use crate::hooks::{self, FaultEnds};
 use crate::rings::{EVENTS, MARKS, Rings, STACKS};
+use crate::skeleton::types::recorder_stack;
 use crate::skeleton::types::{recorder_cpu, recorder_event, recorder_kind as Kind, recorder_mark};
-use crate::skeleton::types::{recorder_stack, recorder_thread};
 use crate::skeleton::{RecorderSkel, RecorderSkelBuilder};
 use crate::symbols::Symbols;
-use crate::targets::{Follow, Watched};
-use artis_explain::document::{Counts, Missed, Thread};
+use crate::targets::Watched;
+use crate::threads::{NAMELESS, Threads};
+use artis_explain::document::{Missed, Thread};
 use artis_explain::recording::{Event, Hole, Loss, Recording, Subject};
 use artis_machine::{Root, smi, virtualisation};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{ErrorKind, MapCore, MapFlags, MapHandle, OpenObject};
-use std::collections::{BTreeMap, BTreeSet};
+use libbpf_rs::{Link, MapHandle, OpenObject};
+use std::collections::BTreeSet;
 use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, IntoRawFd};
 
 /// The initial pid namespace, as `/proc/self/ns/pid` names it (PROC_PID_INIT_INO).
 const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
@@ -42,7 +45,7 @@ pub struct Settings {
 /// The attached recorder. It watches until it is dropped.
 pub struct Recorder<'obj> {
     skeleton: RecorderSkel<'obj>,
-    threads: MapHandle,
+    threads: Threads,
     events: Rings<recorder_event>,
     marks: Rings<recorder_mark>,
     stacks: Rings<recorder_stack>,
@@ -54,12 +57,11 @@ pub struct Recorder<'obj> {
     kept: Vec<Recording>,
     missed: Missed,
     absent: Vec<String>,
-    names: BTreeMap<u32, String>,
-    /// What ended threads lost, by name: their numbers come again.
-    ended: BTreeMap<String, Thread>,
     virtual_machine: bool,
     smi: u64,
     programs: BTreeSet<u32>,
+    /// What ends page faults, where no program can wait for the end of a function.
+    counts: Vec<Link>,
 }
 
 impl<'obj> Recorder<'obj> {
@@ -91,12 +93,19 @@ impl<'obj> Recorder<'obj> {
         let mut open = RecorderSkelBuilder::default()
             .open(storage)
             .map_err(Error::bpf("open the BPF program"))?;
-        let hooks = hooks::choose(open.open_object_mut(), btf, waits_for_ends())?;
-        if let Some(constants) = open.maps.rodata_data.as_deref_mut() {
-            constants.faults_end = hooks.faults_end;
-        }
         let possible = libbpf_rs::num_possible_cpus().map_err(Error::bpf("count the CPUs"))?;
         let cpus = possible as u64;
+        let (ends, counts) = match waits_for_ends() {
+            true => (FaultEnds::Function, Vec::new()),
+            false => match faults::open(cpus) {
+                Ok(counts) => (FaultEnds::Count, counts),
+                Err(_) => (FaultEnds::Unseen, Vec::new()),
+            },
+        };
+        let mut absent = hooks::choose(open.open_object_mut(), btf, ends)?;
+        if let Some(constants) = open.maps.rodata_data.as_deref_mut() {
+            constants.faults_end = ends != FaultEnds::Unseen;
+        }
         for (map, of_cpu) in [
             (&mut open.maps.events, EVENTS),
             (&mut open.maps.marks, MARKS),
@@ -105,13 +114,9 @@ impl<'obj> Recorder<'obj> {
             map.set_max_entries(u32::try_from(cpus * of_cpu).unwrap_or(u32::MAX))
                 .map_err(Error::bpf("size the BPF maps"))?;
         }
-        let mut skeleton = open.load().map_err(|source| match source.kind() {
-            ErrorKind::PermissionDenied => Error::Privilege,
-            _ => Error::Bpf {
-                doing: "load the BPF program",
-                source,
-            },
-        })?;
+        let mut skeleton = open
+            .load()
+            .map_err(|source| Error::refused(source, &Root::default()))?;
         if let Some(data) = skeleton.maps.bss_data.as_deref_mut() {
             let room = data.cpus.len();
             if possible > room {
@@ -131,7 +136,6 @@ impl<'obj> Recorder<'obj> {
         let stacks = share(&skeleton.maps.stacks)?;
         let threads = share(&skeleton.maps.threads)?;
         let symbols = Symbols::of_kernel();
-        let mut absent = hooks.absent;
         if symbols.is_empty() {
             absent.push(
                 "the kernel hides its symbols (kernel.kptr_restrict): functions are addresses"
@@ -143,7 +147,7 @@ impl<'obj> Recorder<'obj> {
             events: Rings::map(&events, cpus, EVENTS).map_err(Error::Memory)?,
             marks: Rings::map(&marks, cpus, MARKS).map_err(Error::Memory)?,
             stacks: Rings::map(&stacks, cpus, STACKS).map_err(Error::Memory)?,
-            threads,
+            threads: Threads::new(threads),
             symbols,
             settings,
             cpus,
@@ -151,11 +155,10 @@ impl<'obj> Recorder<'obj> {
             kept: Vec::new(),
             missed: Missed::default(),
             absent,
-            names: BTreeMap::new(),
-            ended: BTreeMap::new(),
             virtual_machine: virtualisation::virtualisation(&root).is_some(),
             smi: 0,
             programs: BTreeSet::new(),
+            counts: Vec::new(),
             skeleton,
         };
         recorder.smi = recorder.count_smi();
@@ -163,6 +166,16 @@ impl<'obj> Recorder<'obj> {
             .skeleton
             .attach()
             .map_err(Error::bpf("attach the BPF program"))?;
+        for count in counts {
+            // The link closes it.
+            let link = recorder
+                .skeleton
+                .progs
+                .fault_counted
+                .attach_perf_event(count.into_raw_fd());
+            let link = link.map_err(Error::bpf("count page faults"))?;
+            recorder.counts.push(link);
+        }
         recorder.programs = recorder.own_programs();
         Ok(recorder)
     }
@@ -174,7 +187,7 @@ impl<'obj> Recorder<'obj> {
 
     /// The recorder's memory, which never grows.
     pub fn memory_bytes(&self) -> u64 {
-        let threads = self.threads.max_entries() as usize * size_of::<recorder_thread>();
+        let threads = self.threads.bytes();
         let cpus = self.cpus as usize * size_of::<recorder_cpu>();
         (self.events.bytes() + self.marks.bytes() + self.stacks.bytes() + threads + cpus) as u64
     }
@@ -184,40 +197,12 @@ impl<'obj> Recorder<'obj> {
     /// # Errors
     /// When there is no room for one more.
     pub fn watch(&mut self, watched: &Watched) -> Result<usize, Error> {
-        let follow = match watched.follow() {
-            Follow::Nobody => 0,
-            Follow::Threads => 1,
-            Follow::Children => 2,
-        };
-        let mut added = 0;
-        for (tid, name) in watched.threads(&Root::default()) {
-            // A thread that is watched already keeps its record.
-            let fresh = recorder_thread {
-                in_call: 1,
-                follow,
-                silent: u16::from(*watched == Watched::Caller),
-                ..Default::default()
-            };
-            match self
-                .threads
-                .update(&tid.to_ne_bytes(), bytes_of(&fresh), MapFlags::NO_EXIST)
-            {
-                Ok(()) => added += 1,
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(_) => return Err(Error::TooManyThreads(self.threads.max_entries())),
-            }
-            self.names.insert(tid, name);
-        }
-        Ok(added)
+        self.threads.watch(watched)
     }
 
     /// Stops watching these threads, and forgets what they lost.
     pub fn forget(&mut self, watched: &Watched) {
-        for tid in watched.threads(&Root::default()).keys() {
-            self.names.remove(tid);
-            // One that is not watched is forgotten already.
-            let _ = self.threads.delete(&tid.to_ne_bytes());
-        }
+        self.threads.forget(watched);
     }
 
     /// To be called about once a second: finds new threads and names, forgets ended ones.
@@ -228,24 +213,13 @@ impl<'obj> Recorder<'obj> {
         if watched.may_grow() {
             self.watch(watched)?;
         }
-        for (tid, record) in self.records() {
-            if let Some(name) = Root::default().hint(format!("/proc/{tid}/comm")) {
-                self.names.insert(tid, name.trim_end().to_owned());
-            }
-            if record.ended != 0 {
-                let ended = self.thread(tid, &record);
-                self.names.remove(&tid);
-                add(self.ended.entry(ended.name.clone()).or_default(), ended);
-                // The number may be another's by now; then the kernel has deleted the record.
-                let _ = self.threads.delete(&tid.to_ne_bytes());
-            }
-        }
+        self.threads.refresh();
         Ok(())
     }
 
     /// Whether any watched thread is left.
     pub fn is_alive(&self) -> bool {
-        self.records().iter().any(|(_, record)| record.ended == 0)
+        self.threads.is_alive()
     }
 
     /// Whether something was above the limit that ends the recording.
@@ -382,48 +356,17 @@ impl<'obj> Recorder<'obj> {
         counts.filter_map(|count| count.ok().flatten()).sum()
     }
 
-    fn records(&self) -> Vec<(u32, recorder_thread)> {
-        let keys = self.threads.keys();
-        keys.filter_map(|key| {
-            let value = self.threads.lookup(&key, MapFlags::ANY).ok()??;
-            let tid = u32::from_ne_bytes(key.try_into().ok()?);
-            Some((tid, from_bytes(&value)?))
-        })
-        .collect()
-    }
-
-    fn thread(&self, tid: u32, record: &recorder_thread) -> Thread {
-        let counts = |loss: usize| Counts {
-            count: record.count[loss],
-            ns_sum: record.sum_ns[loss],
-            ns_max: record.max_ns[loss],
-        };
-        Thread {
-            tid,
-            name: self.name(tid),
-            ended: record.ended != 0,
-            wakeups: counts(0),
-            locks: counts(1),
-            activations: counts(2),
-        }
-    }
-
-    /// A thread's name; of one that ended before anybody asked, the one in its record.
-    fn name(&self, tid: u32) -> String {
-        let of_kept = || {
-            let mut kept = self.kept.iter().map(|one| &one.subject.task);
-            kept.find(|task| task.tid == tid)
-                .map(|task| task.name.clone())
-        };
-        let name = self.names.get(&tid).cloned().or_else(of_kept);
-        name.unwrap_or_else(|| "?".to_owned())
-    }
-
     /// All threads that were watched; those that ended are summed up by name.
     pub fn threads(&self) -> Vec<Thread> {
-        let alive = self.records();
-        let alive = alive.iter().map(|(tid, record)| self.thread(*tid, record));
-        alive.chain(self.ended.values().cloned()).collect()
+        let mut threads = self.threads.all();
+        // One that nobody asked for its name has it in what was kept.
+        for thread in threads.iter_mut().filter(|one| one.name == NAMELESS) {
+            let mut kept = self.kept.iter().map(|one| &one.subject.task);
+            if let Some(task) = kept.find(|task| task.tid == thread.tid) {
+                thread.name.clone_from(&task.name);
+            }
+        }
+        threads
     }
 
     /// What was kept so far.
@@ -447,7 +390,6 @@ impl<'obj> Recorder<'obj> {
 
     /// The kernel's numbers of the programs.
     fn own_programs(&self) -> BTreeSet<u32> {
-        use std::os::fd::AsFd;
         let programs = self.skeleton.object().progs();
         let fds = programs.filter(|program| program.autoload());
         fds.filter_map(|program| libbpf_rs::Program::id_from_fd(program.as_fd()).ok())
@@ -467,33 +409,4 @@ fn waits_for_ends() -> bool {
         program.set_autoload(tried);
     }
     open.load().is_ok()
-}
-
-/// Adds what one thread lost to what another of its name did.
-fn add(sum: &mut Thread, one: Thread) {
-    let plus = |sum: &mut Counts, one: Counts| {
-        sum.count += one.count;
-        sum.ns_sum += one.ns_sum;
-        sum.ns_max = sum.ns_max.max(one.ns_max);
-    };
-    plus(&mut sum.wakeups, one.wakeups);
-    plus(&mut sum.locks, one.locks);
-    plus(&mut sum.activations, one.activations);
-    sum.tid = one.tid;
-    sum.name = one.name;
-    sum.ended = true;
-}
-
-fn bytes_of(record: &recorder_thread) -> &[u8] {
-    let start = std::ptr::from_ref(record).cast::<u8>();
-    // SAFETY: plain integers without padding, alive as long as the slice.
-    unsafe { std::slice::from_raw_parts(start, size_of::<recorder_thread>()) }
-}
-
-fn from_bytes(bytes: &[u8]) -> Option<recorder_thread> {
-    if bytes.len() != size_of::<recorder_thread>() {
-        return None;
-    }
-    // SAFETY: as many bytes as the record has, in which every value is valid.
-    Some(unsafe { bytes.as_ptr().cast::<recorder_thread>().read_unaligned() })
 }

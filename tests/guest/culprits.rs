@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Makes a 1 kHz thread late on purpose, and counts how often the explanation is right.
 //!
-//! `culprits KIND TIMES`: KIND is `fifo`, `deadline`, `softirq`, `ipi`, `kernel`, `faults`, `lock` or
-//! `throttling`. Injects at random moments; a loss is judged when an injection covers most of it, and
-//! not when the hypervisor's steal clock says that the machine itself was stopped. Prints one line of
-//! numbers, and on standard error what was wrong. It is an example of the package only so that cargo
-//! builds it with the tests.
+//! `culprits KIND TIMES`: the kinds are listed in [`injections::KINDS`]. Injects at random moments; a
+//! loss is judged when it is known without the recorder that an injection made it, and not when the
+//! hypervisor's steal clock says that the machine itself was stopped. Prints one line of numbers, and
+//! on standard error what was wrong. It is an example of the package only so that cargo builds it with
+//! the tests.
 
 mod injections;
 
-use artis::explain::recording::{Loss, Recording};
+use artis::explain::recording::{Loss, Recording, Subject};
 use artis::explain::summary::{chief, summary};
-use artis::explain::{Lane, cut};
+use artis::explain::{Lane, Segment, cut};
 use artis::recorder::{Recorder, Settings, Storage, Watched};
-use injections::{Injection, Kind, Shared};
+use injections::{Evidence, Injection, Kind, Shared};
 use nix::sys::prctl;
 use nix::unistd::gettid;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Of a loss, so much must lie within injections.
+/// Of a loss, an injection must have had the CPU so much.
 const COVERED: f64 = 0.6;
+/// Of a loss, so many injections must lie within it, where they are counted.
+const COUNTED: usize = 3;
 /// Of a loss, more than that stolen by the hypervisor is not ours.
 const STOLEN: f64 = 0.25;
 
@@ -42,9 +44,12 @@ fn main() {
         Err(error) => return println!("refused {error}"),
     };
     let shared = Shared::new();
-    let injected: Vec<Injection> = std::thread::scope(|scope| {
+    let made = std::thread::scope(|scope| {
         let victim = scope.spawn(|| injections::victim(kind, &shared));
         let maker = scope.spawn(|| {
+            while shared.victim.load(Relaxed) == 0 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             let made = injections::make(kind, &shared, times);
             shared.done.store(true, Relaxed);
             made
@@ -59,70 +64,117 @@ fn main() {
             recorder.poll();
             std::thread::sleep(Duration::from_millis(10));
         }
-        victim.join().expect("the victim ends");
-        maker.join().expect("the maker ends")
+        let own = victim.join().expect("the victim ends");
+        let made = maker.join().expect("the maker ends");
+        made.map(|made| match kind.evidence() {
+            Evidence::Own => own,
+            _ => made,
+        })
     });
     recorder.poll();
-    judge(kind, recorder.kept(), &injected, recorder.missed().losses);
+    let injected = match made {
+        Ok(injected) => injected,
+        Err(why) => return println!("cannot be done here: {why}"),
+    };
+    let tally = judge(kind, &shared, recorder.kept(), &injected);
+    println!(
+        "injected {} kept {} {tally} missed {}",
+        injected.len(),
+        recorder.kept().len(),
+        recorder.missed().losses
+    );
 }
 
-/// How much of an interval lies within injections.
-fn covered_ns(recording: &Recording, injected: &[Injection]) -> u64 {
-    let subject = &recording.subject;
+/// How much of an interval an injection had the CPU at least.
+fn covered_ns(subject: &Subject, injected: &[Injection]) -> u64 {
     let parts = injected.iter().map(|one| {
         let begin_ns = one.begin_ns.max(subject.due_ns);
-        one.end_ns.min(subject.end_ns).saturating_sub(begin_ns)
+        let both_ns = one.end_ns.min(subject.end_ns).saturating_sub(begin_ns);
+        both_ns.saturating_sub(one.waited_ns)
     });
     parts.sum()
 }
 
-fn judge(kind: Kind, kept: &[Recording], injected: &[Injection], missed: u64) {
-    let (mut judged, mut right, mut stolen) = (0_u64, 0_u64, 0_u64);
-    let (mut all_ns, mut unknown_ns) = (0_u64, 0_u64);
+/// How many injections lie within an interval.
+fn within(subject: &Subject, injected: &[Injection]) -> usize {
+    let within = |one: &&Injection| one.begin_ns >= subject.due_ns && one.end_ns <= subject.end_ns;
+    injected.iter().filter(within).count()
+}
+
+/// What is counted.
+#[derive(Default)]
+struct Tally {
+    judged: u64,
+    right: u64,
+    stolen: u64,
+    /// Of the losses that were judged.
+    unknown_ns: u64,
+    of_ns: u64,
+}
+
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "judged {} right {} stolen {} unknown_ns {} of_ns {}",
+            self.judged, self.right, self.stolen, self.unknown_ns, self.of_ns
+        )
+    }
+}
+
+fn judge(kind: Kind, shared: &Shared, kept: &[Recording], injected: &[Injection]) -> Tally {
+    let mut tally = Tally::default();
     for recording in kept {
         let subject = &recording.subject;
         let segments = cut(recording);
         let whole_ns = subject.end_ns - subject.due_ns;
-        assert_eq!(segments.iter().map(|one| one.ns()).sum::<u64>(), whole_ns);
-        all_ns += whole_ns;
-        let of = |lane: Lane| -> u64 {
-            let segments = segments.iter().filter(|one| one.lane == lane);
-            segments.map(|one| one.ns()).sum()
-        };
-        unknown_ns += of(Lane::Unknown);
-        let covered = match kind {
-            // What the thread does to itself needs no clock to be compared.
-            Kind::Faults => subject.loss == Loss::Stretched,
-            Kind::Lock => subject.loss == Loss::LockedOut,
-            _ => covered_ns(recording, injected) as f64 >= COVERED * whole_ns as f64,
+        assert_eq!(segments.iter().map(Segment::ns).sum::<u64>(), whole_ns);
+        let covered = match kind.evidence() {
+            Evidence::Covers => covered_ns(subject, injected) as f64 >= COVERED * whole_ns as f64,
+            Evidence::Within { .. } => {
+                subject.loss == Loss::Late && within(subject, injected) >= COUNTED
+            }
+            Evidence::Own => subject.loss == Loss::Stretched && within(subject, injected) > 0,
+            Evidence::Lock => subject.loss == Loss::LockedOut,
         };
         if !covered {
             continue;
         }
+        let of = |lane: Lane| -> u64 {
+            let segments = segments.iter().filter(|one| one.lane == lane);
+            segments.map(Segment::ns).sum()
+        };
         if of(Lane::Hypervisor) as f64 > STOLEN * subject.lost_ns as f64 {
-            stolen += 1;
+            tally.stolen += 1;
             continue;
         }
-        judged += 1;
-        let rows = summary([&segments[..]]);
-        let fits = match kind.is_chief() {
-            true => chief(&segments).is_some_and(|(lane, culprit, _)| {
-                kind.expects(lane, culprit.as_deref().unwrap_or_default())
-            }),
-            false => rows
-                .iter()
-                .any(|row| kind.expects(row.lane, row.culprit.as_deref().unwrap_or_default())),
+        tally.judged += 1;
+        tally.unknown_ns += of(Lane::Unknown);
+        tally.of_ns += whole_ns;
+        let expected = |lane: Lane, culprit: Option<&str>| {
+            kind.expects(lane, culprit.unwrap_or_default(), shared)
+        };
+        let fits = match kind.evidence() {
+            Evidence::Within { percent } => {
+                let found = segments
+                    .iter()
+                    .filter(|one| expected(one.lane, one.culprit.as_deref()))
+                    .count();
+                found >= 1 && 100 * found >= percent * within(subject, injected)
+            }
+            _ => chief(&segments)
+                .is_some_and(|(lane, culprit, _)| expected(lane, culprit.as_deref())),
         };
         match fits {
-            true => right += 1,
-            false => eprintln!("{kind:?}: {} ns: {rows:?}", subject.lost_ns),
+            true => tally.right += 1,
+            false => {
+                let count = within(subject, injected);
+                let rows = summary([&segments[..]]);
+                eprintln!("{kind:?}: {} ns, {count} within: {rows:?}", subject.lost_ns);
+            }
         }
     }
-    println!(
-        "injected {} kept {} judged {judged} right {right} stolen {stolen} unknown_ns {unknown_ns} of_ns {all_ns} missed {missed}",
-        injected.len(),
-        kept.len()
-    );
+    tally
 }
 
 /// Names the calling thread, and gives its number.

@@ -26,3 +26,4 @@ mod sched;
 mod schema;
 mod split;
 mod summary;
+mod watching;

@@ -16,6 +16,7 @@ macro_rules! on_kernel {
 }
 
 mod decide;
+mod explain;
 mod gpio;
 mod guest;
 mod guest_program;

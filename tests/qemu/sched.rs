@@ -51,6 +51,7 @@ pub static TWO_CPUS: Group = Group {
         &super::rtc::RTC,
         &super::gpio::EDGES,
         &super::decide::MEASURE,
+        &super::explain::EXPLAIN,
         &WRONG_WORDS,
         &NOTIFY,
         &LOADS,

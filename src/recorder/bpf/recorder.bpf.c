@@ -711,6 +711,9 @@ enum {
 	FUTEX_TAKEN_AND_WAITED_FOR = 2,
 };
 
+/* include/linux/mm_types.h */
+#define VM_FAULT_RETRY 0x400U
+
 /* pid: who; a: which; b: its first argument; other: whether it asks for a lock. */
 SEC("tp_btf/sys_enter")
 int BPF_PROG(call_entered, struct pt_regs *regs, long id)
@@ -835,22 +838,24 @@ static void fault_ends(void)
 	done(event, number);
 }
 
+/* One that had to let go of a lock is tried again: still the same fault. */
 SEC("fexit/handle_mm_fault")
-int BPF_PROG(fault_handled)
+int BPF_PROG(fault_handled, struct vm_area_struct *area, unsigned long address, unsigned int flags,
+	     struct pt_regs *regs, u32 result)
 {
-	fault_ends();
+	if (!(result & VM_FAULT_RETRY))
+		fault_ends();
 	return 0;
 }
 
 /*
- * For kernels that let no program wait for the end of a function: the page is counted
- * just before it is mapped. A page that is copied, not added, is not seen.
+ * For kernels that let no program wait for the end of a function: perf's own count of
+ * page faults, which the kernel raises when one is done. The loader opens the events.
  */
-SEC("tp_btf/rss_stat")
-int BPF_PROG(page_added)
+SEC("perf_event")
+int fault_counted(void *ctx)
 {
-	struct recorder_cpu *cpu = this_cpu();
-	struct recorder_thread *thread = watched(cpu);
+	struct recorder_thread *thread = watched(this_cpu());
 
 	if (thread && thread->fault_ns)
 		fault_ends();
@@ -934,7 +939,9 @@ int BPF_PROG(exited, struct task_struct *p)
 {
 	struct recorder_thread *thread = thread_of(p->pid);
 
-	if (thread)
+	if (thread) {
+		name_of(thread->name, p);
 		thread->ended = 1;
+	}
 	return 0;
 }

@@ -139,6 +139,7 @@ struct recorder_thread {
 	u16 follow;		/* enum recorder_follow */
 	u16 silent;		/* only its children are of interest */
 	u32 ended;
+	char name[RECORDER_NAME];	/* when it ended */
 };
 
 /* Whom a watched thread makes watched by creating it. */

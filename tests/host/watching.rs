@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The flight recorder beside threads that end, fork, move and are renamed, beside many of them, and
+//! for a long time.
+
+use crate::common::{count, report, skipped};
+use artis::explain::cut;
+use artis::machine::CpuList;
+use artis::recorder::{Recorder, Settings, Storage, Watched};
+use artis::task::syscall;
+use nix::sys::prctl;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::waitpid;
+use nix::unistd::{ForkResult, Pid, fork, gettid};
+use std::ffi::CStr;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+const ARTIS: &str = env!("CARGO_BIN_EXE_artis");
+const WORST: Settings = Settings {
+    worst: 10,
+    threshold_ns: 0,
+    until_ns: None,
+};
+/// Wakeups that are enough to see that a thread is watched.
+const ENOUGH: u64 = 20;
+
+/// Loads the recorder, or skips the test where the kernel lets nobody watch.
+macro_rules! recorder {
+    ($test:expr, $storage:ident) => {
+        match Recorder::load(&mut $storage, WORST) {
+            Ok(recorder) => recorder,
+            Err(error) => return skipped($test, &error.to_string()),
+        }
+    };
+}
+
+/// How often this thread was woken; none: it is not watched.
+fn wakeups(recorder: &Recorder<'_>, tid: u32) -> Option<u64> {
+    let threads = recorder.threads();
+    let found = threads.iter().find(|one| one.tid == tid && !one.ended);
+    found.map(|one| one.wakeups.count)
+}
+
+/// Looks at the recorder until something holds. Never gives up: a test that hangs is seen.
+fn until(recorder: &mut Recorder<'_>, mut holds: impl FnMut(&Recorder<'_>) -> bool) {
+    while !holds(recorder) {
+        recorder.poll();
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn own_tid() -> u32 {
+    gettid().as_raw().cast_unsigned()
+}
+
+#[test]
+fn a_thread_may_change_its_name_and_its_cpu() {
+    const TEST: &str = "a_thread_may_change_its_name_and_its_cpu";
+    as_root!("a_thread_may_change_its_name_and_its_cpu");
+    let mut storage = Storage::uninit();
+    let mut recorder = recorder!(TEST, storage);
+    let (tid, done) = (AtomicU32::new(0), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            prctl::set_name(c"before").unwrap();
+            tid.store(own_tid(), Relaxed);
+            let cpus = syscall::affinity(0).unwrap();
+            for cpu in cpus.iter().collect::<Vec<_>>().into_iter().cycle() {
+                if done.load(Relaxed) {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+                syscall::set_affinity(0, &CpuList::from_iter([cpu])).unwrap();
+                prctl::set_name(c"after").unwrap();
+            }
+        });
+        until(&mut recorder, |_| tid.load(Relaxed) != 0);
+        let tid = tid.load(Relaxed);
+        assert_eq!(recorder.watch(&Watched::Thread(tid)).unwrap(), 1);
+        // One that is watched already keeps what was counted.
+        until(&mut recorder, |one| wakeups(one, tid) >= Some(ENOUGH));
+        assert_eq!(recorder.watch(&Watched::Thread(tid)).unwrap(), 0);
+        assert!(wakeups(&recorder, tid) >= Some(ENOUGH));
+        recorder.refresh(&Watched::Thread(tid)).unwrap();
+        let threads = recorder.threads();
+        assert_eq!(threads.len(), 1, "{threads:?}");
+        assert_eq!(threads[0].name, "after");
+        done.store(true, Relaxed);
+    });
+    recorder.poll();
+    assert_eq!(recorder.kept().len(), WORST.worst);
+    for recording in recorder.kept() {
+        recording.check().unwrap();
+        let subject = &recording.subject;
+        let sum: u64 = cut(recording).iter().map(|one| one.ns()).sum();
+        assert_eq!(sum, subject.end_ns - subject.due_ns, "{subject:?}");
+    }
+}
+
+/// A process that sleeps over and over until it is killed, or this thread ends.
+fn sleeper(name: &CStr) -> Pid {
+    // SAFETY: the child calls nothing that takes a lock.
+    match unsafe { fork() }.unwrap() {
+        ForkResult::Parent { child } => child,
+        ForkResult::Child => sleep_on(name),
+    }
+}
+
+fn sleep_on(name: &CStr) -> ! {
+    let _ = prctl::set_pdeathsig(Signal::SIGKILL);
+    let _ = prctl::set_name(name);
+    loop {
+        // SAFETY: takes a number.
+        unsafe { libc::usleep(1000) };
+    }
+}
+
+/// A child with this process id, which nobody may have; none where the kernel does not know clone3,
+/// or somebody took the number.
+fn sleeper_with(pid: Pid, name: &CStr) -> Option<Pid> {
+    #[repr(C)]
+    #[derive(Default)]
+    struct Arguments {
+        flags: u64,
+        pidfd: u64,
+        child_tid: u64,
+        parent_tid: u64,
+        exit_signal: u64,
+        stack: u64,
+        stack_size: u64,
+        tls: u64,
+        set_tid: u64,
+        set_tid_size: u64,
+        cgroup: u64,
+    }
+
+    let wanted = pid.as_raw();
+    let arguments = Arguments {
+        exit_signal: libc::SIGCHLD as u64,
+        set_tid: (&raw const wanted) as u64,
+        set_tid_size: 1,
+        ..Default::default()
+    };
+    // SAFETY: as fork(2): no memory is shared, and the arguments are alive.
+    match unsafe {
+        libc::syscall(
+            libc::SYS_clone3,
+            &raw const arguments,
+            size_of::<Arguments>(),
+        )
+    } {
+        0 => sleep_on(name),
+        child => (child > 0).then(|| Pid::from_raw(child as i32)),
+    }
+}
+
+fn end(child: Pid) {
+    kill(child, Signal::SIGKILL).unwrap();
+    waitpid(child, None).unwrap();
+}
+
+#[test]
+fn a_number_that_is_used_again_is_another_thread() {
+    const TEST: &str = "a_number_that_is_used_again_is_another_thread";
+    as_root!("a_number_that_is_used_again_is_another_thread");
+    let mut storage = Storage::uninit();
+    let mut recorder = recorder!(TEST, storage);
+    for forgotten in [true, false] {
+        let first = sleeper(c"first");
+        let tid = first.as_raw().cast_unsigned();
+        let watched = Watched::Thread(tid);
+        recorder.watch(&watched).unwrap();
+        until(&mut recorder, |one| wakeups(one, tid) >= Some(ENOUGH));
+        assert!(recorder.is_alive());
+        end(first);
+        assert!(!recorder.is_alive());
+        // The keeper may have heard of the end, or not yet.
+        if forgotten {
+            recorder.refresh(&watched).unwrap();
+        }
+        let Some(second) = sleeper_with(first, c"second") else {
+            return skipped(TEST, "this kernel gives out no number that is asked for");
+        };
+        std::thread::sleep(Duration::from_millis(50));
+        assert_eq!(wakeups(&recorder, tid), None, "the second is watched");
+        assert!(!recorder.is_alive());
+        recorder.refresh(&watched).unwrap();
+        let threads = recorder.threads();
+        assert!(
+            threads.iter().all(|one| one.name != "second"),
+            "{threads:?}"
+        );
+        end(second);
+    }
+    let threads = recorder.threads();
+    let first = threads.iter().find(|one| one.name == "first");
+    assert!(first.is_some_and(|one| one.ended && one.wakeups.count >= ENOUGH));
+}
+
+#[test]
+fn a_fork_is_watched_with_its_family_and_not_with_its_process() {
+    const TEST: &str = "a_fork_is_watched_with_its_family_and_not_with_its_process";
+    as_root!("a_fork_is_watched_with_its_family_and_not_with_its_process");
+    let mut storage = Storage::uninit();
+    let mut recorder = recorder!(TEST, storage);
+    for (family, expected) in [(true, Some(ENOUGH)), (false, None)] {
+        // SAFETY: the child calls nothing that takes a lock.
+        let child = match unsafe { fork() }.unwrap() {
+            ForkResult::Parent { child } => child,
+            ForkResult::Child => loop {
+                let _ = prctl::set_pdeathsig(Signal::SIGKILL);
+                // It is watched when it forks, or not yet; the last one is.
+                let child = sleeper(c"grandchild");
+                for _ in 0..200 {
+                    // SAFETY: takes a number.
+                    unsafe { libc::usleep(1000) };
+                }
+                end(child);
+            },
+        };
+        let tid = child.as_raw().cast_unsigned();
+        let watched = match family {
+            true => Watched::Family(tid),
+            false => Watched::Process(tid),
+        };
+        recorder.watch(&watched).unwrap();
+        let grandchildren = |one: &Recorder<'_>| {
+            let threads = one.threads();
+            let others = threads.iter().filter(|one| one.tid != tid && !one.ended);
+            others.map(|one| one.wakeups.count).max()
+        };
+        match family {
+            true => until(&mut recorder, |one| grandchildren(one) >= expected),
+            false => {
+                // It has forked at least once since.
+                until(&mut recorder, |one| wakeups(one, tid) >= Some(300));
+                assert_eq!(grandchildren(&recorder), expected);
+            }
+        }
+        end(child);
+        until(&mut recorder, |one| !one.is_alive());
+        recorder.refresh(&watched).unwrap();
+    }
+}
+
+#[test]
+fn ten_thousand_threads_are_watched() {
+    const TEST: &str = "ten_thousand_threads_are_watched";
+    as_root!("ten_thousand_threads_are_watched");
+    const THREADS: usize = 10_000;
+    let mut storage = Storage::uninit();
+    let mut recorder = recorder!(TEST, storage);
+    let memory_bytes = recorder.memory_bytes();
+    let (awake, all) = (Mutex::new(false), Condvar::new());
+    let refused = std::thread::scope(|scope| {
+        let mut refused = None;
+        for _ in 0..THREADS {
+            let started = std::thread::Builder::new()
+                .stack_size(64 << 10)
+                .spawn_scoped(scope, || {
+                    let mut awake = awake.lock().unwrap();
+                    while !*awake {
+                        awake = all.wait(awake).unwrap();
+                    }
+                });
+            if let Err(error) = started {
+                refused = Some(error);
+                break;
+            }
+        }
+        if refused.is_none() {
+            let own = Watched::Process(std::process::id());
+            let added = recorder.watch(&own).unwrap();
+            assert!(added > THREADS, "{added}");
+            recorder.refresh(&own).unwrap();
+            assert!(recorder.threads().len() > THREADS);
+        }
+        *awake.lock().unwrap() = true;
+        all.notify_all();
+        refused
+    });
+    if let Some(error) = refused {
+        return skipped(TEST, &format!("no room for {THREADS} threads: {error}"));
+    }
+    // A thread's last steps are still to come when the scope ends.
+    let own = Watched::Process(std::process::id());
+    while recorder.threads().len() > 100 {
+        recorder.poll();
+        recorder.refresh(&own).unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(recorder.threads().iter().any(|one| one.ended));
+    assert_eq!(recorder.memory_bytes(), memory_bytes);
+}
+
+/// Runs artis in namespaces of its own, after a preparation.
+fn unshared(options: &[&str], preparation: &str) -> std::process::Output {
+    let script = format!("{preparation} exec {ARTIS} explain run -D 1 --pid 1");
+    Command::new("unshare")
+        .args(options)
+        .args(["sh", "-c", &script])
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn what_a_kernel_lacks_is_a_sentence() {
+    const TEST: &str = "what_a_kernel_lacks_is_a_sentence";
+    as_root!("what_a_kernel_lacks_is_a_sentence");
+    let hidden = "mount --bind /dev/null /sys/kernel/btf/vmlinux || exit 77;";
+    for (options, preparation, says) in [
+        (&["--mount"][..], hidden, "has no BTF"),
+        (
+            &["--pid", "--fork", "--mount-proc"],
+            "",
+            "run artis on the host",
+        ),
+    ] {
+        let output = unshared(options, preparation);
+        let said = String::from_utf8_lossy(&output.stderr);
+        if output.status.code() == Some(77) || said.contains("unshare") {
+            skipped(TEST, said.trim());
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        assert!(said.contains("threads cannot be watched"), "{said}");
+        assert!(said.contains(says), "{said}");
+    }
+}
+
+/// Makes events: two of each system call, because the thread is watched, as fast as asked for.
+fn make_events(until: &AtomicBool, tids: &Mutex<Vec<u32>>, cpu: u32, per_ms: u64) {
+    syscall::set_affinity(0, &CpuList::from_iter([cpu])).unwrap();
+    tids.lock().unwrap().push(own_tid());
+    let began = Instant::now();
+    let mut made = 0;
+    while !until.load(Relaxed) {
+        let wanted = match per_ms {
+            u64::MAX => made + 1000,
+            per_ms => began.elapsed().as_millis() as u64 * per_ms,
+        };
+        while made < wanted {
+            // SAFETY: takes nothing.
+            unsafe { libc::syscall(libc::SYS_getppid) };
+            made += 2;
+        }
+        if per_ms != u64::MAX {
+            // So that there are wakeups, too.
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}
+
+/// What this process has allocated and touched, bytes: without the recorder's rings, whose pages are
+/// counted when they are read first.
+fn allocated() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    let kib = line.unwrap().split_whitespace().next().unwrap();
+    kib.parse::<u64>().unwrap() * 1024
+}
+
+/// What the worst recordings so far hold.
+fn kept_events(recorder: &Recorder<'_>) -> u64 {
+    recorder
+        .kept()
+        .iter()
+        .map(|one| one.events.len() as u64)
+        .sum()
+}
+
+/// Watches one busy thread on each CPU. Looks at the recorder as the command does, calls `look` each
+/// time, and ends when it says so. Gives the longest time between two looks.
+fn watch_busy_threads(
+    recorder: &mut Recorder<'_>,
+    per_ms: u64,
+    mut look: impl FnMut(&mut Recorder<'_>) -> bool,
+) -> Duration {
+    let (done, tids) = (AtomicBool::new(false), Mutex::new(Vec::new()));
+    let cpus = syscall::affinity(0).unwrap();
+    let mut longest = Duration::ZERO;
+    std::thread::scope(|scope| {
+        let (done, tids) = (&done, &tids);
+        for cpu in cpus.iter() {
+            scope.spawn(move || make_events(done, tids, cpu, per_ms));
+        }
+        while tids.lock().unwrap().len() < cpus.iter().count() {
+            std::thread::yield_now();
+        }
+        for tid in tids.lock().unwrap().iter() {
+            recorder.watch(&Watched::Thread(*tid)).unwrap();
+        }
+        let mut last = Instant::now();
+        loop {
+            std::thread::sleep(Duration::from_millis(20));
+            longest = longest.max(last.elapsed());
+            last = Instant::now();
+            if !look(recorder) {
+                break;
+            }
+        }
+        done.store(true, Relaxed);
+    });
+    longest
+}
+
+#[test]
+#[ignore = "minutes; `make soak` runs it"]
+fn nothing_is_lost_at_200_000_events_a_second_and_cpu() {
+    const TEST: &str = "nothing_is_lost_at_200_000_events_a_second_and_cpu";
+    as_root!("nothing_is_lost_at_200_000_events_a_second_and_cpu");
+    let mut storage = Storage::uninit();
+    let mut recorder = recorder!(TEST, storage);
+    let seconds = count(10, 60);
+    let cpus = syscall::affinity(0).unwrap().iter().count() as u64;
+    let (began, first) = (Instant::now(), recorder.events());
+    let longest = watch_busy_threads(&mut recorder, 250, |recorder| {
+        recorder.poll();
+        began.elapsed() < Duration::from_secs(seconds)
+    });
+    let rate = (recorder.events() - first) as f64 / began.elapsed().as_secs_f64() / cpus as f64;
+    let missed = recorder.missed();
+    let incomplete = recorder.kept().iter().filter(|one| one.is_incomplete());
+    let incomplete = incomplete.count();
+    report(&format!(
+        "LOSS: {rate:.0} events a second and CPU on {cpus} CPUs, {missed:?}, {incomplete} of {} \
+         incomplete, longest pause of the keeper {longest:?}",
+        recorder.kept().len()
+    ));
+    if rate < 200_000.0 {
+        return skipped(TEST, "this machine had no time for so many events");
+    }
+    assert_eq!(missed.events, 0);
+    assert_eq!(missed.losses, 0);
+    // A ring is as long as that; a keeper that had no CPU for longer is not the recorder's fault.
+    assert_eq!(recorder.kept().len(), WORST.worst);
+    if longest < Duration::from_millis(100) {
+        assert_eq!(incomplete, 0);
+    }
+}
+
+/// A day of watching has 10^9 events at 12,000 a second. Here they come as fast as they can, and
+/// threads with names of their own come and go.
+#[test]
+#[ignore = "ten minutes; `make soak` runs it"]
+fn a_day_of_watching_takes_no_more_memory_than_a_minute() {
+    const TEST: &str = "a_day_of_watching_takes_no_more_memory_than_a_minute";
+    as_root!("a_day_of_watching_takes_no_more_memory_than_a_minute");
+    let mut storage = Storage::uninit();
+    let mut recorder = recorder!(TEST, storage);
+    let all = count(20_000_000, 1_000_000_000);
+    let (memory_bytes, first) = (recorder.memory_bytes(), recorder.events());
+    let own = Watched::Process(std::process::id());
+    let mut after_a_minute = None;
+    let mut looks = 0_u64;
+    watch_busy_threads(&mut recorder, u64::MAX, |recorder| {
+        recorder.poll();
+        looks += 1;
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let name = std::ffi::CString::new(format!("worker-{looks}")).unwrap();
+                prctl::set_name(&name).unwrap();
+                std::thread::sleep(Duration::from_millis(1));
+            });
+            if looks.is_multiple_of(50) {
+                recorder.watch(&own).unwrap();
+                recorder.refresh(&own).unwrap();
+            }
+        });
+        let events = recorder.events() - first;
+        // As many as a minute has at that rate, and all names of ended threads that are kept.
+        if after_a_minute.is_none() && events > all / 1440 && looks > 1500 {
+            after_a_minute = Some((allocated(), kept_events(recorder)));
+        }
+        events < all || after_a_minute.is_none()
+    });
+    let (before, kept_before) = after_a_minute.unwrap();
+    let (after, kept) = (allocated(), kept_events(&recorder));
+    report(&format!(
+        "MEMORY: {} events, {looks} threads: {before} bytes after a minute's, of {kept_before} events \
+         of the worst; {after} bytes at the end, of {kept}; the recorder has {memory_bytes}",
+        recorder.events() - first
+    ));
+    assert_eq!(recorder.memory_bytes(), memory_bytes);
+    // The ten worst may have become longer: an event and its stack are less than that.
+    let longer = kept.saturating_sub(kept_before) * 1024;
+    let grown = after.saturating_sub(before);
+    assert!(grown < (2 << 20) + longer, "{grown} bytes more");
+}
