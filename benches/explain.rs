@@ -30,7 +30,10 @@ struct Slice {
     work: f64,
 }
 
-const COLUMNS: [(&str, fn(&Slice) -> f64); 5] = [
+/// A column: its head, and its figure.
+type Column = (&'static str, fn(&Slice) -> f64);
+
+const COLUMNS: [Column; 5] = [
     ("mean", |slice| slice.mean),
     ("p50", |slice| slice.p50),
     ("p99", |slice| slice.p99),
