@@ -7,6 +7,7 @@ use super::picture::{Entry, Picture};
 use super::style::{FAINT, INK, MARK, Sheet, font, line, mark, x_axis};
 use super::svg::{Anchor, Stroke};
 use super::words::plain;
+use artis_measure::jitter::series::{LOST, NOISE, ROUND};
 use artis_result::{Document, Kind, Series, Unit};
 
 const NS_PER_US: f64 = 1000.0;
@@ -120,7 +121,6 @@ fn entry(one: &Measured, rows: &[Row]) -> Option<Entry> {
 
 /// The part of all rounds' time that was lost to others; none without rounds.
 fn lost(documents: &[Document]) -> Option<f64> {
-    use artis_measure::jitter::series::{LOST, ROUND};
     let sum = |name: &str| {
         let all = documents
             .iter()
@@ -133,9 +133,14 @@ fn lost(documents: &[Document]) -> Option<f64> {
 fn rows(all: &[Measured]) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for one in all {
-        let series = one.documents.iter().flat_map(|it| &it.series);
-        let noise = |it: &&Series| it.kind == Kind::Noise && it.unit == Unit::Nanoseconds;
-        for it in series.filter(noise) {
+        let series = || one.documents.iter().flat_map(|it| &it.series);
+        // What other measurements lost is shown only where jitter was not measured.
+        let measured = series().any(|it| it.name == NOISE);
+        let noise = |it: &&Series| {
+            let is_time = it.kind == Kind::Noise && it.unit == Unit::Nanoseconds;
+            is_time && (!measured || it.name == NOISE)
+        };
+        for it in series().filter(noise) {
             let (Some(cpu), Some(moments)) = (it.cpu, it.distribution.moments()) else {
                 continue;
             };
@@ -182,7 +187,11 @@ mod tests {
             }
             document
         };
-        let documents = [run(5000), run(9000)];
+        let mut other = run(90_000);
+        for series in &mut other.series {
+            series.name = "excess".to_owned();
+        }
+        let documents = [run(5000), run(9000), other];
         let one = Measured {
             index: 0,
             name: "stock",
