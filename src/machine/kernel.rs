@@ -153,20 +153,17 @@ impl Kernel {
             btf: root.exists(BTF_FILE),
             cgroup: cgroup(root),
             rt_throttling: rt_throttling(root)?,
-            lockdown: lockdown(root),
+            lockdown: root
+                .hint(LOCKDOWN)
+                .as_deref()
+                .and_then(in_brackets)
+                .map(str::to_owned),
             distribution: Distribution::read(root),
             release,
             version,
             cmdline,
         })
     }
-}
-
-/// How far the kernel is locked down: `none`, `integrity` or `confidentiality`; `None`: it does not
-/// say.
-pub fn lockdown(root: &Root) -> Option<String> {
-    let levels = root.hint(LOCKDOWN)?;
-    in_brackets(&levels).map(str::to_owned)
 }
 
 fn required(root: &Root, path: &str) -> Result<String, Unreadable> {

@@ -2,7 +2,7 @@
 //! Why threads cannot be watched.
 
 use artis_machine::Root;
-use artis_machine::kernel::lockdown;
+use artis_machine::kernel::LOCKDOWN;
 use libbpf_rs::ErrorKind;
 
 /// What can go wrong with the recorder.
@@ -59,7 +59,9 @@ pub enum Error {
 impl Error {
     /// Why the kernel did not take the program, on this machine.
     pub(crate) fn refused(source: libbpf_rs::Error, root: &Root) -> Self {
-        if lockdown(root).as_deref() == Some("confidentiality") {
+        // The level in force stands in brackets.
+        let levels = root.hint(LOCKDOWN).unwrap_or_default();
+        if levels.contains("[confidentiality]") {
             return Self::Locked;
         }
         match source.kind() {

@@ -453,6 +453,8 @@ fn a_day_of_watching_takes_no_more_memory_than_a_minute() {
     let all = count(20_000_000, 1_000_000_000);
     let (memory_bytes, first) = (recorder.memory_bytes(), recorder.events());
     let own = Watched::Process(std::process::id());
+    // More than are kept apart.
+    const NAMES: u64 = 1100;
     let mut after_a_minute = None;
     let mut looks = 0_u64;
     watch_busy_threads(&mut recorder, u64::MAX, |recorder| {
@@ -471,10 +473,10 @@ fn a_day_of_watching_takes_no_more_memory_than_a_minute() {
         });
         let events = recorder.events() - first;
         // As many as a minute has at that rate, and all names of ended threads that are kept.
-        if after_a_minute.is_none() && events > all / 1440 && looks > 1500 {
+        if after_a_minute.is_none() && events > all / 1440 && looks > NAMES {
             after_a_minute = Some((allocated(), kept_events(recorder)));
         }
-        events < all || after_a_minute.is_none()
+        events < all || looks < 2 * NAMES
     });
     let (before, kept_before) = after_a_minute.unwrap();
     let (after, kept) = (allocated(), kept_events(&recorder));
