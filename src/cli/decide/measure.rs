@@ -127,7 +127,7 @@ impl Candidates {
             artis: std::env::current_exe().context("cannot find the program artis")?,
             stop: stop_on_signals()?,
             rt: rt.to_string(),
-            errors: folder.join("errors"),
+            errors: tempfile::NamedTempFile::new().context("cannot keep what artis says")?,
         };
         let preempt_rt = Kernel::read(&root)?.preemption == Preemption::PreemptRt;
         let ways = Way::ALL.map(|way| way.name(preempt_rt).map(|name| (way, name)));
@@ -222,12 +222,16 @@ struct Run {
     stop: Arc<AtomicUsize>,
     rt: String,
     /// What the command that runs says on standard error.
-    errors: PathBuf,
+    errors: tempfile::NamedTempFile,
 }
 
 impl Run {
     fn command(&self, words: &[&str]) -> anyhow::Result<Command> {
-        let errors = std::fs::File::create(&self.errors).context("cannot keep what artis says")?;
+        let errors = self
+            .errors
+            .reopen()
+            .context("cannot keep what artis says")?;
+        errors.set_len(0).context("cannot keep what artis says")?;
         let mut command = Command::new(&self.artis);
         command
             .args(words)
@@ -290,7 +294,7 @@ impl Run {
 
     /// The last sentence of a command that failed.
     fn said(&self, words: &[&str]) -> String {
-        let text = std::fs::read_to_string(&self.errors).unwrap_or_default();
+        let text = std::fs::read_to_string(self.errors.path()).unwrap_or_default();
         match text.lines().rfind(|line| !line.trim().is_empty()) {
             Some(line) => line.trim_start_matches("artis: ").to_owned(),
             None => format!("artis {} failed without a word", words.join(" ")),
