@@ -492,6 +492,7 @@ mod tests {
         assert_eq!(
             names,
             [
+                "demo",
                 "kernels",
                 "load-sweep",
                 "others",
