@@ -2,6 +2,7 @@
 //! An experiment in one table: what real time gains in each configuration, and what everybody else
 //! pays for it.
 
+use super::experiment::{count, us};
 use super::paragraph::Layout;
 use artis_result::experiment::{Experiment, Figures, Row, Scheduler, Summary};
 use std::fmt::Write as _;
@@ -23,9 +24,7 @@ type Column = ([&'static str; 2], fn(&Figures) -> String);
 const COLUMNS: [Column; 8] = [
     (["latency", "worst"], |of| us(Some(of.latency_us_max))),
     (["latency", "mean"], |of| us(Some(of.latency_us_mean))),
-    (["leaks", ""], |of| {
-        of.leaks.map_or_else(absent, |leaks| leaks.to_string())
-    }),
+    (["leaks", ""], |of| count(of.leaks)),
     (["RT CPU", "lent"], |of| percent(of.rt_cpu_share_others)),
     (["work", "kept"], |of| percent(work(of))),
     (["wakeup", "mean"], |of| us(normal(of).map(|of| of.us_mean))),
@@ -121,16 +120,8 @@ fn normal(of: &Figures) -> Option<&Summary> {
     of.responsiveness.get("normal")
 }
 
-fn us(value: Option<f64>) -> String {
-    value.map_or_else(absent, |us| format!("{us:.1}"))
-}
-
 fn percent(share: Option<f64>) -> String {
-    share.map_or_else(absent, |share| format!("{:.0} %", share * 100.0))
-}
-
-fn absent() -> String {
-    "-".to_owned()
+    share.map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0))
 }
 
 #[cfg(test)]

@@ -321,7 +321,7 @@ fn throughput(text: &mut String, experiment: &Experiment, width: usize) {
     }
 }
 
-fn us(value: Option<f64>) -> String {
+pub(super) fn us(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |us| format!("{us:.1}"))
 }
 
@@ -333,7 +333,7 @@ fn ratio(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"))
 }
 
-fn count(value: Option<u64>) -> String {
+pub(super) fn count(value: Option<u64>) -> String {
     value.map_or_else(|| "-".to_owned(), |count| count.to_string())
 }
 

@@ -159,13 +159,15 @@ impl Candidates {
                 format_duration(Duration::from_secs(left.as_secs()))
             ));
             let path = folder.join(format!("{name}-{}.json", at / ways.len() + 1));
+            let path_word = path.to_string_lossy();
             let words = [
-                "measure", "all", "-q", "-a", &run.rt, "-D", &seconds, "--load", load,
+                "measure", "all", "-q", "-a", &run.rt, "-D", &seconds, "--load", load, "--json",
+                &path_word,
             ];
             let done = match run.become_way(*way) {
                 Err(error) => Err(error),
                 Ok(undo) => {
-                    let done = run.artis(&words, Some(&path));
+                    let done = run.finished(&words, &[]);
                     undo.undo()?;
                     done
                 }
@@ -243,18 +245,9 @@ impl Run {
         Ok(command)
     }
 
-    /// Runs it to its end, or to the signal's.
-    fn artis(&self, words: &[&str], json: Option<&Path>) -> anyhow::Result<()> {
-        let mut command = self.command(words)?;
-        if let Some(path) = json {
-            command.arg("--json").arg(path);
-        }
-        self.finished(command, words, &[])
-    }
-
-    /// Runs it, and wants status 0 or one of these.
-    fn finished(&self, mut command: Command, words: &[&str], also: &[i32]) -> anyhow::Result<()> {
-        let mut child = command.spawn().context("cannot start artis")?;
+    /// Runs it to its end, or to the signal's, and wants status 0 or one of these.
+    fn finished(&self, words: &[&str], also: &[i32]) -> anyhow::Result<()> {
+        let mut child = self.command(words)?.spawn().context("cannot start artis")?;
         let status = self.wait(&mut child)?;
         self.go_on()?;
         let is_fine = status.success() || status.code().is_some_and(|code| also.contains(&code));
@@ -314,10 +307,10 @@ impl Run {
             // 2: a part of the plan cannot be done here, as `artis partition plan` lists.
             Way::Tuned => {
                 let words = &apply[..apply.len() - 1];
-                self.finished(self.command(words)?, words, &[2])?;
+                self.finished(words, &[2])?;
             }
             Way::Shield => {
-                self.finished(self.command(&apply)?, &apply, &[2])?;
+                self.finished(&apply, &[2])?;
                 let in_force = in_force(&Host::default())?;
                 let mut changes = in_force.iter().flat_map(|one| &one.changes);
                 anyhow::ensure!(
@@ -362,7 +355,7 @@ impl Run {
             "measure", "commands", "-q", "-l", COMMANDS, "--json", &path_word, "--",
         ];
         all.extend(words.iter().map(String::as_str));
-        self.artis(&all, None).context("the job's work_command")?;
+        self.finished(&all, &[]).context("the job's work_command")?;
         let document = file::read(&path)?;
         let series = document
             .series
