@@ -1,15 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis lab run` as the tests call it: again when its emulator failed, and with what it printed
-//! last when nothing more comes.
+//! `artis lab run` as the tests call it: again when its emulator failed, and ended when nothing more
+//! comes from a guest that should say something every few seconds.
 
 use crate::common::report;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use std::io::{BufRead, BufReader, Read};
-use std::process::{Command, Output, Stdio};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process::{ChildStdout, Command, Output, Stdio};
+use std::time::Duration;
 
 /// What artis says of a guest that neither its kernel nor the command brought down.
 const FAULT: &str = "by a fault of the emulator";
 /// How often such a guest is started again before its loss counts as a failure.
 const RESTARTS: usize = 2;
+/// How long `tests/guest/runner.sh`, which prints a line every ten seconds, may say nothing. The
+/// guest's clock follows the host's, so a busy host makes that longer, and never thirty times.
+const SILENCE: Duration = Duration::from_secs(300);
+/// What a kernel says when a CPU or a task of its own gets no further, after 20 to 120 s.
+const COMPLAINTS: [&str; 5] = [
+    "rcu: INFO",
+    "soft lockup",
+    "hard LOCKUP",
+    "blocked for more than",
+    "sched_ext:",
+];
 
 pub fn artis(words: &[&str]) -> Command {
     let mut command = Command::new(crate::common::artis());
@@ -27,24 +44,30 @@ pub fn stderr(output: &Output) -> String {
 
 /// Runs an `artis lab run` to its end; again when its emulator failed, which it says.
 pub fn run(command: &mut Command) -> Output {
-    run_watched(command, |_| ())
+    again(|| run_once(command, &mut |_| (), None))
 }
 
-/// The same. `watch` gets each line of standard output when it comes.
-pub fn run_watched(command: &mut Command, mut watch: impl FnMut(&str)) -> Output {
-    let mut output = run_once(command, &mut watch);
+/// The same for a guest that says something every few seconds. `watch` gets each line of standard
+/// output when it comes. A guest of which nothing more comes is ended; where its kernel did not
+/// complain on the console of `output`, that counts as a fault of the emulator, too.
+pub fn run_watched(command: &mut Command, output: &Path, mut watch: impl FnMut(&str)) -> Output {
+    again(|| run_once(command, &mut watch, Some(output)))
+}
+
+fn again(mut run: impl FnMut() -> Output) -> Output {
+    let mut output = run();
     for _ in 0..RESTARTS {
         let said = stderr(&output);
         let Some(fault) = said.lines().find(|line| line.contains(FAULT)) else {
             break;
         };
         report(&format!("AGAIN: {fault}"));
-        output = run_once(command, &mut watch);
+        output = run();
     }
     output
 }
 
-fn run_once(command: &mut Command, watch: &mut impl FnMut(&str)) -> Output {
+fn run_once(command: &mut Command, watch: &mut impl FnMut(&str), silent: Option<&Path>) -> Output {
     let mut child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -58,16 +81,46 @@ fn run_once(command: &mut Command, watch: &mut impl FnMut(&str)) -> Output {
     });
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let mut stdout = Vec::new();
+    let mut fell_silent = None;
     loop {
+        if let Some(output) = silent
+            && fell_silent.is_none()
+            && !comes(&lines)
+        {
+            fell_silent = Some(why_silent(output));
+            kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
+        }
         let begin = stdout.len();
         if lines.read_until(b'\n', &mut stdout).unwrap() == 0 {
             break;
         }
         watch(String::from_utf8_lossy(&stdout[begin..]).trim_end());
     }
-    Output {
+    let mut output = Output {
         status: child.wait().unwrap(),
         stdout,
         stderr: complaint.join().unwrap(),
+    };
+    output
+        .stderr
+        .extend(fell_silent.unwrap_or_default().bytes());
+    output
+}
+
+/// Does a line come, or the end, before the guest has been silent for too long?
+fn comes(lines: &BufReader<ChildStdout>) -> bool {
+    let limit = PollTimeout::try_from(SILENCE).unwrap();
+    let mut waits = [PollFd::new(lines.get_ref().as_fd(), PollFlags::POLLIN)];
+    !lines.buffer().is_empty() || poll(&mut waits, limit).unwrap() > 0
+}
+
+fn why_silent(output: &Path) -> String {
+    let console = std::fs::read(output.join("console.log")).unwrap_or_default();
+    let console = text(&console);
+    let silence = SILENCE.as_secs();
+    if COMPLAINTS.iter().any(|words| console.contains(words)) {
+        format!("\nthe guest said nothing for {silence} s; its console:\n{console}")
+    } else {
+        format!("\nthe guest said nothing for {silence} s {FAULT}: its kernel did not complain\n")
     }
 }

@@ -171,7 +171,7 @@ impl Group {
         command.args(batch.iter().map(|script| file_name(script.name)));
 
         let mut progress = Progress::new(format!("{kernel} {}", self.name));
-        let ended = run_watched(&mut command, |line| progress.line(line));
+        let ended = run_watched(&mut command, output.path(), |line| progress.line(line));
         let lost = format!(
             "the guest of {} on {kernel} was lost\n{}\n{}",
             self.name,

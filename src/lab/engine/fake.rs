@@ -89,8 +89,8 @@ impl Engine for Fake {
         }
     }
 
-    fn arguments(&self) -> &'static [&'static str] {
-        &["console=none"]
+    fn arguments(&self) -> String {
+        "console=none".to_owned()
     }
 
     fn own_part(&self, _hardware: &Hardware) -> Vec<u8> {

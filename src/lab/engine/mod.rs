@@ -117,7 +117,7 @@ pub trait Engine: Debug + Send + Sync {
     fn limits(&self, command: Option<Duration>) -> Limits;
 
     /// Kernel arguments of every guest.
-    fn arguments(&self) -> &'static [&'static str];
+    fn arguments(&self) -> String;
 
     /// The parts of the engine itself that decide what a guest does, where that repeats.
     fn own_part(&self, hardware: &Hardware) -> Vec<u8>;

@@ -13,6 +13,7 @@ use super::{
 use crate::Error;
 use crate::debian::emulator::{Emulator, Wanted};
 use crate::host::cache::Cache;
+use crate::host::tsc;
 use crate::progress::Progress;
 use artis_guest::protocol;
 use std::fs::File;
@@ -20,6 +21,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 /// What every output of this engine says about times.
@@ -48,6 +50,12 @@ const ARGUMENTS: &[&str] = &[
     // emulator run for as long as that test waits.
     "no_timer_check",
 ];
+
+/// The rate of the guest's time-stamp counter, which is the host's. A guest that has to measure it
+/// while the host is busy can be wrong by a factor of four: its clock, and every wait by it, is then
+/// wrong by as much for as long as it runs. Measured once, so that all guests have the same words.
+static EARLY_TSC: LazyLock<Option<String>> =
+    LazyLock::new(|| tsc::khz().map(|khz| format!("tsc_early_khz={khz}")));
 
 /// From power-on to the command: seconds, or a minute on a busy host.
 const BOOT_LIMIT: Duration = Duration::from_secs(240);
@@ -111,8 +119,10 @@ impl Engine for Qemu {
         }
     }
 
-    fn arguments(&self) -> &'static [&'static str] {
-        ARGUMENTS
+    fn arguments(&self) -> String {
+        let tsc = EARLY_TSC.as_deref().into_iter();
+        let arguments: Vec<&str> = ARGUMENTS.iter().copied().chain(tsc).collect();
+        arguments.join(" ")
     }
 
     fn own_part(&self, _hardware: &Hardware) -> Vec<u8> {

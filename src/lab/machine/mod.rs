@@ -239,7 +239,7 @@ impl Machine {
 
     /// What the engine powers on.
     fn hardware(&self) -> Hardware {
-        let mut arguments = self.engine.arguments().join(" ");
+        let mut arguments = self.engine.arguments();
         if !self.append.is_empty() {
             arguments.push(' ');
             arguments.push_str(&self.append);

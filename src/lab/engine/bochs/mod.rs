@@ -145,8 +145,8 @@ impl Engine for Bochs {
         }
     }
 
-    fn arguments(&self) -> &'static [&'static str] {
-        ARGUMENTS
+    fn arguments(&self) -> String {
+        ARGUMENTS.join(" ")
     }
 
     fn own_part(&self, hardware: &Hardware) -> Vec<u8> {
