@@ -54,6 +54,7 @@ fn folder(share: &Path, name: &str) -> anyhow::Result<std::path::PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     /// Every command below this one, by the words that call it.
     fn commands(command: &clap::Command, words: &str) -> Vec<(String, clap::Command)> {
@@ -108,6 +109,54 @@ mod tests {
                     assert!(text.contains(option), "{shell}: {words} --{option}");
                 }
             }
+        }
+    }
+
+    /// What each shell is asked, about the file at $1 in the folder $2, and what it must answer.
+    const QUESTIONS: [(&str, &str, &str); 3] = [
+        (
+            "bash",
+            ". \"$1\"; COMP_WORDS=(artis la); COMP_CWORD=1; _artis artis la artis; echo ${COMPREPLY[@]}",
+            "lab",
+        ),
+        (
+            "zsh",
+            "fpath=($2 $fpath); autoload -Uz compinit; compinit -u -D; autoload +X _artis; echo $_comps[artis]",
+            "_artis",
+        ),
+        (
+            "fish",
+            "source $argv[2]; complete -C 'artis lab exp'",
+            "experiment\t",
+        ),
+    ];
+
+    #[test]
+    fn shells_load_their_completions() {
+        let share = tempfile::tempdir().unwrap();
+        write(share.path()).unwrap();
+        for (shell, question, answer) in QUESTIONS {
+            let (_, place, name) = COMPLETIONS
+                .into_iter()
+                .find(|(one, ..)| one.to_string() == shell)
+                .unwrap();
+            let folder = share.path().join(place);
+            let mut command = std::process::Command::new(shell);
+            command
+                .env("HOME", share.path())
+                .args(["-c", question, shell]);
+            let output = match command.arg(folder.join(name)).arg(&folder).output() {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    // The line that `make test` counts.
+                    let reason = format!("{shell} is missing; apt-get install {shell}");
+                    let mut out = std::io::stdout().lock();
+                    writeln!(out, "\nSKIPPED: shells_load_their_completions: {reason}").unwrap();
+                    continue;
+                }
+                other => other.unwrap(),
+            };
+            let said = String::from_utf8_lossy(&output.stdout);
+            assert!(said.starts_with(answer), "{shell}: {output:?}");
         }
     }
 }
