@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis lab run` as the tests call it: again when its emulator failed, and ended when nothing more
-//! comes from a guest that should say something every few seconds.
+//! comes from a guest that should have said something.
 
 use crate::common::report;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -16,9 +16,6 @@ use std::time::Duration;
 const FAULT: &str = "by a fault of the emulator";
 /// How often such a guest is started again before its loss counts as a failure.
 const RESTARTS: usize = 2;
-/// How long `tests/guest/runner.sh`, which prints a line every ten seconds, may say nothing. The
-/// guest's clock follows the host's, so a busy host makes that longer, and never thirty times.
-const SILENCE: Duration = Duration::from_secs(300);
 /// What a kernel says when a CPU or a task of its own gets no further, after 20 to 120 s.
 const COMPLAINTS: [&str; 5] = [
     "rcu: INFO",
@@ -47,11 +44,23 @@ pub fn run(command: &mut Command) -> Output {
     again(|| run_once(command, &mut |_| (), None))
 }
 
-/// The same for a guest that says something every few seconds. `watch` gets each line of standard
-/// output when it comes. A guest of which nothing more comes is ended; where its kernel did not
-/// complain on the console of `output`, that counts as a fault of the emulator, too.
-pub fn run_watched(command: &mut Command, output: &Path, mut watch: impl FnMut(&str)) -> Output {
-    again(|| run_once(command, &mut watch, Some(output)))
+/// The same for a guest that keeps limits of its own, by which it says something. `watch` gets each
+/// line of standard output when it comes. A guest that hangs keeps no limit: it is ended. Where its
+/// kernel did not complain on the console, that counts as a fault of the emulator, too.
+pub fn run_watched(
+    command: &mut Command,
+    silence: &Silence,
+    mut watch: impl FnMut(&str),
+) -> Output {
+    again(|| run_once(command, &mut watch, Some(silence)))
+}
+
+/// When a guest has hung.
+pub struct Silence<'a> {
+    /// So long it may say nothing, by the host's clock.
+    pub limit: Duration,
+    /// The folder `--output`, with its console.
+    pub output: &'a Path,
 }
 
 fn again(mut run: impl FnMut() -> Output) -> Output {
@@ -67,7 +76,11 @@ fn again(mut run: impl FnMut() -> Output) -> Output {
     output
 }
 
-fn run_once(command: &mut Command, watch: &mut impl FnMut(&str), silent: Option<&Path>) -> Output {
+fn run_once(
+    command: &mut Command,
+    watch: &mut impl FnMut(&str),
+    silence: Option<&Silence>,
+) -> Output {
     let mut child = command
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -83,11 +96,11 @@ fn run_once(command: &mut Command, watch: &mut impl FnMut(&str), silent: Option<
     let mut stdout = Vec::new();
     let mut fell_silent = None;
     loop {
-        if let Some(output) = silent
+        if let Some(silence) = silence
             && fell_silent.is_none()
-            && !comes(&lines)
+            && !comes(&lines, silence.limit)
         {
-            fell_silent = Some(why_silent(output));
+            fell_silent = Some(why_silent(silence));
             kill(Pid::from_raw(child.id().cast_signed()), Signal::SIGTERM).unwrap();
         }
         let begin = stdout.len();
@@ -108,19 +121,44 @@ fn run_once(command: &mut Command, watch: &mut impl FnMut(&str), silent: Option<
 }
 
 /// Does a line come, or the end, before the guest has been silent for too long?
-fn comes(lines: &BufReader<ChildStdout>) -> bool {
-    let limit = PollTimeout::try_from(SILENCE).unwrap();
+fn comes(lines: &BufReader<ChildStdout>, limit: Duration) -> bool {
+    let limit = PollTimeout::try_from(limit).unwrap_or(PollTimeout::MAX);
     let mut waits = [PollFd::new(lines.get_ref().as_fd(), PollFlags::POLLIN)];
     !lines.buffer().is_empty() || poll(&mut waits, limit).unwrap() > 0
 }
 
-fn why_silent(output: &Path) -> String {
-    let console = std::fs::read(output.join("console.log")).unwrap_or_default();
+fn why_silent(silence: &Silence) -> String {
+    let console = std::fs::read(silence.output.join("console.log")).unwrap_or_default();
     let console = text(&console);
-    let silence = SILENCE.as_secs();
+    let seconds = silence.limit.as_secs();
     if COMPLAINTS.iter().any(|words| console.contains(words)) {
-        format!("\nthe guest said nothing for {silence} s; its console:\n{console}")
+        format!("\nthe guest said nothing for {seconds} s; its console:\n{console}")
     } else {
-        format!("\nthe guest said nothing for {silence} s {FAULT}: its kernel did not complain\n")
+        format!("\nthe guest said nothing for {seconds} s {FAULT}: its kernel did not complain\n")
     }
+}
+
+#[test]
+fn a_guest_that_hangs_is_ended_and_its_console_says_whose_fault_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let silence = Silence {
+        limit: Duration::from_millis(200),
+        output: folder.path(),
+    };
+    let hung = || {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo a line; exec sleep 100000"]);
+        let mut lines = Vec::new();
+        let output = run_watched(&mut command, &silence, |line| lines.push(line.to_owned()));
+        assert!(!output.status.success());
+        (lines.len(), stderr(&output))
+    };
+    let (times, said) = hung();
+    assert_eq!(times, 1 + RESTARTS);
+    assert!(said.contains(FAULT), "{said}");
+    let stalled = "rcu: INFO: rcu_preempt detected stalls";
+    std::fs::write(folder.path().join("console.log"), stalled).unwrap();
+    let (times, said) = hung();
+    assert_eq!(times, 1);
+    assert!(said.contains(stalled) && !said.contains(FAULT), "{said}");
 }

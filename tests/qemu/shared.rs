@@ -6,7 +6,7 @@
 //! A guest that is lost fails the script that it was at; the others run again in a fresh guest. A
 //! filter on the command line leaves out the scripts of the tests that it leaves out.
 
-use super::guest::{artis, run_watched, text};
+use super::guest::{Silence, artis, run_watched, text};
 use crate::common::{count, probe, report};
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
@@ -105,6 +105,9 @@ impl Ran {
 /// By group, kernel and script: what it left behind, or why it failed.
 type Results = HashMap<(&'static str, String, &'static str), Result<Ran, String>>;
 
+/// What the runner does behind a script that was ended at its limit.
+const BEYOND_LIMIT: Duration = Duration::from_secs(300);
+
 static RESULTS: LazyLock<Mutex<Results>> = LazyLock::new(Mutex::default);
 
 impl Group {
@@ -166,12 +169,16 @@ impl Group {
             command.args(["--file", &target]);
         }
         // For a script that hangs; the host may be very busy.
-        let limit_s = count(1200, 36_000).to_string();
-        command.args(["--", "sh", "/runner.sh", &limit_s]);
+        let limit_s = count(1200, 36_000);
+        command.args(["--", "sh", "/runner.sh", &limit_s.to_string()]);
         command.args(batch.iter().map(|script| file_name(script.name)));
 
         let mut progress = Progress::new(format!("{kernel} {}", self.name));
-        let ended = run_watched(&mut command, output.path(), |line| progress.line(line));
+        let silence = Silence {
+            limit: Duration::from_secs(limit_s) + BEYOND_LIMIT,
+            output: output.path(),
+        };
+        let ended = run_watched(&mut command, &silence, |line| progress.line(line));
         let lost = format!(
             "the guest of {} on {kernel} was lost\n{}\n{}",
             self.name,
