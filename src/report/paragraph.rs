@@ -32,8 +32,17 @@ impl Layout {
     }
 }
 
+/// What stays on the line of the number before it.
+const UNITS: [&str; 7] = ["%", "us", "ms", "s", "min", "h", "MiB"];
+
+/// Does this word tell the unit of the number before it?
+fn is_unit_of(word: &str, before: &str) -> bool {
+    UNITS.contains(&word.trim_end_matches([',', '.', ';', ':', ')']))
+        && before.ends_with(|last: char| last.is_ascii_digit())
+}
+
 /// The words on lines that begin with `first` and then `rest`, and end at `width` columns unless a
-/// single word is longer.
+/// single word, or a number with its unit, is longer.
 pub fn wrapped(
     words: impl Iterator<Item = String>,
     first: &str,
@@ -43,7 +52,11 @@ pub fn wrapped(
     let mut text = String::new();
     let mut line = first.to_owned();
     let mut empty = first.is_empty() || first.ends_with(' ');
-    for word in words {
+    let mut words = words.peekable();
+    while let Some(mut word) = words.next() {
+        if let Some(unit) = words.next_if(|next| is_unit_of(next, &word)) {
+            word = format!("{word} {unit}");
+        }
         if !empty && line.chars().count() + 1 + word.chars().count() > width {
             text += line.trim_end();
             text.push('\n');
@@ -84,6 +97,15 @@ mod tests {
         );
         assert_eq!(LAYOUT.paragraph("load", ""), "");
         assert_eq!(LAYOUT.paragraph("a", "b\x1b[2Jc"), "a           b[2Jc\n");
+    }
+
+    #[test]
+    fn a_number_stays_with_its_unit() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let wrapped = |text| wrapped(words(text).into_iter(), "", "", 12);
+        assert_eq!(wrapped("some 100 % of it"), "some 100 %\nof it\n");
+        assert_eq!(wrapped("they are 100 %."), "they are\n100 %.\n");
+        assert_eq!(wrapped("that was for us"), "that was for\nus\n");
     }
 
     #[test]
