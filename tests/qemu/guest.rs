@@ -130,11 +130,11 @@ fn comes(lines: &BufReader<ChildStdout>, limit: Duration) -> bool {
 fn why_silent(silence: &Silence) -> String {
     let console = std::fs::read(silence.output.join("console.log")).unwrap_or_default();
     let console = text(&console);
-    let seconds = silence.limit.as_secs();
+    let limit = silence.limit;
     if COMPLAINTS.iter().any(|words| console.contains(words)) {
-        format!("\nthe guest said nothing for {seconds} s; its console:\n{console}")
+        format!("\nthe guest said nothing for {limit:?}; its console:\n{console}")
     } else {
-        format!("\nthe guest said nothing for {seconds} s {FAULT}: its kernel did not complain\n")
+        format!("\nthe guest said nothing for {limit:?} {FAULT}: its kernel did not complain\n")
     }
 }
 
@@ -145,20 +145,21 @@ fn a_guest_that_hangs_is_ended_and_its_console_says_whose_fault_it_is() {
         limit: Duration::from_millis(200),
         output: folder.path(),
     };
+    // Once: what is started again counts in the summary of `make test`.
     let hung = || {
         let mut command = Command::new("sh");
         command.args(["-c", "echo a line; exec sleep 100000"]);
         let mut lines = Vec::new();
-        let output = run_watched(&mut command, &silence, |line| lines.push(line.to_owned()));
+        let mut watch = |line: &str| lines.push(line.to_owned());
+        let output = run_once(&mut command, &mut watch, Some(&silence));
         assert!(!output.status.success());
-        (lines.len(), stderr(&output))
+        assert_eq!(lines, ["a line"]);
+        stderr(&output)
     };
-    let (times, said) = hung();
-    assert_eq!(times, 1 + RESTARTS);
+    let said = hung();
     assert!(said.contains(FAULT), "{said}");
     let stalled = "rcu: INFO: rcu_preempt detected stalls";
     std::fs::write(folder.path().join("console.log"), stalled).unwrap();
-    let (times, said) = hung();
-    assert_eq!(times, 1);
+    let said = hung();
     assert!(said.contains(stalled) && !said.contains(FAULT), "{said}");
 }
