@@ -186,6 +186,17 @@ mod tests {
     }
 
     #[test]
+    fn cgroups_are_named_and_many_are_counted() {
+        let names =
+            |count: usize| -> Vec<String> { (1..=count).map(|n| format!("/{n}")).collect() };
+        assert_eq!(some(&names(1)), "/1");
+        assert_eq!(some(&names(3)), "/1, /2, /3");
+        assert_eq!(some(&names(5)), "/1, /2, /3 and 2 more");
+        assert!(limits_unseen(&names(1)).contains("(cpu.max) do not hold, of /1;"));
+        assert!(weights_unseen(&names(2)).contains("of /1, /2; boot"));
+    }
+
+    #[test]
     fn a_kernel_thread_has_its_name() {
         let change = |target| Change {
             kind: Kind::RcuPriority,

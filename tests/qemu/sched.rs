@@ -628,6 +628,10 @@ static CGROUPS: Script = Script {
         group d/a 10 2; group d/b 30 3; group c 600 4
         shares nested $ms d/a d/b c
         rmdir $groups/d
+        group a 50 2; group b 30 1
+        probe entries 5
+        probe hog $SECONDS
+        ungroup a b
         status after
         # with the last weight it is off, and who waited in its queue is served
         group a 100 3; group b 200 3; group c 300 3
@@ -658,8 +662,19 @@ fn cgroups_share_by_weight(kernel: &str) {
             assert!(off * 100 <= weight * OFF_PERCENT_MAX, "{round}: {shares:?}");
         }
     }
+    let gaps = ran.numbers("gap_ms");
+    println!("{kernel}: longest time without progress of each task beside them: {gaps:?} ms");
+    assert_eq!(gaps.len(), 8);
     let status = ran.json("after");
-    assert_no_leaks(&status, 1);
+    assert!(
+        gaps.iter().all(|gap| *gap <= GAP_MS_MAX),
+        "{gaps:?}\n{status:#}"
+    );
+    assert!(
+        counter(&status, "hand_backs") > 0,
+        "no burst was long: {status:#}"
+    );
+    assert_no_leaks(&status, 30);
     assert!(
         ran.stdout
             .contains("limits on CPU time (cpu.max) do not hold, of /limited"),
