@@ -213,6 +213,22 @@ struct rq {
 	struct sched_avg avg_dl;
 };
 
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+};
+
 #pragma clang attribute pop
 
 #endif /* ARTIS_KERNEL_H */

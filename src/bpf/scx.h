@@ -65,6 +65,12 @@ struct scx_exit_info {
 
 struct scx_init_task_args {
 	bool fork;
+	struct cgroup *cgroup;	/* with CONFIG_EXT_GROUP_SCHED */
+};
+
+struct scx_cgroup_init_args {
+	u32 weight;
+	bool sched_idle;	/* newer kernels have it */
 };
 
 struct sched_ext_ops {
@@ -76,6 +82,12 @@ struct sched_ext_ops {
 	void (*quiescent)(struct task_struct *p, u64 deq_flags);
 	void (*set_cpumask)(struct task_struct *p, const struct cpumask *cpumask);
 	s32 (*init_task)(struct task_struct *p, struct scx_init_task_args *args);
+	/* with CONFIG_EXT_GROUP_SCHED; the last one is newer */
+	s32 (*cgroup_init)(struct cgroup *cgrp, struct scx_cgroup_init_args *args);
+	void (*cgroup_exit)(struct cgroup *cgrp);
+	void (*cgroup_move)(struct task_struct *p, struct cgroup *from, struct cgroup *to);
+	void (*cgroup_set_weight)(struct cgroup *cgrp, u32 weight);
+	void (*cgroup_set_idle)(struct cgroup *cgrp, bool idle);
 	void (*cpu_online)(s32 cpu);
 	void (*cpu_offline)(s32 cpu);
 	s32 (*init)(void);

@@ -8,6 +8,7 @@ pub mod boot_arguments;
 pub mod build_config;
 pub mod cgroup;
 pub mod clock_source;
+pub mod cpu_shares;
 pub mod cpu_times;
 pub mod cpulist;
 pub mod cpumask;

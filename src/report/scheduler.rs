@@ -33,6 +33,35 @@ pub fn heading(kernel: &str, rt: &CpuList, nrt: &CpuList, detector: Detector) ->
     ]
 }
 
+/// Limits on CPU time that do not hold while the scheduler is on, of these cgroups.
+pub fn limits_unseen(cgroups: &[String]) -> String {
+    format!(
+        "warning: while artis schedules, limits on CPU time (cpu.max) do not hold, of {}; to keep \
+         such a cgroup small give it a low cpu.weight",
+        some(cgroups)
+    )
+}
+
+/// Weights that count for nothing while the scheduler is on, of these cgroups.
+pub fn weights_unseen(cgroups: &[String]) -> String {
+    format!(
+        "warning: while artis schedules on this kernel, weights of cgroups (cpu.weight) count for \
+         nothing, of {}; boot one with CONFIG_EXT_GROUP_SCHED=y",
+        some(cgroups)
+    )
+}
+
+/// The first of these names, and how many more there are.
+fn some(names: &[String]) -> String {
+    const SHOWN: usize = 3;
+    let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>();
+    let shown = shown.join(", ");
+    match names.len().saturating_sub(SHOWN) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
 /// A setting that is changed for as long as the scheduler is on.
 pub fn changed(change: &Change) -> String {
     let Change { old, new, .. } = change;
@@ -154,6 +183,17 @@ mod tests {
         assert!(second.contains("about 100 instructions more; work in the kernel has 3 of 5 CPUs"));
         let [_, second] = of(Detector::Entry);
         assert!(second.contains("nohz_full") && !second.contains("100 instructions"));
+    }
+
+    #[test]
+    fn cgroups_are_named_and_many_are_counted() {
+        let names =
+            |count: usize| -> Vec<String> { (1..=count).map(|n| format!("/{n}")).collect() };
+        assert_eq!(some(&names(1)), "/1");
+        assert_eq!(some(&names(3)), "/1, /2, /3");
+        assert_eq!(some(&names(5)), "/1, /2, /3 and 2 more");
+        assert!(limits_unseen(&names(1)).contains("(cpu.max) do not hold, of /1;"));
+        assert!(weights_unseen(&names(2)).contains("of /1, /2; boot"));
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub fn announce(event: Event) {
              may take RT CPUs from RT0 for some 5 % of the time; \
              `mount -t debugfs debugfs /sys/kernel/debug`"
         ),
+        // The lab's guests have no cgroups but the root.
+        Event::LimitsUnseen(_) | Event::WeightsUnseen(_) => {}
         Event::Cycled(rt) => eprintln!(
             "artis: RT CPUs {rt} were offline for a moment: timers and work that others had \
              started there are on other CPUs now"

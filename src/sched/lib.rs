@@ -23,6 +23,8 @@ pub mod watch;
 #[cfg(test)]
 mod policy_border_tests;
 #[cfg(test)]
+mod policy_group_tests;
+#[cfg(test)]
 mod policy_place_tests;
 #[cfg(test)]
 mod policy_tests;

@@ -18,6 +18,7 @@ const SIDE: &[&str] = &[
     "account.h",
     "artis.bpf.c",
     "detect.h",
+    "group.h",
     "hand_back.h",
     "hotplug.h",
     "place.h",

@@ -262,8 +262,18 @@ fn a_runnable_task_goes_where_the_table_says() {
             rt_util: 0,
         },
     );
-    assert_eq!(place_by_sides(Class::Linux, &crowded, &empty), Place::Nrt);
-    assert_eq!(place_by_sides(Class::Rt1, &crowded, &empty), Place::Rt);
+    assert_eq!(
+        place_by_sides(Class::Linux, false, &crowded, &empty),
+        Place::Nrt
+    );
+    assert_eq!(
+        place_by_sides(Class::Rt1, false, &crowded, &empty),
+        Place::Rt
+    );
+    assert_eq!(
+        place_by_sides(Class::Linux, true, &crowded, &empty),
+        Place::Rt
+    );
 }
 
 #[test]

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The BPF program in the kernel: loads it, attaches it, reads its counters, detaches it.
 
-use super::bpf::types::{artis_cpu, artis_displaced};
+use super::bpf::types::{artis_cpu, artis_displaced, sched_ext_ops};
 use super::bpf::{ArtisSkel, ArtisSkelBuilder, COUNTERS};
 use super::detector::Detector;
 use super::ending::Ending;
 use super::watch::{self, Watch};
 use artis_machine::Root;
 use artis_machine::cpulist::CpuList;
-use libbpf_rs::btf::types::{Func, Int, Var};
+use libbpf_rs::btf::types::{Func, Int, Struct, Var};
 use libbpf_rs::btf::{Btf, HasSize};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, OpenObject, ProgramInput, ProgramType};
@@ -133,7 +133,9 @@ impl<'storage> Program<'storage> {
                     .into();
             record.offline = (!config.online.contains(cpu)).into();
         }
-        open.struct_ops.artis_ops_mut().hotplug_seq = config.hotplug_seq;
+        let operations = open.struct_ops.artis_ops_mut();
+        operations.hotplug_seq = config.hotplug_seq;
+        without_absent(operations, &btf);
 
         let mut unused = match config.detector {
             Detector::Syscall => vec!["user_exit_entry", "user_enter_body"],
@@ -325,6 +327,29 @@ fn text(bytes: &[i8]) -> String {
         .take_while(|&byte| byte != 0)
         .collect();
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Takes out what the kernel's sched_ext has no member for: CPU cgroups need
+/// CONFIG_EXT_GROUP_SCHED, and `cgroup_set_idle` is newer than 6.18.
+fn without_absent(operations: &mut sched_ext_ops, btf: &Btf<'_>) {
+    let kernel: Option<Struct<'_>> = btf.type_by_name("sched_ext_ops");
+    let has = |name: &str| {
+        kernel.as_ref().is_some_and(|kernel| {
+            let mut members = kernel.iter();
+            members.any(|member| member.name.is_some_and(|one| one == name))
+        })
+    };
+    for (name, program) in [
+        ("cgroup_init", &mut operations.cgroup_init),
+        ("cgroup_exit", &mut operations.cgroup_exit),
+        ("cgroup_move", &mut operations.cgroup_move),
+        ("cgroup_set_weight", &mut operations.cgroup_set_weight),
+        ("cgroup_set_idle", &mut operations.cgroup_set_idle),
+    ] {
+        if !has(name) {
+            *program = std::ptr::null_mut();
+        }
+    }
 }
 
 /// Width of the kernel's `__preempt_count`: 4 bytes, and 8 where interrupts are counted apart.

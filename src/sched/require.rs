@@ -92,6 +92,18 @@ pub fn missing(
     missing
 }
 
+/// Does the kernel tell a scheduler of CPU cgroups (CONFIG_EXT_GROUP_SCHED)?
+pub fn tells_of_cgroups() -> bool {
+    let Ok(btf) = Btf::from_vmlinux() else {
+        return false;
+    };
+    let operations = btf.type_by_name::<types::Struct<'_>>("sched_ext_ops");
+    operations.is_some_and(|operations| {
+        let mut members = operations.iter();
+        members.any(|member| member.name.is_some_and(|name| name == "cgroup_init"))
+    })
+}
+
 fn privileges(privilege: &Privilege) -> Vec<String> {
     let needed = [
         (Capability::SysAdmin, "CAP_SYS_ADMIN"),

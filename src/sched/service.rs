@@ -10,6 +10,7 @@ use super::program::{self, CPUS_MAX, Config, Program, Storage};
 use super::require;
 use super::runtime::{self, Lock, Runtime, State};
 use super::status::{IdleClock, Status, now_unix_s};
+use artis_machine::cpu_shares::CpuShares;
 use artis_machine::cpus::{self, Cpus};
 use artis_machine::kernel::Kernel;
 use artis_machine::privilege::Privilege;
@@ -44,6 +45,10 @@ pub enum Event {
     Restored(Vec<Change>),
     /// debugfs is not mounted: deadline servers stay as they are.
     ServersUnseen,
+    /// These cgroups have limits on CPU time, which do not hold meanwhile.
+    LimitsUnseen(Vec<String>),
+    /// These cgroups have weights, and this kernel does not tell a scheduler of them.
+    WeightsUnseen(Vec<String>),
     /// These RT CPUs have been offline and are back.
     Cycled(CpuList),
     /// Settings changed for as long as the scheduler is on.
@@ -136,6 +141,13 @@ pub fn run(
     let undo = Undo(&runtime);
     if !deadline_servers::visible(&root) {
         report(Event::ServersUnseen);
+    }
+    let shares = CpuShares::read(&root);
+    if !shares.limited.is_empty() {
+        report(Event::LimitsUnseen(shares.limited));
+    }
+    if !shares.weighted.is_empty() && !require::tells_of_cgroups() {
+        report(Event::WeightsUnseen(shares.weighted));
     }
     if cycle {
         forget_the_past(&root, rt)?;

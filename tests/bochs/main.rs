@@ -95,6 +95,41 @@ fn nobody_is_stranded_behind_a_hog() {
     assert!(gaps.iter().all(|gap| *gap <= GAP_MS_MAX), "{gaps:?}");
 }
 
+/// How far a cgroup's share of the CPU time may be from its weight, in per cent of that.
+const OFF_PERCENT_MAX: u64 = 5;
+
+/// Weights of 100 : 300 : 600, on two levels and each with another number of tasks. In this engine
+/// each task is charged with what it had; in others the host takes some of it away.
+#[test]
+fn cgroups_share_by_weight() {
+    let file = |name: &str| format!("{}/tests/guest/{name}", env!("CARGO_MANIFEST_DIR"));
+    let output = artis(&["lab", "run", "--engine", "bochs", "--file"])
+        .arg(format!("{}:/common.sh", file("common.sh")))
+        .args(["--file", &format!("{}:/cgroups.sh", file("cgroups.sh"))])
+        .args(["--", "sh", "-c"])
+        .arg(
+            ". /common.sh; . /cgroups.sh; start --rt 1; mkdir $groups/d
+            echo 900 >$groups/d/cpu.weight; echo +cpu >$groups/d/cgroup.subtree_control
+            group a 100 4; group d/b 10 3; group d/c 20 2
+            shares share $0 a d/b d/c; stop",
+        )
+        .arg(common::count(6000, 60_000).to_string())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", stderr(&output));
+    let shares: Vec<u64> = said
+        .lines()
+        .filter_map(|line| line.strip_prefix("share ")?.parse().ok())
+        .collect();
+    println!("{shares:?} of 1000");
+    assert_eq!(shares.len(), 3, "{said}");
+    for (share, weight) in shares.iter().zip([100, 300, 600]) {
+        let off = share.abs_diff(weight);
+        assert!(off * 100 <= weight * OFF_PERCENT_MAX, "{shares:?}");
+    }
+}
+
 /// Starts an experiment and ends it when it says `when`: everything it said.
 fn interrupted(mut command: Command, when: &str) -> Vec<String> {
     let mut child = command

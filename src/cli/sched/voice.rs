@@ -33,6 +33,12 @@ impl Voice {
         self.begin();
         match event {
             Event::Restored(changes) => eprintln!("artis: {}", scheduler::restored(&changes)),
+            Event::LimitsUnseen(cgroups) => {
+                eprintln!("artis: {}", scheduler::limits_unseen(&cgroups));
+            }
+            Event::WeightsUnseen(cgroups) => {
+                eprintln!("artis: {}", scheduler::weights_unseen(&cgroups));
+            }
             Event::Changed(changes) => {
                 for change in changes.iter().filter(|_| !self.quiet) {
                     eprintln!("artis: {}", scheduler::changed(change));

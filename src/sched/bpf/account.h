@@ -8,10 +8,12 @@
 #ifndef ARTIS_ACCOUNT_H
 #define ARTIS_ACCOUNT_H
 
-/* The side of a CPU. */
-static u32 side_of(const struct artis_cpu *record)
+#include "group.h"
+
+/* The side on which virtual time counts of a task that is queued for a side, or runs there. */
+static u32 side_of(bool rt)
 {
-	return record->rt ? SIDE_RT : SIDE_NRT;
+	return artis_counts_rt(rt, is_shared()) ? SIDE_RT : SIDE_NRT;
 }
 
 static struct pool *pool_of(u32 side)
@@ -46,16 +48,56 @@ static void advance(struct task_ctx *t, u64 more, bool leaves)
 }
 
 /*
- * The task is runnable on @side: gives it its place in the virtual time there, and a
- * deadline.
+ * The same as place() where tasks share by their CPU cgroups. Global: verified once, and
+ * not in the way of who needs none of it.
  */
-static void place(const struct task_struct *p, struct task_ctx *t, u32 side)
+__noinline int place_shared(const struct task_struct *p __arg_trusted,
+			    struct task_ctx *t __arg_nonnull)
 {
+	enum artis_arrival arrival = artis_arrival(t->pooled_weight, t->side == SIDE_NRT);
+	u64 request_ns = artis_request(t->usual_ns, t->burst_ns, false);
+	u32 weight = artis_weight(p->scx.weight);
+	struct pool *pool;
+	u64 all, mean, group_vtime;
+
+	was_shared = true;
+	advance(t, 0, true);
+	if (t->group && artis_is_grouped(class_of(p)))
+		weight = join_group(t, artis_group_own(p->scx.weight));
+	t->side = SIDE_NRT;
+	pool = pool_of(t->side);
+	if (!pool)
+		return 0;
+	t->pooled_weight = weight;
+	bpf_spin_lock(&pool->lock);
+	mean = artis_pool_vtime(&pool->tasks);
+	all = pool->tasks.weight + weight;
+	group_vtime = t->grouped ? t->group_vtime : mean;
+	t->vtime = artis_share_place(arrival, t->vtime, t->lag, mean, group_vtime, weight, all);
+	artis_pool_join(&pool->tasks, t->vtime, weight);
+	bpf_spin_unlock(&pool->lock);
+	t->deadline = artis_share_deadline(arrival, t->deadline, t->vtime, request_ns, weight, all);
+	return 0;
+}
+
+/*
+ * The task is runnable on the side that @rt says: gives it its place in the virtual time
+ * there, and a deadline.
+ */
+static void place(const struct task_struct *p, struct task_ctx *t, bool rt)
+{
+	u32 side = rt ? SIDE_RT : SIDE_NRT;
 	enum artis_arrival arrival = artis_arrival(t->pooled_weight, t->side == side);
-	u64 request_ns = artis_request(t->usual_ns, t->burst_ns, side == SIDE_RT);
+	u64 request_ns = artis_request(t->usual_ns, t->burst_ns, rt);
 	u32 weight = artis_weight(p->scx.weight);
 	struct pool *pool;
 
+	if (is_shared()) {
+		place_shared(p, t);
+		return;
+	}
+	if (t->grouped)
+		leave_group(t);
 	advance(t, 0, true);
 	t->side = side;
 	pool = pool_of(side);
@@ -90,13 +132,24 @@ static void charge(struct artis_cpu *record, const struct task_struct *p, struct
 
 	t->charged_ns = total_ns;
 	t->burst_ns += more_ns;
-	advance(t, artis_vtime_charge(more_ns, artis_weight(p->scx.weight)), leaves);
+	advance(t,
+		artis_vtime_charge(more_ns, artis_weight_charged(t->pooled_weight, p->scx.weight)),
+		leaves);
 	artis_calls_note(&t->calls, more_ns, record->calls);
 	record->calls = 0;
 	if (!record->rt)
 		return;
 	record->ran_ns[class_of(p) % ARTIS_CLASSES] += more_ns;
 	t->stayed_ns += more_ns;
+}
+
+/* The task runs on the CPU of @record from now on, as far as others compare themselves with it. */
+static void note_running(struct artis_cpu *record, const struct task_ctx *t, u64 now)
+{
+	record->running.deadline = t->deadline;
+	record->running.vtime = t->vtime;
+	record->running.since_ns = now;
+	record->running.weight = t->pooled_weight;
 }
 
 /* The task sleeps. */

@@ -41,10 +41,14 @@
  *     deadline, or is handed the CPU of its waker, which says that it will sleep. If
  *     others wait with earlier deadlines, the first of them comes instead.
  *
+ * (g) CPU cgroups with weights. Their tree is flattened into the weights of tasks (group.h),
+ *     which then share the whole machine: both sides have one virtual time, and a queue of
+ *     tasks in user mode from which every CPU takes.
+ *
  * What this cannot do: bound the time of a system call that began while the task was
  * alone on a CPU it is bound to; keep interrupts and their softirqs off an RT CPU,
  * among them its tick and the wakeup of RCU's grace-period thread; see kernel work
- * of the kinds listed in detect.h; honour the weights and limits of CPU cgroups.
+ * of the kinds listed in detect.h; honour the limits of CPU cgroups (cpu.max).
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -102,19 +106,29 @@ static void tick_rt(struct artis_cpu *record, struct task_struct *p, struct task
 		scx_bpf_task_set_slice(p, 0);
 }
 
-static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu)
+/* @makes_way: the first that waits takes over its CPU. */
+static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu, bool makes_way)
 {
 	struct artis_task_view view = view_fixed(p, t);
+	enum artis_verdict verdict;
 	struct artis_side rt, nrt;
+	u64 now = clock_of(cpu);
 
 	if (!artis_may_be_promoted(&view) || !tick_in_user_mode(cpu))
 		return;
 	measure_rt_side(&rt);
-	if (!artis_look(view.class, !p->scx.slice, &rt))
-		return;
-	measure_nrt_side(&nrt, cpu);
-	switch (artis_promote(view.class, &t->calls, &t->trial, clock_of(cpu), t->burst_ns, &rt,
-			      &nrt)) {
+	if (is_shared()) {
+		measure_nrt_side(&nrt, cpu);
+		verdict = artis_promote_shared(view.class, &t->calls, &t->trial, now, makes_way,
+					       &rt, &nrt);
+	} else {
+		if (!artis_look(view.class, !p->scx.slice, &rt))
+			return;
+		measure_nrt_side(&nrt, cpu);
+		verdict = artis_promote(view.class, &t->calls, &t->trial, now, t->burst_ns, &rt,
+					&nrt);
+	}
+	switch (verdict) {
 	case ARTIS_STAY:
 		break;
 	case ARTIS_REFUSE_ESTIMATE:
@@ -137,6 +151,7 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 	struct task_ctx *t = task_ctx(p);
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct artis_cpu *record = cpu_record(cpu);
+	bool makes_way;
 
 	if (!t || !on)
 		return;
@@ -150,8 +165,9 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 		return;
 	}
 	charge(record, p, t, p->se.sum_exec_runtime, false);
-	tick_nrt(p, t, cpu);
-	if (artis_makes_way(class_of(p)) && next_takes_over(cpu, record, clock_of(cpu)))
+	makes_way = artis_makes_way(class_of(p)) && next_takes_over(cpu, record, clock_of(cpu));
+	tick_nrt(p, t, cpu, makes_way);
+	if (makes_way)
 		scx_bpf_task_set_slice(p, 0);
 }
 
@@ -218,13 +234,10 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	record->makes_room = false;
 	t->state = artis_state_running(t->state, record->rt);
 	/* it waited for an RT CPU: virtual times of two sides say nothing of each other */
-	if (t->side != side_of(record))
-		place(p, t, side_of(record));
+	if (t->side != side_of(record->rt))
+		place(p, t, record->rt);
 	note_wait(record, t, class, now);
-	record->running.deadline = t->deadline;
-	record->running.vtime = t->vtime;
-	record->running.since_ns = now;
-	record->running.weight = t->pooled_weight;
+	note_running(record, t, now);
 	if (record->rt)
 		running_rt(record, p, t, cpu, displaced);
 }
@@ -242,6 +255,8 @@ void BPF_PROG(artis_quiescent, struct task_struct *p, u64 deq_flags)
 		return;
 	if (!t->is_on) {
 		advance(t, 0, true);
+		if (t->grouped)
+			leave_group(t);
 		return;
 	}
 	t->is_on = false;
@@ -249,6 +264,8 @@ void BPF_PROG(artis_quiescent, struct task_struct *p, u64 deq_flags)
 	if (is_current)
 		record->calls++;
 	charge(record, p, t, ran_ns(p, cpu, is_current), true);
+	if (t->grouped)
+		leave_group(t);
 	if (deq_flags & SCX_DEQ_SLEEP)
 		end_burst(t);
 	if (!record->rt)
@@ -285,6 +302,8 @@ s32 BPF_PROG(artis_init_task, struct task_struct *p, struct scx_init_task_args *
 		return -12; /* ENOMEM */
 	t->affinity = affinity_of(p);
 	t->side = SIDES;
+	if (bpf_core_field_exists(args->cgroup))
+		t->group = group_of(args->cgroup);
 	return 0;
 }
 
@@ -312,7 +331,7 @@ s32 BPF_PROG(artis_init)
 	s32 err;
 
 	err = create_nrt_mask();
-	bpf_for(dsq, DSQ_NRT_KTHREAD, DSQ_RT_LINUX + 1) {
+	bpf_for(dsq, DSQ_NRT_KTHREAD, DSQ_BOTH_LINUX + 1) {
 		if (!err)
 			err = scx_bpf_create_dsq(dsq, -1);
 	}
@@ -354,6 +373,11 @@ struct sched_ext_ops artis_ops = {
 	.quiescent = (void *)artis_quiescent,
 	.set_cpumask = (void *)artis_set_cpumask,
 	.init_task = (void *)artis_init_task,
+	.cgroup_init = (void *)artis_cgroup_init,
+	.cgroup_exit = (void *)artis_cgroup_exit,
+	.cgroup_move = (void *)artis_cgroup_move,
+	.cgroup_set_weight = (void *)artis_cgroup_set_weight,
+	.cgroup_set_idle = (void *)artis_cgroup_set_idle,
 	.cpu_online = (void *)artis_cpu_online,
 	.cpu_offline = (void *)artis_cpu_offline,
 	.init = (void *)artis_init,

@@ -10,6 +10,9 @@
 /* CPUs a machine may have. Debian builds for 8192; 1024 keeps the records in 300 KiB. */
 #define ARTIS_CPUS_MAX 1024
 
+/* CPU cgroups known at a time; a power of two. The first place is the root's. */
+#define ARTIS_GROUPS_MAX 4096
+
 /* One line a counter: COUNTER(name, what it counts). All are sums over CPUs. */
 #define ARTIS_COUNTERS(COUNTER)                                                                    \
 	COUNTER(entries_syscall, "system calls that began on an RT CPU")                           \

@@ -110,7 +110,7 @@ static bool hand_over(struct task_struct *p, struct task_ctx *t, const struct ar
 	if (!artis_may_hand_over(view, sync, record->rt, t->by_interrupt, waits) ||
 	    !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
 		return false;
-	place(p, t, SIDE_NRT);
+	place(p, t, false);
 	first = scx_bpf_dsq_peek(DSQ_NRT_LINUX);
 	return artis_comes_first(t->deadline, first, first ? first->scx.dsq_vtime : 0);
 }
@@ -143,7 +143,7 @@ s32 BPF_PROG(artis_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_fla
 	if (nrt_cpu_is_idle())
 		cpu = idle_nrt_cpu(p, prev_cpu, wake_flags);
 	if (cpu >= 0)
-		place(p, t, SIDE_NRT);
+		place(p, t, false);
 	else if (hand_over(p, t, &view, this_cpu, wake_flags & SCX_WAKE_SYNC))
 		cpu = this_cpu;
 	else
@@ -267,12 +267,30 @@ static void insert_rt1(struct task_struct *p, u64 dsq_id, u64 slice_ns, u64 now,
 		     enq_flags);
 }
 
-/* Queues a task for the RT CPUs. Global, as those below: verified once. */
+/*
+ * Queues a Linux task in user mode for all CPUs, because tasks share by their CPU cgroups.
+ * Global, as those below: verified once.
+ */
+__noinline int enqueue_both(struct task_struct *p __arg_trusted, struct task_ctx *t __arg_nonnull,
+			    u64 enq_flags)
+{
+	s32 cpu;
+
+	insert_vtime(p, DSQ_BOTH_LINUX, artis_slice_ns(true), t->deadline, enq_flags);
+	cpu = any_idle_nrt_cpu(p, scx_bpf_task_cpu(p));
+	if (cpu >= 0 && artis_may_kick(rt0_here(cpu)))
+		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+	return kick_rt_side(class_of(p));
+}
+
+/* Queues a task for the RT CPUs. */
 __noinline int enqueue_rt(struct task_struct *p __arg_trusted, struct task_ctx *t __arg_nonnull,
 			  enum artis_order order, u64 now, u64 enq_flags)
 {
 	if (order == ARTIS_ORDER_LEVEL)
 		insert_rt1(p, DSQ_RT_RT1, artis_slice_ns(true), now, enq_flags);
+	else if (is_shared())
+		return enqueue_both(p, t, enq_flags);
 	else
 		insert_vtime(p, DSQ_RT_LINUX, artis_slice_ns(true), t->deadline, enq_flags);
 	return kick_rt_side(class_of(p));
@@ -370,7 +388,7 @@ static enum artis_place place_by_sides(struct task_struct *p, enum artis_class c
 	/* until the switch is done it still counts as the task that its CPU has */
 	rt.tasks += !scx_bpf_task_running(p);
 	measure_nrt_side(&nrt, -1);
-	return artis_place_by_sides(class, &rt, &nrt);
+	return artis_place_by_sides(class, is_shared(), &rt, &nrt);
 }
 
 /* The task, which is on the CPU of @record, leaves it. */
@@ -437,7 +455,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	order = artis_order(&view, where);
 	t->state = artis_state_queued(where);
 	rt_side = artis_is_rt_place(where, record->rt);
-	place(p, t, rt_side ? SIDE_RT : SIDE_NRT);
+	place(p, t, rt_side);
 	if (take_over(p, t, &view, rt_side, now, enq_flags, &makes_room))
 		return;
 	if (makes_room)

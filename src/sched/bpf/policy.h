@@ -15,7 +15,7 @@
  *  3. what is known of a task         9. RT0's timer and switches of tasks
  *  4. virtual time and levels        10. entering the kernel on an RT CPU
  *  5. who goes to an RT CPU          11. long bursts of RT0, and CPUs that go
- *  6. where a runnable task goes
+ *  6. where a runnable task goes     12. weights of CPU cgroups
  *
  * Theory: Piel, Marquet, Soula, Dekeyser, "Real-Time Systems for
  * Multi-Processor Architectures", section 2.
@@ -175,8 +175,13 @@ typedef int64_t s64;
 #define ARTIS_RT1_PHASE_NS (95 * ARTIS_NSEC_PER_MSEC)
 #define ARTIS_OTHERS_PHASE_NS (5 * ARTIS_NSEC_PER_MSEC)
 
-/* sched_ext's scale for the load of nice 0, and PELT's for "all of a CPU". */
-#define ARTIS_WEIGHT_NICE_0 100
+/*
+ * The weight of nice 0, and PELT's number for "all of a CPU". Weights are sched_ext's, on
+ * which nice 0 and a cgroup that nobody gave another one have 100, times a scale: the
+ * tasks of a cgroup divide its weight among them.
+ */
+#define ARTIS_WEIGHT_SCALE 16
+#define ARTIS_WEIGHT_NICE_0 (100 * ARTIS_WEIGHT_SCALE)
 #define ARTIS_CAPACITY 1024
 
 /*
@@ -192,6 +197,30 @@ typedef int64_t s64;
  */
 #define ARTIS_PASSED_OVER_MAX 4
 #define ARTIS_PASSED_OVER_NS (1 * ARTIS_NSEC_PER_MSEC)
+
+/*
+ * Where cgroups have weights: how much CPU time of its own a task may be behind the mean,
+ * or ahead of it. Somewhat more than a slice behind: who cannot use its share does not
+ * come first for longer. Several slices ahead, because one that is forgotten is a gift
+ * to the lightest tasks, and a hypervisor may make each ten times as long.
+ */
+#define ARTIS_SHARE_CREDIT_NS (24 * ARTIS_NSEC_PER_MSEC)
+#define ARTIS_SHARE_DEBT_NS (96 * ARTIS_NSEC_PER_MSEC)
+
+/*
+ * How long the lightest task waits for the mean to reach it, with one CPU for all, and as
+ * long again for its deadline: far below the 30 s of the kernel's watchdog.
+ */
+#define ARTIS_SHARE_WAIT_NS (5 * ARTIS_NSEC_PER_SEC)
+
+/* How deep the tree of cgroups is looked at; one further down counts as if it were there. */
+#define ARTIS_GROUP_DEPTH_MAX 32
+
+/* The whole of what a cgroup divides among those below, as a fixed-point number. */
+#define ARTIS_GROUP_WHOLE (1ULL << 30)
+
+/* The weight of a cgroup that nobody gave one. */
+#define ARTIS_GROUP_WEIGHT_DEFAULT 100
 
 /* ---- 2. Who is who ---- */
 
@@ -421,16 +450,22 @@ static inline bool artis_vtime_before(u64 a, u64 b)
 	return (s64)(a - b) < 0;
 }
 
-/* What a task counts with where shares are reckoned. */
+/* What a task counts with where shares are reckoned. @weight: sched_ext's, 100 is nice 0. */
 static inline u32 artis_weight(u32 weight)
 {
-	return weight ? weight : 1;
+	return weight ? weight * ARTIS_WEIGHT_SCALE : ARTIS_WEIGHT_SCALE;
 }
 
-/* Virtual time for @ran_ns at @weight (sched_ext's: 100 is nice 0). */
+/* The weight with which a task is charged: with which it counts, or else would count. */
+static inline u32 artis_weight_charged(u32 pooled, u32 weight)
+{
+	return pooled ? pooled : artis_weight(weight);
+}
+
+/* Virtual time for @ran_ns at @weight, see artis_weight(). */
 static inline u64 artis_vtime_charge(u64 ran_ns, u32 weight)
 {
-	return ran_ns * ARTIS_WEIGHT_NICE_0 / artis_weight(weight);
+	return ran_ns * ARTIS_WEIGHT_NICE_0 / (weight ? weight : 1);
 }
 
 /*
@@ -880,12 +915,12 @@ static inline enum artis_place artis_place(const struct artis_task_view *task, b
 	return ARTIS_PLACE_NRT;
 }
 
-/* @rt counts the task itself. */
-static inline enum artis_place artis_place_by_sides(enum artis_class class,
+/* @rt counts the task itself. @shared: the RT side's queue is for all CPUs, see 12. */
+static inline enum artis_place artis_place_by_sides(enum artis_class class, bool shared,
 						    const struct artis_side *rt,
 						    const struct artis_side *nrt)
 {
-	return artis_stays_rt(class, rt, nrt) ? ARTIS_PLACE_RT : ARTIS_PLACE_NRT;
+	return shared || artis_stays_rt(class, rt, nrt) ? ARTIS_PLACE_RT : ARTIS_PLACE_NRT;
 }
 
 /* Is this a place on the RT side? For a task of one CPU that is what its CPU is. */
@@ -1430,6 +1465,230 @@ static inline bool artis_hand_back(u64 now_ns, u64 displaced_ns)
 static inline bool artis_must_end(u32 nrt_cpus)
 {
 	return !nrt_cpus;
+}
+
+/* ---- 12. Weights of CPU cgroups ---- */
+
+/*
+ * A cgroup competes with its siblings, and with the tasks of its parent. Only those with
+ * runnable tasks count, or with such a cgroup below. Multiplied along the path, the
+ * shares give a cgroup its flattened weight, on the scale of the tasks of the root: a
+ * cgroup of weight 100 there weighs as much as one task of nice 0. Its runnable tasks
+ * divide that, so it does not grow with their number.
+ *
+ * Such a share is one of the whole machine. So both sides have one virtual time then, and
+ * a task in user mode that makes way on either side waits in one queue for both: each
+ * CPU takes whose deadline is first, an RT CPU from that queue and an NRT CPU from its
+ * own, too. Until a cgroup has a weight of its own all this is off.
+ */
+
+/* A cgroup in the tree. All numbers are weights on sched_ext's scale, but for the count. */
+struct artis_group {
+	u32 weight;	/* among its siblings */
+	u32 tasks;	/* of its own runnable tasks */
+	u32 below;	/* of the active cgroups one level below */
+	u32 active;	/* how many those are; own runnable tasks count as one more */
+};
+
+static inline u32 artis_group_depth_max(void)
+{
+	return ARTIS_GROUP_DEPTH_MAX;
+}
+
+/* Idle cgroups (cpu.idle) get what is the least. */
+static inline u32 artis_group_weight(u32 weight, bool idle)
+{
+	return idle || !weight ? 1 : weight;
+}
+
+/* Did somebody give the cgroup a weight? */
+static inline bool artis_group_is_weighted(const struct artis_group *group)
+{
+	return group->weight != ARTIS_GROUP_WEIGHT_DEFAULT;
+}
+
+/* Does the machine share by cgroups? @weighted: so many have a weight of their own. */
+static inline bool artis_is_shared(u32 weighted)
+{
+	return weighted;
+}
+
+/* RT1+ tasks have their levels, and kernel threads work for all. */
+static inline bool artis_is_grouped(enum artis_class class)
+{
+	return class == ARTIS_CLASS_LINUX;
+}
+
+/* What a task counts with in its cgroup. */
+static inline u32 artis_group_own(u32 weight)
+{
+	return weight ? weight : 1;
+}
+
+/* A task of @weight joins the runnable ones. True: that makes the cgroup active. */
+static inline bool artis_group_join(struct artis_group *group, u32 weight)
+{
+	bool first = !group->tasks;
+
+	group->tasks += weight;
+	return first && !group->active++;
+}
+
+/* True: it was the last one, and the cgroup is not active any more. */
+static inline bool artis_group_leave(struct artis_group *group, u32 weight)
+{
+	group->tasks -= weight;
+	return !group->tasks && !--group->active;
+}
+
+/* A cgroup below, of @weight, becomes active. True: so does this one. */
+static inline bool artis_group_join_below(struct artis_group *group, u32 weight)
+{
+	group->below += weight;
+	return !group->active++;
+}
+
+static inline bool artis_group_leave_below(struct artis_group *group, u32 weight)
+{
+	group->below -= weight;
+	return !--group->active;
+}
+
+/* The weight of a cgroup changes; @parent: the one above it. */
+static inline void artis_group_reweigh(struct artis_group *group, struct artis_group *parent,
+				       u32 weight)
+{
+	if (group->active)
+		parent->below += weight - group->weight;
+	group->weight = weight;
+}
+
+/*
+ * A task joined or left a cgroup, which may have changed whether it is active: do cgroups
+ * have other flattened weights now? Where one has tasks and cgroups below it, each
+ * of its tasks counts among those.
+ */
+static inline bool artis_group_changes(const struct artis_group *group, bool changed)
+{
+	return changed || group->below;
+}
+
+/* The part of a cgroup that is its own tasks': all of it, if no cgroup below is active. */
+static inline u64 artis_group_part(const struct artis_group *group)
+{
+	u64 all = (u64)group->tasks + group->below;
+
+	return all ? ARTIS_GROUP_WHOLE * group->tasks / all : 0;
+}
+
+/* The same part as one of what @parent has; @weight: the cgroup's. */
+static inline u64 artis_group_part_above(u64 part, u32 weight, const struct artis_group *parent)
+{
+	u64 all = (u64)parent->tasks + parent->below;
+
+	return all ? part * weight / all : part;
+}
+
+/* The last step: @weight is that of the cgroup below the root. Scaled, as artis_weight(). */
+static inline u32 artis_group_flat(u64 part, u32 weight)
+{
+	u64 flat = part * weight / (ARTIS_GROUP_WHOLE / ARTIS_WEIGHT_SCALE);
+
+	return flat ? flat : 1;
+}
+
+/* What a task counts with: its part of its cgroup's flattened weight. @weight: sched_ext's. */
+static inline u32 artis_share(u32 flat, const struct artis_group *group, u32 weight)
+{
+	u64 share = (u64)flat * weight / (group->tasks ? group->tasks : 1);
+
+	return share ? share : 1;
+}
+
+/*
+ * How far @own_ns of its own CPU time is in virtual time, for a task of @weight among tasks
+ * of @all: no further than they get in ARTIS_SHARE_WAIT_NS.
+ */
+static inline u64 artis_share_distance(u64 own_ns, u32 weight, u64 all)
+{
+	u64 distance = artis_vtime_charge(own_ns, weight);
+	u64 most = ARTIS_SHARE_WAIT_NS * ARTIS_WEIGHT_NICE_0 / (all ? all : 1);
+
+	return distance < most ? distance : most;
+}
+
+/*
+ * The same as artis_vtime_place(), with bounds of a task's own CPU time. @group_vtime: where
+ * the last task of its cgroup stood that became runnable no more. A new one starts there,
+ * or a cgroup of short commands would get more than its share.
+ */
+static inline u64 artis_share_place(enum artis_arrival arrival, u64 vtime, s64 lag, u64 mean,
+				    u64 group_vtime, u32 weight, u64 all)
+{
+	u64 earliest = mean - artis_share_distance(arrival == ARTIS_ARRIVAL_AGAIN ?
+							   ARTIS_SHARE_CREDIT_NS :
+							   ARTIS_CREDIT_NS,
+						   weight, all);
+	u64 latest = mean + artis_share_distance(ARTIS_SHARE_DEBT_NS, weight, all);
+
+	if (arrival == ARTIS_ARRIVAL_NEW)
+		vtime = group_vtime;
+	if (arrival == ARTIS_ARRIVAL_BACK && lag > 0)
+		vtime = mean - lag;
+	else if (arrival != ARTIS_ARRIVAL_AGAIN && artis_vtime_before(vtime, mean))
+		vtime = mean;
+	if (artis_vtime_before(vtime, earliest))
+		return earliest;
+	if (artis_vtime_before(latest, vtime))
+		return latest;
+	return vtime;
+}
+
+/* The same as artis_deadline(), no further away than artis_share_distance(). */
+static inline u64 artis_share_deadline(enum artis_arrival arrival, u64 deadline, u64 vtime,
+				       u64 request_ns, u32 weight, u64 all)
+{
+	if (arrival == ARTIS_ARRIVAL_AGAIN && artis_vtime_before(vtime, deadline))
+		return deadline;
+	return vtime + artis_share_distance(request_ns, weight, all);
+}
+
+/* On which side does a task's virtual time count that is queued for, or on, this one? */
+static inline bool artis_counts_rt(bool rt_side, bool shared)
+{
+	return rt_side && !shared;
+}
+
+/*
+ * A task on an NRT CPU, in user mode: does it go to the queue for both sides? If it makes
+ * way (@makes_way), or where artis_promote() sends it because an RT CPU has nothing
+ * to do. Who waits there waits no longer than elsewhere.
+ */
+static inline enum artis_verdict artis_promote_shared(enum artis_class class,
+						      const struct artis_calls *calls,
+						      const struct artis_trial *trial, u64 now_ns,
+						      bool makes_way, const struct artis_side *rt,
+						      const struct artis_side *nrt)
+{
+	if (class != ARTIS_CLASS_LINUX)
+		return artis_promote(class, calls, trial, now_ns, 0, rt, nrt);
+	if (!rt->cpus || !(makes_way || (artis_rt_hungry(rt) && nrt->tasks > nrt->cpus)))
+		return ARTIS_STAY;
+	if (!artis_may_try(trial, now_ns) || !artis_pays_to_move(calls))
+		return ARTIS_REFUSE_ESTIMATE;
+	return ARTIS_PROMOTE;
+}
+
+/* Does a task whose slice is over go on? @first: the deadline of the first that waits. */
+static inline bool artis_stays_first(u64 deadline, u64 first)
+{
+	return artis_vtime_before(deadline, first);
+}
+
+/* Is the deadline of the first of a queue before that of another's? @has: there is one. */
+static inline bool artis_is_first(bool has, u64 deadline, bool other, u64 other_deadline)
+{
+	return has && (!other || artis_vtime_before(deadline, other_deadline));
 }
 
 #endif /* ARTIS_POLICY_H */

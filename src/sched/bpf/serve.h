@@ -79,17 +79,26 @@ static bool take_fair(u64 shared, s32 cpu, struct artis_cpu *record, u64 enq_fla
 	return take(shared, enq_flags, now) || scx_bpf_dsq_move_to_local(DSQ_PINNED + cpu, 0);
 }
 
+/* Does the first task of @dsq_id take over from the one that runs on the CPU of @record? */
+static bool first_takes_over(u64 dsq_id, const struct artis_cpu *record, u64 now)
+{
+	struct task_struct *first = scx_bpf_dsq_peek(dsq_id);
+
+	return first && artis_takes_over(first->scx.dsq_vtime, &record->running, now, false);
+}
+
 /* Does the first task that waits for @cpu, an NRT CPU, take over from the one that runs? */
 static bool next_takes_over(s32 cpu, struct artis_cpu *record, u64 now)
 {
 	struct task_struct *pinned = first_pinned(cpu, record);
-	struct task_struct *other = scx_bpf_dsq_peek(DSQ_NRT_LINUX);
 
 	if (local_queued(cpu))
 		return artis_hands_over(record->running.since_ns, now);
+	if (is_shared() && first_takes_over(DSQ_BOTH_LINUX, record, now))
+		return true;
 	if (pinned && artis_takes_over(pinned->scx.dsq_vtime, &record->running, now, false))
 		return true;
-	return other && artis_takes_over(other->scx.dsq_vtime, &record->running, now, false);
+	return first_takes_over(DSQ_NRT_LINUX, record, now);
 }
 
 /* May @prev go on, whose slice is over? */
@@ -187,6 +196,60 @@ static bool take_overdue(const struct search *s)
 	return true;
 }
 
+/*
+ * @prev, whose slice is over, may go on: does it, because its deadline is before that of
+ * @first, who waits? It gets its new place first: one that always goes on would fall
+ * ever further behind the others, and then keep the CPU for as long.
+ */
+static bool stays_first(const struct search *s, struct task_struct *prev, struct task_struct *first)
+{
+	struct artis_cpu *record = s->record;
+	struct task_ctx *t = task_ctx(prev);
+
+	if (t) {
+		charge(record, prev, t, prev->se.sum_exec_runtime, false);
+		place(prev, t, s->rt);
+		note_running(record, t, s->now);
+	}
+	return !first ||
+	       artis_stays_first(record->running.deadline, first->scx.dsq_vtime);
+}
+
+/*
+ * Where tasks share by their CPU cgroups: takes whose deadline is first, of this CPU's own
+ * queue, the one for both sides, and on an NRT CPU that of its side. The task that ran
+ * goes on if that is its own.
+ */
+static bool take_shared(const struct search *s)
+{
+	struct task_struct *pinned = first_pinned(s->cpu, s->record), *nrt = NULL, *first;
+	bool nrt_first, pinned_first;
+
+	first = scx_bpf_dsq_peek(DSQ_BOTH_LINUX);
+	if (!s->rt)
+		nrt = scx_bpf_dsq_peek(DSQ_NRT_LINUX);
+	nrt_first = artis_is_first(nrt, nrt ? nrt->scx.dsq_vtime : 0, first,
+				   first ? first->scx.dsq_vtime : 0);
+	if (nrt_first)
+		first = nrt;
+	pinned_first = pinned && artis_pinned_first(pinned->scx.dsq_vtime, first,
+						    first ? first->scx.dsq_vtime : 0);
+	if (pinned_first)
+		first = pinned;
+	if (may_go_on(s->record, s->prev) && stays_first(s, s->prev, first)) {
+		go_on(s->record, s->prev, artis_slice_ns(s->rt));
+		return true;
+	}
+	if (pinned_first && scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0))
+		return true;
+	if (nrt_first && take(DSQ_NRT_LINUX, s->enq_flags, s->now))
+		return true;
+	/* the first one may not be allowed here */
+	return take(DSQ_BOTH_LINUX, s->enq_flags, s->now) ||
+	       (nrt && take(DSQ_NRT_LINUX, s->enq_flags, s->now)) ||
+	       (pinned && scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0));
+}
+
 /* An NRT CPU takes from @dsq of the RT side. */
 static bool help(u64 dsq, u64 now)
 {
@@ -211,6 +274,12 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 	case ARTIS_STEP_OVERDUE:
 		return take_overdue(s);
 	case ARTIS_STEP_FAIR:
+		/* who was queued before the first weight, or after the last, is left there */
+		if (s->rt && was_shared &&
+		    take(is_shared() ? DSQ_RT_LINUX : DSQ_BOTH_LINUX, s->enq_flags, s->now))
+			return true;
+		if (is_shared())
+			return take_shared(s);
 		return take_fair(s->rt ? DSQ_RT_LINUX : DSQ_NRT_LINUX, s->cpu, s->record,
 				 s->enq_flags, s->now);
 	case ARTIS_STEP_PINNED:
@@ -224,7 +293,8 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 		go_on(s->record, s->prev, artis_slice_ns(s->rt));
 		return true;
 	case ARTIS_STEP_HELP_LINUX:
-		return help(DSQ_RT_LINUX, s->now);
+		return help(DSQ_RT_LINUX, s->now) ||
+		       (was_shared && help(DSQ_BOTH_LINUX, s->now));
 	case ARTIS_STEP_HELP_RT1:
 		return help(DSQ_RT_RT1, s->now);
 	}

@@ -29,6 +29,9 @@ u32 nr_nrt_online;
 u64 left_rt_ns;			/* when a task was last queued that had been on an RT CPU */
 u64 queued_ns[4];		/* see queued(); of the shared queues that rarely have a task */
 
+u32 weighted_groups;		/* CPU cgroups that have a weight of their own */
+u8 was_shared;			/* there was one, see is_shared() */
+
 enum { SIDE_NRT, SIDE_RT, SIDES };
 
 /* The virtual time of a side. The lock keeps its numbers together. */
@@ -55,6 +58,7 @@ enum {
 	DSQ_RT_RT1,
 	DSQ_NRT_LINUX,
 	DSQ_RT_LINUX,
+	DSQ_BOTH_LINUX,		/* instead of DSQ_RT_LINUX while is_shared() */
 	DSQ_PINNED = 0x10000,	/* plus the CPU: tasks that may run there only */
 	DSQ_KTHREAD = 0x20000,	/* plus the CPU: kernel threads that just woke up there */
 };
@@ -70,6 +74,10 @@ struct task_ctx {
 	u64 stayed_ns;		/* on RT CPUs since it was promoted */
 	struct artis_calls calls;
 	struct artis_trial trial;
+	u64 group_vtime;	/* of its cgroup when it joined that */
+	u32 group;		/* its cgroup, a place in groups[]; 0: the root */
+	u32 grouped;		/* the cgroup among whose runnable tasks it counts; 0: none */
+	u32 grouped_weight;	/* with which it does */
 	u32 pooled_weight;	/* with which it counts in the pool of its side; 0: it does not */
 	u8 state;		/* enum artis_state: what is known of it */
 	u8 affinity;		/* enum artis_affinity */
@@ -112,6 +120,12 @@ static struct artis_cpu *cpu_record(s32 cpu)
 
 	barrier_var(index);
 	return &cpus[index & (ARTIS_CPUS_MAX - 1)];
+}
+
+/* Does a CPU cgroup have a weight of its own? Then tasks share the whole machine by them. */
+static bool is_shared(void)
+{
+	return artis_is_shared(weighted_groups);
 }
 
 static bool is_rt(s32 cpu)
@@ -357,6 +371,8 @@ __noinline int measure_rt_side(struct artis_side *rt __arg_nonnull)
 
 	rt->rt1_tasks = scx_bpf_dsq_nr_queued(DSQ_RT_RT1);
 	rt->tasks = rt->rt1_tasks + scx_bpf_dsq_nr_queued(DSQ_RT_LINUX);
+	if (was_shared)
+		rt->tasks += scx_bpf_dsq_nr_queued(DSQ_BOTH_LINUX);
 	bpf_for(i, 0, nr_rt) {
 		s32 cpu = rt_cpu(i);
 

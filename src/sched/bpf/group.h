@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * CPU cgroups: a tree of weights, and who of it has runnable tasks.
+ *
+ * Only kernels with CONFIG_EXT_GROUP_SCHED call the operations here, for the cgroups whose
+ * parent hands out the cpu controller. A task of any other belongs to the nearest of
+ * those above, or to the root. While no cgroup has a weight of its own, nobody looks
+ * at the tree: see is_shared().
+ *
+ * When a cgroup becomes active or not, or gets another weight, the flattened weights of
+ * others change. They are reckoned again when one of their tasks is next queued: the
+ * generation says whether that is due. An RT0 meets nothing of this: it is in no queue.
+ */
+#ifndef ARTIS_GROUP_H
+#define ARTIS_GROUP_H
+
+struct group {
+	struct artis_group tree;
+	u32 parent;		/* 0: the root */
+	u32 flat;		/* its flattened weight; 0: it was not reckoned yet */
+	u32 plain;		/* cpu.weight */
+	u8 idle;		/* cpu.idle */
+	u8 used;
+	u64 generation;		/* of the tree, when flat was reckoned */
+	u64 vtime;		/* of the last task of it that became runnable no more */
+};
+
+/* Changed with the lock below held. The first is the root, and is no group. */
+struct group groups[ARTIS_GROUPS_MAX];
+u64 groups_generation = 1;
+u64 groups_refused;		/* came when all was used: their tasks count as the root's */
+
+struct groups_lock {
+	struct bpf_spin_lock lock;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct groups_lock);
+} groups_locks SEC(".maps");
+
+/* From the number of a cgroup in the kernel to its place in groups[]. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, ARTIS_GROUPS_MAX);
+	__type(key, u64);
+	__type(value, u32);
+} group_ids SEC(".maps");
+
+static struct group *group_at(u32 index)
+{
+	barrier_var(index);
+	return &groups[index & (ARTIS_GROUPS_MAX - 1)];
+}
+
+static struct groups_lock *groups_lock(void)
+{
+	u32 only = 0;
+
+	return bpf_map_lookup_elem(&groups_locks, &only);
+}
+
+/* The place of a cgroup in groups[]; 0: it is the root, or counts as such. */
+static u32 group_of(const struct cgroup *cgrp)
+{
+	u64 id = cgrp->kn->id;
+	u32 *index = bpf_map_lookup_elem(&group_ids, &id);
+
+	return index ? *index : 0;
+}
+
+/* Reckons the weight of a group's own tasks, up the path to the root. Locked. */
+static u32 flatten(const struct group *group)
+{
+	u64 part = artis_group_part(&group->tree);
+	u32 level;
+
+	bpf_for(level, 0, artis_group_depth_max()) {
+		const struct group *parent = group_at(group->parent);
+
+		if (!group->parent)
+			break;
+		part = artis_group_part_above(part, group->tree.weight, &parent->tree);
+		group = parent;
+	}
+	return artis_group_flat(part, group->tree.weight);
+}
+
+/* A group has become active, so those above it may have. Locked. */
+static void activate(const struct group *group)
+{
+	u32 level;
+
+	bpf_for(level, 0, artis_group_depth_max()) {
+		struct group *parent = group_at(group->parent);
+
+		if (!group->parent || !artis_group_join_below(&parent->tree, group->tree.weight))
+			break;
+		group = parent;
+	}
+}
+
+static void deactivate(const struct group *group)
+{
+	u32 level;
+
+	bpf_for(level, 0, artis_group_depth_max()) {
+		struct group *parent = group_at(group->parent);
+
+		if (!group->parent || !artis_group_leave_below(&parent->tree, group->tree.weight))
+			break;
+		group = parent;
+	}
+}
+
+/*
+ * The task is about to be queued: it is one of its group's runnable tasks now, if it was
+ * not. Returns what it counts with, of @weight, sched_ext's, in the group. Global:
+ * verified once.
+ */
+__noinline u32 join_group(struct task_ctx *t __arg_nonnull, u32 weight)
+{
+	struct groups_lock *lock = groups_lock();
+	struct group *group = group_at(t->group);
+	u32 share = artis_weight(weight);
+
+	if (!lock)
+		return share;
+	bpf_spin_lock(&lock->lock);
+	if (!group->used) {
+		bpf_spin_unlock(&lock->lock);
+		return share;
+	}
+	if (!t->grouped) {
+		bool changed = artis_group_join(&group->tree, weight);
+
+		if (changed)
+			activate(group);
+		if (artis_group_changes(&group->tree, changed))
+			groups_generation++;
+		t->grouped = t->group;
+		t->grouped_weight = weight;
+		t->group_vtime = group->vtime;
+	}
+	if (group->generation != groups_generation) {
+		group->flat = flatten(group);
+		group->generation = groups_generation;
+	}
+	share = artis_share(group->flat, &group->tree, t->grouped_weight);
+	bpf_spin_unlock(&lock->lock);
+	return share;
+}
+
+/* The task is runnable no more, or counts in its group no more. Global: verified once. */
+__noinline int leave_group(struct task_ctx *t __arg_nonnull)
+{
+	struct groups_lock *lock = groups_lock();
+	struct group *group = group_at(t->grouped);
+	bool changed;
+
+	if (!lock || !t->grouped)
+		return 0;
+	bpf_spin_lock(&lock->lock);
+	changed = artis_group_leave(&group->tree, t->grouped_weight);
+	if (changed)
+		deactivate(group);
+	if (artis_group_changes(&group->tree, changed))
+		groups_generation++;
+	group->vtime = t->vtime;
+	bpf_spin_unlock(&lock->lock);
+	t->grouped = 0;
+	return 0;
+}
+
+/* Counts the group, or counts it no more, among those with a weight of their own. Locked. */
+static void count_weighted(const struct group *group, u32 more)
+{
+	if (artis_group_is_weighted(&group->tree))
+		weighted_groups += more;
+}
+
+/* A place in groups[] that nobody uses, now the new cgroup's; 0: there is none. */
+static u32 claim_group(const struct group *new)
+{
+	struct groups_lock *lock = groups_lock();
+	u32 index;
+
+	if (!lock)
+		return 0;
+	bpf_for(index, 1, ARTIS_GROUPS_MAX) {
+		struct group *group = group_at(index);
+		bool is_free;
+
+		if (group->used)
+			continue;
+		bpf_spin_lock(&lock->lock);
+		/* a task that ends may be in a cgroup that is gone */
+		is_free = !group->used && !group->tree.active;
+		if (is_free) {
+			*group = *new;
+			count_weighted(group, 1);
+		}
+		bpf_spin_unlock(&lock->lock);
+		if (is_free)
+			return index;
+	}
+	return 0;
+}
+
+/* Those above come first, and only the root has none above it. */
+SEC("struct_ops.s/artis_cgroup_init")
+s32 BPF_PROG(artis_cgroup_init, struct cgroup *cgrp, struct scx_cgroup_init_args *args)
+{
+	struct cgroup_subsys_state *above = cgrp->self.parent;
+	u64 id = cgrp->kn->id;
+	struct group new = {
+		.plain = args->weight,
+		.used = true,
+	};
+	u32 index;
+
+	if (!above)
+		return 0;
+	if (bpf_core_field_exists(args->sched_idle))
+		new.idle = args->sched_idle;
+	new.tree.weight = artis_group_weight(new.plain, new.idle);
+	new.parent = group_of(above->cgroup);
+	index = claim_group(&new);
+	if (!index) {
+		groups_refused++;
+		return 0;
+	}
+	return bpf_map_update_elem(&group_ids, &id, &index, 0);
+}
+
+SEC("struct_ops.s/artis_cgroup_exit")
+void BPF_PROG(artis_cgroup_exit, struct cgroup *cgrp)
+{
+	struct groups_lock *lock = groups_lock();
+	u64 id = cgrp->kn->id;
+	u32 index = group_of(cgrp);
+	struct group *group = group_at(index);
+
+	if (!index || !lock)
+		return;
+	bpf_map_delete_elem(&group_ids, &id);
+	bpf_spin_lock(&lock->lock);
+	count_weighted(group, -1);
+	group->used = false;
+	bpf_spin_unlock(&lock->lock);
+}
+
+/* The task is not runnable while it moves. */
+SEC("struct_ops/artis_cgroup_move")
+void BPF_PROG(artis_cgroup_move, struct task_struct *p, struct cgroup *from, struct cgroup *to)
+{
+	struct task_ctx *t = task_ctx(p);
+
+	if (t)
+		t->group = group_of(to);
+}
+
+static void reweigh(u32 index, u32 plain, bool idle)
+{
+	struct groups_lock *lock = groups_lock();
+	struct group *group = group_at(index);
+	struct group *parent = group_at(group->parent);
+
+	if (!lock || !index)
+		return;
+	bpf_spin_lock(&lock->lock);
+	count_weighted(group, -1);
+	group->plain = plain;
+	group->idle = idle;
+	artis_group_reweigh(&group->tree, &parent->tree, artis_group_weight(plain, idle));
+	count_weighted(group, 1);
+	groups_generation++;
+	bpf_spin_unlock(&lock->lock);
+}
+
+SEC("struct_ops/artis_cgroup_set_weight")
+void BPF_PROG(artis_cgroup_set_weight, struct cgroup *cgrp, u32 weight)
+{
+	u32 index = group_of(cgrp);
+
+	reweigh(index, weight, group_at(index)->idle);
+}
+
+/* Newer kernels have it. */
+SEC("struct_ops/artis_cgroup_set_idle")
+void BPF_PROG(artis_cgroup_set_idle, struct cgroup *cgrp, bool idle)
+{
+	u32 index = group_of(cgrp);
+
+	reweigh(index, group_at(index)->plain, idle);
+}
+
+#endif /* ARTIS_GROUP_H */

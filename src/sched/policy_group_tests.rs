@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Tests of the weights of CPU cgroups in `bpf/policy.h`: the tree as the BPF program keeps it, and
+//! tasks that share a machine by it, on models of their own.
+
+use proptest::prelude::*;
+
+use super::policy::*;
+
+/// What nice 0 has on sched_ext's scale, and on the policy's.
+const NICE_0: u32 = 100;
+const SCALE: u32 = WEIGHT_SCALE as u32;
+const MS: u64 = 1_000_000;
+
+/// Groups; the first is the root, and a group's parent comes before it.
+struct Tree {
+    groups: Vec<Group>,
+    parents: Vec<usize>,
+}
+
+impl Tree {
+    /// Each group by its parent and its weight.
+    fn new(below_root: &[(usize, u32)]) -> Self {
+        let group = |&(_, weight): &(usize, u32)| Group {
+            weight,
+            ..Group::default()
+        };
+        Self {
+            groups: [Group::default()]
+                .into_iter()
+                .chain(below_root.iter().map(group))
+                .collect(),
+            parents: [0]
+                .into_iter()
+                .chain(below_root.iter().map(|(parent, _)| *parent))
+                .collect(),
+        }
+    }
+
+    fn join(&mut self, at: usize, weight: u32) {
+        let mut more = group_join(&mut self.groups[at], weight);
+        let mut at = at;
+        while more && self.parents[at] != 0 {
+            let weight = self.groups[at].weight;
+            at = self.parents[at];
+            more = group_join_below(&mut self.groups[at], weight);
+        }
+    }
+
+    fn leave(&mut self, at: usize, weight: u32) {
+        let mut more = group_leave(&mut self.groups[at], weight);
+        let mut at = at;
+        while more && self.parents[at] != 0 {
+            let weight = self.groups[at].weight;
+            at = self.parents[at];
+            more = group_leave_below(&mut self.groups[at], weight);
+        }
+    }
+
+    fn flat(&self, at: usize) -> u32 {
+        let mut part = group_part(&self.groups[at]);
+        let mut at = at;
+        while self.parents[at] != 0 {
+            let parent = self.parents[at];
+            part = group_part_above(part, self.groups[at].weight, &self.groups[parent]);
+            at = parent;
+        }
+        group_flat(part, self.groups[at].weight)
+    }
+}
+
+#[test]
+fn a_group_weighs_the_same_whatever_its_number_of_tasks() {
+    let mut tree = Tree::new(&[(0, 300)]);
+    for tasks in 1..=30 {
+        tree.join(1, NICE_0);
+        assert_eq!(tree.flat(1), 300 * SCALE);
+        let each = share(tree.flat(1), &tree.groups[1], NICE_0);
+        assert_eq!(each, 300 * SCALE / tasks);
+    }
+}
+
+#[test]
+fn the_nice_values_in_a_group_divide_what_it_has() {
+    let mut tree = Tree::new(&[(0, 400)]);
+    tree.join(1, NICE_0);
+    tree.join(1, 3 * NICE_0);
+    let part = |weight| share(tree.flat(1), &tree.groups[1], weight);
+    assert_eq!((part(NICE_0), part(3 * NICE_0)), (100 * SCALE, 300 * SCALE));
+}
+
+#[test]
+fn shares_multiply_along_the_path_and_only_the_active_count() {
+    // 1: 600, with 2: 100 and 3: 200 below, and 4: 50 below 3.
+    let mut tree = Tree::new(&[(0, 600), (1, 100), (1, 200), (3, 50)]);
+    tree.join(2, NICE_0);
+    assert_eq!(tree.flat(2), 600 * SCALE, "alone below");
+    tree.join(4, NICE_0);
+    let rounded_down = (200 * SCALE - 1, 400 * SCALE - 1);
+    assert_eq!((tree.flat(2), tree.flat(4)), rounded_down);
+    tree.leave(2, NICE_0);
+    assert_eq!(tree.flat(4), 600 * SCALE);
+    tree.leave(4, NICE_0);
+    assert!(tree.groups.iter().all(|group| group.active == 0));
+}
+
+#[test]
+fn tasks_between_groups_compete_with_the_groups_below_them() {
+    let mut tree = Tree::new(&[(0, 100), (1, 300)]);
+    tree.join(1, NICE_0);
+    tree.join(2, NICE_0);
+    assert_eq!((tree.flat(1), tree.flat(2)), (25 * SCALE, 75 * SCALE));
+    assert!(group_changes(&tree.groups[1], false));
+    assert!(!group_changes(&tree.groups[2], false), "it is a leaf");
+}
+
+#[test]
+fn a_new_weight_counts_at_once() {
+    let mut tree = Tree::new(&[(0, 100), (1, 100), (1, 100)]);
+    tree.join(2, NICE_0);
+    tree.join(3, NICE_0);
+    let (above, below) = tree.groups.split_at_mut(2);
+    group_reweigh(&mut below[0], &mut above[1], 300);
+    assert_eq!((tree.flat(2), tree.flat(3)), (75 * SCALE, 25 * SCALE));
+    tree.leave(2, NICE_0);
+    assert_eq!(tree.groups[1].below, 100);
+    let (above, below) = tree.groups.split_at_mut(2);
+    group_reweigh(&mut below[0], &mut above[1], 7);
+    assert_eq!(tree.groups[1].below, 100, "it is not active");
+}
+
+#[test]
+fn the_least_weight_is_not_zero() {
+    assert_eq!(group_weight(0, false), 1);
+    assert_eq!(group_weight(10_000, false), 10_000);
+    assert_eq!(group_weight(10_000, true), 1, "cpu.idle");
+    let mut tree = Tree::new(&[(0, 1), (1, 1), (1, 10_000)]);
+    tree.join(2, NICE_0);
+    tree.join(3, NICE_0);
+    assert_eq!(tree.flat(2), 1);
+    for _ in 0..1000 {
+        tree.join(2, NICE_0);
+    }
+    assert_eq!(share(tree.flat(2), &tree.groups[2], NICE_0), 1);
+}
+
+#[test]
+fn it_is_off_until_a_group_has_a_weight_of_its_own() {
+    let group = |weight| Group {
+        weight,
+        ..Group::default()
+    };
+    assert!(!group_is_weighted(&group(100)));
+    assert!(group_is_weighted(&group(99)) && group_is_weighted(&group(1)));
+    assert!(!is_shared(0) && is_shared(1));
+    assert!(counts_rt(true, false) && !counts_rt(true, true));
+    assert!(!counts_rt(false, false) && !counts_rt(false, true));
+}
+
+#[test]
+fn only_linux_tasks_share_by_their_group() {
+    assert!(is_grouped(Class::Linux));
+    assert!(!is_grouped(Class::Rt1) && !is_grouped(Class::Kthread));
+}
+
+#[test]
+fn bounds_are_of_a_tasks_own_time_but_nobody_waits_for_long() {
+    let all = u64::from(1000 * SCALE);
+    assert_eq!(
+        share_distance(12 * MS, 100 * SCALE, all),
+        12 * MS,
+        "at nice 0"
+    );
+    assert_eq!(share_distance(12 * MS, 25 * SCALE, all), 48 * MS);
+    // All get one CPU: a hundred-thousandth of it would be twenty minutes for 12 ms.
+    let most = SHARE_WAIT_NS * 100 / 1_000_000;
+    let all = u64::from(1_000_000 * SCALE);
+    assert_eq!(share_distance(12 * MS, 10 * SCALE, all), most);
+}
+
+#[test]
+fn a_new_task_starts_where_its_group_stands_or_level() {
+    let mean = 1000 * MS;
+    let at = |arrival, vtime, lag, group| {
+        share_place(
+            arrival,
+            vtime,
+            lag,
+            mean,
+            group,
+            100 * SCALE,
+            u64::from(200 * SCALE),
+        )
+    };
+    let [new, back, again] = [Arrival::New, Arrival::Back, Arrival::Again];
+    assert_eq!(at(new, 7, 9, mean), mean);
+    assert_eq!(at(new, 7, 0, mean - 50 * MS), mean, "owed to another task");
+    assert_eq!(at(new, 7, 0, mean + 50 * MS), mean + 50 * MS);
+    assert_eq!(at(new, 7, 0, mean + 5000 * MS), mean + SHARE_DEBT_NS);
+    let lag = MS as i64;
+    assert_eq!(at(back, 7, lag, 0), mean - MS);
+    assert_eq!(at(back, 7, 100 * lag, 0), mean - CREDIT_NS);
+    assert_eq!(at(back, mean - MS, -lag, 0), mean, "the mean has passed it");
+    assert_eq!(at(back, mean + MS, -lag, 0), mean + MS);
+    assert_eq!(at(again, mean - 20 * MS, 0, 0), mean - 20 * MS);
+    assert_eq!(at(again, 7, 0, 0), mean - SHARE_CREDIT_NS);
+    assert_eq!(at(again, mean + 500 * MS, 0, 0), mean + SHARE_DEBT_NS);
+}
+
+#[test]
+fn a_deadline_that_has_not_passed_stays() {
+    let all = u64::from(100 * SCALE);
+    let at = |arrival, vtime| share_deadline(arrival, 10 * MS, vtime, MS, 50 * SCALE, all);
+    assert_eq!(at(Arrival::Again, 9 * MS), 10 * MS);
+    assert_eq!(at(Arrival::Again, 10 * MS), 12 * MS);
+    assert_eq!(at(Arrival::Back, 9 * MS), 11 * MS);
+}
+
+#[test]
+fn who_makes_way_in_user_mode_waits_for_both_sides() {
+    let side = |cpus, tasks| Side {
+        cpus,
+        tasks,
+        ..Side::default()
+    };
+    let computes = Calls {
+        interval_ns: 0,
+        since_ns: 1000 * MS,
+    };
+    let calls = Calls {
+        interval_ns: 10_000,
+        since_ns: 0,
+    };
+    let ask = |calls, makes_way, rt: &Side, nrt: &Side| {
+        promote_shared(
+            Class::Linux,
+            calls,
+            &Trial::default(),
+            MS,
+            makes_way,
+            rt,
+            nrt,
+        )
+    };
+    let (busy, idle, waiting) = (side(1, 9), side(1, 0), side(1, 2));
+    assert_eq!(ask(&computes, true, &busy, &waiting), Verdict::Promote);
+    assert_eq!(ask(&computes, false, &busy, &waiting), Verdict::Stay);
+    assert_eq!(ask(&computes, false, &idle, &waiting), Verdict::Promote);
+    assert_eq!(ask(&computes, false, &idle, &side(1, 1)), Verdict::Stay);
+    assert_eq!(ask(&computes, true, &side(0, 0), &waiting), Verdict::Stay);
+    assert_eq!(ask(&calls, true, &busy, &waiting), Verdict::RefuseEstimate);
+    let rt1 = |rt: &Side| {
+        promote_shared(
+            Class::Rt1,
+            &computes,
+            &Trial::default(),
+            MS,
+            false,
+            rt,
+            &waiting,
+        )
+    };
+    assert_eq!(rt1(&idle), Verdict::Promote);
+}
+
+#[test]
+fn the_first_of_two_queues_is_whose_deadline_is_first() {
+    assert!(is_first(true, 5, true, 6) && is_first(true, 5, false, 0));
+    assert!(!is_first(true, 5, true, 5) && !is_first(false, 0, true, 6));
+    assert!(stays_first(5, 6) && !stays_first(6, 6));
+}
+
+/// Tasks that compute, on CPUs that each take whose deadline is first, a slice at a time: the time
+/// each had, in ns. What the BPF program does, with one queue.
+fn computed(weights: &[u32], cpus: usize, slices: usize) -> Vec<u64> {
+    let mut pool = Pool::default();
+    let mut all = vec![(0u64, 0u64); weights.len()];
+    for (task, weight) in all.iter_mut().zip(weights) {
+        pool_join(&mut pool, 0, *weight);
+        task.1 = share_deadline(Arrival::New, 0, 0, SLICE_NRT_NS, *weight, pool.weight);
+    }
+    let mut ran = vec![0; weights.len()];
+    for _ in 0..slices {
+        let mut order: Vec<usize> = (0..weights.len()).collect();
+        order.sort_by_key(|&at| all[at].1);
+        for &at in order.iter().take(cpus) {
+            let weight = weights[at];
+            let slice = 4 * MS;
+            ran[at] += slice;
+            let more = vtime_charge(slice, weight);
+            pool_charge(&mut pool, more, weight);
+            let (vtime, deadline) = all[at];
+            pool_leave(&mut pool, vtime + more, weight);
+            let whole = pool.weight + u64::from(weight);
+            let mean = pool_vtime(&pool);
+            let vtime = share_place(Arrival::Again, vtime + more, 0, mean, 0, weight, whole);
+            pool_join(&mut pool, vtime, weight);
+            let deadline =
+                share_deadline(Arrival::Again, deadline, vtime, SLICE_NRT_NS, weight, whole);
+            all[at] = (vtime, deadline);
+        }
+    }
+    ran
+}
+
+#[test]
+fn cpu_time_follows_the_weights() {
+    // 100 : 300 : 600 by 4, 3 and 2 tasks.
+    let weights = [[25; 4].as_slice(), &[100; 3], &[300; 2]].concat();
+    let weights: Vec<u32> = weights.iter().map(|weight| weight * SCALE).collect();
+    for cpus in [1, 2, 3] {
+        let ran = computed(&weights, cpus, 10_000);
+        let total: u64 = ran.iter().sum();
+        for (tasks, wanted) in [(0..4, 100), (4..7, 300), (7..9, 600)] {
+            let had = ran[tasks].iter().sum::<u64>() * 1000 / total;
+            assert!(
+                had.abs_diff(wanted) <= 5,
+                "{wanted}: {had} of 1000, {cpus} CPUs"
+            );
+        }
+    }
+}
+
+#[test]
+fn who_cannot_use_its_share_leaves_the_others_theirs() {
+    // One task of 600 gets one CPU of two, and the others share the other one.
+    let weights: Vec<u32> = [600, 100, 300]
+        .iter()
+        .map(|weight| weight * SCALE)
+        .collect();
+    let ran = computed(&weights, 2, 10_000);
+    let parts: Vec<u64> = ran
+        .iter()
+        .map(|ran| ran / (10_000 * 4 * MS / 100))
+        .collect();
+    assert!(parts[0] >= 99, "{parts:?}");
+    assert!(
+        parts[1].abs_diff(25) <= 1 && parts[2].abs_diff(75) <= 1,
+        "{parts:?}"
+    );
+}
+
+#[derive(Clone, Debug)]
+struct Step {
+    group: usize,
+    weight: u32,
+    leaves: bool,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = (1usize..9, 1u32..9_000, any::<bool>()).prop_map(|(group, weight, leaves)| Step {
+        group,
+        weight,
+        leaves,
+    });
+    proptest::collection::vec(step, 1..150)
+}
+
+/// Eight groups below a root, each below one that comes before it, and their weights.
+fn trees() -> impl Strategy<Value = Vec<(usize, u32)>> {
+    let parents = (0usize..1, 0usize..2, 0usize..3, 0usize..4);
+    let more = (0usize..5, 0usize..6, 0usize..7, 0usize..8);
+    let weights = proptest::collection::vec(1u32..=10_000, 8..=8);
+    (parents, more, weights).prop_map(|((a, b, c, d), (e, f, g, h), weights)| {
+        [a, b, c, d, e, f, g, h].into_iter().zip(weights).collect()
+    })
+}
+
+proptest! {
+    /// Whoever comes and goes: the sums are those of who is there, and flattened weights of the
+    /// groups below one of the root add up to that one's, but for what is rounded away.
+    #[test]
+    fn the_tree_knows_who_is_active(shape in trees(), steps in steps()) {
+        let mut tree = Tree::new(&shape);
+        let mut tasks: Vec<Vec<u32>> = vec![Vec::new(); 9];
+        for step in steps {
+            if !step.leaves {
+                tasks[step.group].push(step.weight);
+                tree.join(step.group, step.weight);
+            } else if let Some(weight) = tasks[step.group].pop() {
+                tree.leave(step.group, weight);
+            }
+        }
+        let mut active: Vec<bool> = tasks.iter().map(|tasks| !tasks.is_empty()).collect();
+        for at in (1..9).rev() {
+            if active[at] {
+                active[tree.parents[at]] = true;
+            }
+        }
+        for at in 1..9 {
+            let group = &tree.groups[at];
+            prop_assert_eq!(group.tasks, tasks[at].iter().sum::<u32>());
+            prop_assert_eq!(group.active != 0, active[at]);
+            let below = (1..9).filter(|&other| tree.parents[other] == at && active[other]);
+            prop_assert_eq!(group.below, below.map(|other| tree.groups[other].weight).sum::<u32>());
+        }
+        for top in (1..9).filter(|&at| tree.parents[at] == 0 && active[at]) {
+            let is_below = |mut at: usize| {
+                while tree.parents[at] != 0 {
+                    at = tree.parents[at];
+                }
+                at == top
+            };
+            let with_tasks: Vec<usize> =
+                (1..9).filter(|&at| !tasks[at].is_empty() && is_below(at)).collect();
+            let sum: u32 = with_tasks.iter().map(|&at| tree.flat(at)).sum();
+            let rounding = with_tasks.len() as u32;
+            let weight = tree.groups[top].weight * SCALE;
+            prop_assert!(sum + rounding >= weight && sum <= weight + rounding, "{} of {}", sum, weight);
+        }
+    }
+
+    /// However light a task is among the others, the mean reaches its deadline in twice the longest
+    /// wait, by one CPU.
+    #[test]
+    fn nobody_waits_for_ever(weight in 1u32..=160_000, all in 1u64..=1_600_000_000, vtime: u64) {
+        let mean = 1u64 << 60;
+        let all = all.max(weight.into());
+        let at = share_place(Arrival::Again, vtime, 0, mean, 0, weight, all);
+        let deadline = share_deadline(Arrival::New, 0, at, SLICE_NRT_NS, weight, all);
+        let distance = deadline.wrapping_sub(mean) as i64;
+        let waits_ns = i128::from(distance) * i128::from(all) / i128::from(WEIGHT_NICE_0);
+        prop_assert!(waits_ns <= 2 * i128::from(SHARE_WAIT_NS), "{} s", waits_ns / 1_000_000_000);
+    }
+}
