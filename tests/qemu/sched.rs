@@ -683,7 +683,8 @@ fn cgroups_share_by_weight(kernel: &str) {
     );
 }
 
-/// How far a share may be from its weight. Undisturbed it is less than one per cent. The emulator may
-/// keep a virtual CPU waiting for longer than a task is charged for, on a busy host: what is not
-/// within this is shared in another way. Without weights `uneven` gives 444, 333 and 222.
-const OFF_PERCENT_MAX: u64 = 25;
+/// How far a share may be from its weight, in per cent of that; without weights the lightest is 120 %
+/// off at least. Undisturbed it is less than one. The emulator may stop a virtual CPU for longer than
+/// artis remembers: 17 were seen with a tenth of a CPU for the guest. `tests/bochs` has the bound
+/// that is wanted.
+const OFF_PERCENT_MAX: u64 = 50;
