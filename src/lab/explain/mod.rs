@@ -227,7 +227,11 @@ fn document(
     };
     let seen = watched.count();
     let max_ns = u64::try_from(moments.max).unwrap_or_default();
-    let (wakeups, soonest) = watched.fit(max_ns / TICK_NS, worst);
+    let (wakeups, soonest) = watched.fit(
+        max_ns / TICK_NS,
+        worst,
+        usize::try_from(latency.count()).unwrap_or(usize::MAX),
+    );
     let soonest_ns = soonest * TICK_NS.cast_signed();
     let mut absent = vec![
         "names and priorities of tasks are in no call: a process is known by its page table, and a \

@@ -49,7 +49,15 @@ const HANDLERS: [&str; 3] = [WAKER, "tick_nohz_handler", "tick_sched_timer"];
 /// Called after the last of them.
 const HANDLERS_END: [&str; 2] = ["tick_program_event", "hrtimer_update_next_event"];
 /// What follows every switch, and says nothing of the task.
-const SWITCHING: [&str; 3] = ["__switch_to", "finish_task_switch", "raw_spin_rq_unlock"];
+const SWITCHING: [&str; 5] = [
+    "__switch_to",
+    "finish_task_switch",
+    "native_load_tls",
+    "native_write_msr",
+    "_raw_spin_",
+];
+/// Called in the scheduler when the next task is the idle one.
+const PICKS_IDLE: &str = "set_next_task_idle";
 
 /// The recording of a wakeup that was `late` ticks late, of a CPU whose RT0 has the page table
 /// `rt0`.
@@ -67,6 +75,7 @@ pub fn recording(wakeup: &Wakeup, late: u64, rt0: u64, cpu: u32, symbols: &Symbo
         current: task(RT0),
         space: rt0,
         lazy: false,
+        idle: false,
         call: None,
         contexts: Vec::new(),
         waking: false,
@@ -147,7 +156,10 @@ struct Translation<'a> {
     events: Vec<Event>,
     current: Task,
     space: u64,
+    /// The next task has no address space of its own.
     lazy: bool,
+    /// It is the idle one.
+    idle: bool,
     call: Option<u32>,
     contexts: Vec<Context>,
     /// RT0's timer is waking it.
@@ -249,8 +261,10 @@ impl Translation<'_> {
         } else if HANDLERS_END.contains(&name) {
             self.push(tick, What::TimerEnds);
         } else if name == "__schedule" {
-            self.lazy = true;
+            (self.lazy, self.idle) = (true, false);
             self.push(tick, What::SchedulerBegins);
+        } else if name == PICKS_IDLE {
+            self.idle = true;
         } else if name == "switch_mm_irqs_off" {
             // The next task has an address space of its own, be it the one that is loaded.
             self.lazy = false;
@@ -291,10 +305,8 @@ impl Translation<'_> {
         let previous = self.current.tid;
         let mut doing = None;
         let next = if self.lazy {
-            let first = self.first_functions(at);
-            let idle = first.iter().any(|name| name.contains("idle"));
-            doing = first.first().map(|name| (*name).to_owned());
-            task(if idle { 0 } else { KERNEL_THREAD })
+            doing = self.first_function(at).map(str::to_owned);
+            task(if self.idle { 0 } else { KERNEL_THREAD })
         } else if self.space == self.rt0 {
             task(RT0)
         } else {
@@ -317,17 +329,12 @@ impl Translation<'_> {
         self.current = next;
     }
 
-    /// What the task that got the CPU calls first, up to the next switch.
-    fn first_functions(&self, at: usize) -> Vec<&str> {
+    /// What the task that got the CPU calls first.
+    fn first_function(&self, at: usize) -> Option<&str> {
         let calls = self.steps[at + 1..].iter();
-        let calls = calls.filter(|step| step.kind == Kind::Call && !step.user);
-        let names = calls.filter_map(|step| self.symbols.name(step.address));
-        let plain = |name: &&str| !SWITCHING.iter().any(|one| name.starts_with(one));
-        names
-            .take_while(|name| *name != "__schedule")
-            .filter(plain)
-            .take(12)
-            .collect()
+        let calls = calls.take_while(|step| step.kind == Kind::Call && !step.user);
+        let mut names = calls.filter_map(|step| self.symbols.name(step.address));
+        names.find(|name| !SWITCHING.iter().any(|one| name.starts_with(one)))
     }
 }
 
