@@ -6,7 +6,7 @@ use super::output::stdout;
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
 use super::value;
-use super::{lab_demo, lab_experiment};
+use super::{lab_demo, lab_experiment, lab_explain};
 use crate::lab::debian::kernel::{Kernel, Kernels};
 use crate::lab::debian::modules::{self, Module};
 use crate::lab::debian::own;
@@ -61,6 +61,7 @@ enum Command {
     Run(Run),
     Demo(lab_demo::Demo),
     Experiment(lab_experiment::Args),
+    Explain(lab_explain::Args),
 }
 
 #[derive(clap::Args)]
@@ -131,6 +132,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Run(args) => run_command(&kernels, args),
         Command::Demo(args) => lab_demo::run(&kernels, &args),
         Command::Experiment(args) => lab_experiment::run(&kernels, args),
+        Command::Explain(args) => lab_explain::run(&kernels, args),
     }
 }
 

@@ -14,6 +14,7 @@ mod irq;
 mod lab;
 mod lab_demo;
 mod lab_experiment;
+mod lab_explain;
 mod load;
 mod measure;
 mod output;

@@ -12,6 +12,7 @@
 //! | [`machine`]    | one run of one command in one guest, and its record                    |
 //! | [`experiment`] | many guests, their samples in the cache, and the table                 |
 //! | [`demo`]       | the demo: one guest, and what its counts mean                          |
+//! | [`explain`]    | one guest of an experiment again, watched: who made its worst samples  |
 //!
 //! Never changes the machine it runs on: the user's own package set-up is only read, and all that
 //! is written goes to one cache folder, to the output folder and to temporary folders.
@@ -28,6 +29,7 @@ pub mod demo;
 pub mod engine;
 pub mod error;
 pub mod experiment;
+pub mod explain;
 pub mod host;
 pub mod image;
 pub mod machine;

@@ -199,6 +199,66 @@ fn an_interrupted_experiment_goes_on_and_gives_the_same_file_as_another() {
     }
 }
 
+/// The guest that is explained is the one that is measured, and each loss is cut to its end. Two or
+/// three guests: only in a soak.
+#[test]
+fn the_worst_samples_are_explained_in_the_same_guest() {
+    let rounds = common::count(0, 1);
+    if rounds == 0 {
+        common::report("the explanation of an experiment is tried with ARTIS_SOAK");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("late.json");
+    let output = artis(&["lab", "explain", SMOKE, "--configuration", "lazy"])
+        .args(["--seed", "1", "--worst", "3", "--json"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    let said = stderr(&output);
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains("that of the plain run, to the last count"),
+        "{said}"
+    );
+    let document: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let worst = document["worst"].as_array().unwrap();
+    assert_eq!(worst.len(), 3);
+    let max_ns = document["threads"][0]["wakeups"]["ns_max"]
+        .as_u64()
+        .unwrap();
+    for (at, loss) in worst.iter().enumerate() {
+        let subject = &loss["recording"]["subject"];
+        let lost_ns = subject["lost_ns"].as_u64().unwrap();
+        // A tick is 10 ns.
+        assert!(at > 0 || max_ns - lost_ns < 10, "{lost_ns} of {max_ns}");
+        let mut end_ns = 0;
+        for segment in loss["segments"].as_array().unwrap() {
+            assert_eq!(segment["begin_ns"], end_ns);
+            end_ns = segment["end_ns"].as_u64().unwrap();
+        }
+        assert_eq!(end_ns, lost_ns);
+    }
+}
+
+#[test]
+fn what_cannot_be_explained_is_said() {
+    for (words, said) in [
+        (
+            ["--configuration", "art", "--seed", "1"],
+            "it has lazy, artis",
+        ),
+        (["--configuration", "artis", "--seed", "7"], "it has 1"),
+    ] {
+        let output = artis(&["lab", "explain", SMOKE])
+            .args(words)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(64));
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+}
+
 #[test]
 fn what_cannot_be_run_is_said() {
     let folder = tempfile::tempdir().unwrap();

@@ -10,7 +10,7 @@ use anyhow::Context;
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args, Default)]
-pub(super) struct Files {
+pub(in crate::cli) struct Files {
     /// Write the document (artis.explain/1) to FILE; - is standard output
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -23,7 +23,7 @@ pub(super) struct Files {
 }
 
 /// The same, ready to be written.
-pub(super) struct Opened {
+pub(in crate::cli) struct Opened {
     json: Option<Target>,
     perfetto: Option<Target>,
     svg: Option<PathBuf>,

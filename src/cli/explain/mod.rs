@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis explain`: who made threads late, to the last microsecond.
 
-mod files;
+pub(super) mod files;
 pub(super) mod run;
 mod show;
 pub(super) mod watching;

@@ -13,6 +13,7 @@ pub mod bochs;
 pub mod devices;
 #[cfg(test)]
 pub(crate) mod fake;
+pub mod observed;
 mod process;
 pub mod qemu;
 
@@ -21,6 +22,7 @@ use super::host::cache::Cache;
 use super::host::tool;
 use super::progress::Progress;
 use devices::Devices;
+use observed::Observed;
 use std::fmt::Debug;
 use std::fs::File;
 use std::os::unix::net::UnixStream;
@@ -147,6 +149,20 @@ pub trait Prepared {
     /// # Errors
     /// When the emulator cannot be started, or the guest does not fit.
     fn start(&self, hardware: &Hardware, initramfs: &File) -> Result<Started, Error>;
+
+    /// Powers the same guest on, and lets an observer hear what one CPU does. The guest must not
+    /// notice.
+    ///
+    /// # Errors
+    /// As of [`Prepared::start`], and when the engine cannot tell.
+    fn start_observed(
+        &self,
+        _hardware: &Hardware,
+        _initramfs: &File,
+        _observed: &Observed,
+    ) -> Result<Started, Error> {
+        Err(Error::NotObservable)
+    }
 }
 
 /// A guest that has been powered on.

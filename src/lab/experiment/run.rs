@@ -8,6 +8,7 @@ use super::workers;
 use crate::Error as LabError;
 use crate::debian::kernel::{Kernel, Kernels};
 use crate::engine::Engine;
+use crate::engine::observed::Observed;
 use crate::host::cache::Cache;
 use crate::host::crates;
 use crate::host::scratch::Scratch;
@@ -148,6 +149,67 @@ pub fn run(
     Ok(finished)
 }
 
+/// Runs one guest again, and lets `observed` hear what one of its CPUs does. Returns the sample of
+/// this run, and that of the plain run: the one in the cache, measured first when it is not there.
+///
+/// # Errors
+/// As of [`run`].
+pub fn observe(
+    experiment: &Experiment,
+    wanted: &Run,
+    kernels: &Kernels,
+    options: &Options,
+    observed: Observed,
+    progress: &mut dyn Progress,
+) -> Result<(Measured, Kept), Error> {
+    let configuration = experiment.configurations[wanted.configuration].clone();
+    let mut alone = experiment.clone();
+    alone.configurations = vec![configuration];
+    let guests = guests(&alone, kernels, options, progress)?;
+    let same = |guest: &Guest| {
+        let run = &guest.run;
+        (run.loads, run.cpus, run.seed, &run.task)
+            == (wanted.loads, wanted.cpus, wanted.seed, &wanted.task)
+    };
+    let guest = guests.into_iter().find(same);
+    let mut guest = guest.ok_or_else(|| Error::Guest {
+        guest: experiment.guest_name(wanted),
+        reason: "it is not among the guests of the experiment".to_owned(),
+    })?;
+    let store = Store::new(kernels.cache().clone());
+    let mut run_both = || {
+        let plain = match store.find(&guest.fingerprint)? {
+            Some(plain) => plain,
+            None => {
+                progress.note("the sample is not in the cache: it is measured first");
+                let plain = guest.measure(progress)?;
+                store.keep(&guest.fingerprint, &plain)?;
+                plain
+            }
+        };
+        guest.machine.observed = Some(observed.clone());
+        progress.note("the same guest again, while the emulator tells of its RT CPU");
+        Ok((guest.measure(progress)?, plain))
+    };
+    let both: Result<_, Error> = run_both();
+    progress.done();
+    let signal = options.stop.load(Ordering::Relaxed);
+    if signal != 0 {
+        return Err(Error::Interrupted {
+            signal,
+            done: 0,
+            all: 1,
+        });
+    }
+    let (kept, plain) = both?;
+    let measured = Measured {
+        run: wanted.clone(),
+        kept,
+        fingerprint: guest.fingerprint,
+    };
+    Ok((measured, plain))
+}
+
 /// Every guest of the experiment, with its fingerprint.
 fn guests(
     experiment: &Experiment,
@@ -206,7 +268,7 @@ fn published(
 }
 
 impl Options {
-    fn kernel(&self, configuration: &Configuration) -> String {
+    pub(crate) fn kernel(&self, configuration: &Configuration) -> String {
         let name = configuration.kernel();
         let other = self.kernels.get(name);
         other.cloned().unwrap_or_else(|| name.to_owned())

@@ -12,6 +12,7 @@ use super::Error;
 use super::debian::kernel::Kernel;
 use super::debian::modules::Module;
 use super::engine::devices::Devices;
+use super::engine::observed::Observed;
 use super::engine::{Engine, Hardware, Power};
 use super::host::cache::Cache;
 use super::image::Image;
@@ -69,6 +70,8 @@ pub struct Machine {
     pub output: PathBuf,
     /// A signal number put here ends the machine; 0 does not.
     pub stop: Arc<AtomicUsize>,
+    /// Who hears what one of its CPUs does; the guest does not notice.
+    pub observed: Option<Observed>,
 }
 
 /// What a run gave.
@@ -108,6 +111,7 @@ impl Machine {
             devices: Devices::default(),
             output,
             stop: Arc::default(),
+            observed: None,
         }
     }
 
@@ -133,7 +137,10 @@ impl Machine {
         let initramfs = self.initramfs(command, &end)?;
         let archive = tempfile::tempfile_in(&self.output)
             .map_err(Error::io("create a file in", &self.output))?;
-        let mut started = engine.start(&self.hardware(), &initramfs)?;
+        let mut started = match &self.observed {
+            Some(observed) => engine.start_observed(&self.hardware(), &initramfs, observed)?,
+            None => engine.start(&self.hardware(), &initramfs)?,
+        };
         if let Some(remark) = &started.remark {
             progress.note(remark);
         }

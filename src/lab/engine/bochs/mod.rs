@@ -17,9 +17,11 @@
 //! machine.
 
 mod disk;
+mod told;
 mod vmlinux;
 
 use super::devices::Devices;
+use super::observed::Observed;
 use super::process::{Process, inherited_path};
 use super::{Channels, Engine, Hardware, Limits, Prepared, Started, first_words, pair};
 use crate::Error;
@@ -177,7 +179,16 @@ impl Prepared for PreparedBochs {
     }
 
     fn start(&self, hardware: &Hardware, initramfs: &File) -> Result<Started, Error> {
-        start(hardware, self, initramfs)
+        start(hardware, self, initramfs, None)
+    }
+
+    fn start_observed(
+        &self,
+        hardware: &Hardware,
+        initramfs: &File,
+        observed: &Observed,
+    ) -> Result<Started, Error> {
+        start(hardware, self, initramfs, Some(observed))
     }
 }
 
@@ -192,7 +203,12 @@ fn command(emulator: &Emulator) -> Command {
     bochs
 }
 
-fn start(hardware: &Hardware, engine: &PreparedBochs, initramfs: &File) -> Result<Started, Error> {
+fn start(
+    hardware: &Hardware,
+    engine: &PreparedBochs,
+    initramfs: &File,
+    observed: Option<&Observed>,
+) -> Result<Started, Error> {
     let PreparedBochs { emulator, cache } = engine;
     let disk = cache.nameless_file()?;
     let cylinders = disk::write(hardware, initramfs, &disk)?;
@@ -214,7 +230,11 @@ fn start(hardware: &Hardware, engine: &PreparedBochs, initramfs: &File) -> Resul
 
     let debugger = cache.nameless_file()?;
     (&debugger)
-        .write_all(DEBUGGER_COMMANDS)
+        .write_all(&match observed {
+            // Telling does not stop the guest, so its bytes and times stay as they are.
+            Some(observed) => told::commands(observed.cpu).into_bytes(),
+            None => DEBUGGER_COMMANDS.to_vec(),
+        })
         .map_err(failed("write the debugger's commands"))?;
     let mut bochs = command(emulator);
     bochs.args(["-q", "-f", &inherited_path(&settings)]);
@@ -242,7 +262,10 @@ fn start(hardware: &Hardware, engine: &PreparedBochs, initramfs: &File) -> Resul
     // Each ends when Bochs has ended or the session has closed its ends.
     thread::spawn(move || copy(serial, console_end));
     let sorter = Sorter::new([control_end, stdout_end, stderr_end, files_end]);
-    thread::spawn(move || copy(said, sorter));
+    match observed.cloned() {
+        Some(observed) => thread::spawn(move || copy(said, told::Filter::new(observed, sorter))),
+        None => thread::spawn(move || copy(said, sorter)),
+    };
     Ok(Started {
         power: Box::new(process),
         channels: Channels {
@@ -259,7 +282,7 @@ fn start(hardware: &Hardware, engine: &PreparedBochs, initramfs: &File) -> Resul
 /// Passes bytes on until either side is closed.
 fn copy(mut from: impl Read, mut to: impl Write) {
     // The reader of the other end sees that it ends, and knows what that means.
-    let _ = io::copy(&mut from, &mut to);
+    let _ = io::copy(&mut from, &mut to).and_then(|_| to.flush());
 }
 
 fn failed(what: &'static str) -> impl FnOnce(io::Error) -> Error {

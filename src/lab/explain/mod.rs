@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Who made the worst samples of one guest of an experiment, without disturbing it.
+//!
+//! Runs the guest of an experiment once more, the same to the byte, while the emulator tells of each
+//! call, interrupt and return of its RT CPU ([`crate::engine::observed`]). Owns how the worst wakeups
+//! are found while that is told ([`watch`]), the names of the kernel's functions ([`symbols`]), and
+//! how steps become a recording ([`translate`]); `artis-explain` cuts that as it cuts any other.
+//! Only the worst wakeups' steps are kept, whatever the guest does.
+
+pub mod symbols;
+pub mod translate;
+pub mod watch;
+
+use crate::Error as LabError;
+use crate::debian::kernel::{Kernel, Kernels};
+use crate::engine::observed::Observed;
+use crate::experiment::plan::{Experiment, Run};
+use crate::experiment::run::{self, Options};
+use crate::experiment::store::Kept;
+use crate::host::scratch::Scratch;
+use crate::machine::Machine;
+use crate::progress::Progress;
+use artis_explain::Document;
+use artis_explain::document::{Counts, Missed, SCHEMA, Thread};
+use artis_guest::experiment::{Measure, Sample, USER_LATENCY};
+use artis_result::Distribution;
+use std::ffi::OsString;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use symbols::Symbols;
+use translate::TICK_NS;
+use watch::Watched;
+
+/// Where the functions of a kernel are listed.
+const LIST: &str = "/proc/kallsyms";
+/// How long listing them may take, virtual time.
+const LIST_LIMIT: Duration = Duration::from_secs(120);
+/// What this machine's clock and the guest's may differ in: a call in user mode and the reading of
+/// the clock are that near.
+const NEAR_NS: i64 = 1000;
+
+/// Why a guest was not explained.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    #[error(transparent)]
+    Run(#[from] run::Error),
+    /// The file has no such guest.
+    #[error("{0}")]
+    NoGuest(String),
+    #[error("the guest of kernel {0} does not list its functions in /proc/kallsyms")]
+    NoSymbols(String),
+    #[error(
+        "no wakeups of RT0 were seen on CPU {cpu}, where {samples} were measured: this kernel's \
+         functions have other names than those that are looked for"
+    )]
+    NoWakeups { cpu: u32, samples: u64 },
+}
+
+/// The explanation, and whether the guest was the one that was measured.
+#[derive(Debug)]
+pub struct Explanation {
+    pub document: Document,
+    /// The sample of this run is that of the plain run, to the last count.
+    pub is_same: bool,
+}
+
+/// The guest of `experiment` with this configuration and seed that measures RT0's latency.
+///
+/// # Errors
+/// [`Error::NoGuest`], with the names that there are.
+pub fn guest(experiment: &Experiment, configuration: &str, seed: u64) -> Result<Run, Error> {
+    let refused = |reason: String| Err(Error::NoGuest(reason));
+    let names: Vec<&str> = experiment
+        .configurations
+        .iter()
+        .map(|one| one.name.as_str())
+        .collect();
+    let Some(place) = names.iter().position(|name| *name == configuration) else {
+        return refused(format!(
+            "the experiment {} has no configuration {configuration}; it has {}",
+            experiment.name,
+            names.join(", ")
+        ));
+    };
+    if !experiment.seeds.contains(&seed) {
+        let seeds: Vec<String> = experiment.seeds.iter().map(u64::to_string).collect();
+        return refused(format!(
+            "the experiment {} has no seed {seed}; it has {}",
+            experiment.name,
+            seeds.join(", ")
+        ));
+    }
+    let fits = |run: &Run| {
+        let rt0 = [Measure::Latency, Measure::Responsiveness];
+        run.configuration == place && run.seed == seed && rt0.contains(&run.task.measure)
+    };
+    let mut runs = experiment.runs().into_iter().filter(fits);
+    match runs.next() {
+        // Several threads come at once: which of them is late is not in a call.
+        Some(run) if run.task.timers == 1 => Ok(run),
+        Some(run) => refused(format!(
+            "RT0 has {} threads in the experiment {}, and only one can be explained",
+            run.task.timers, experiment.name
+        )),
+        None => refused(format!(
+            "the experiment {} measures no latency of RT0",
+            experiment.name
+        )),
+    }
+}
+
+/// Runs the guest `wanted` and explains its `worst` worst wakeups.
+///
+/// # Errors
+/// As of [`run::run`], and when no wakeup was seen.
+pub fn explain(
+    experiment: &Experiment,
+    wanted: &Run,
+    worst: usize,
+    kernels: &Kernels,
+    options: &Options,
+    progress: &mut dyn Progress,
+) -> Result<Explanation, Error> {
+    let configuration = &experiment.configurations[wanted.configuration];
+    let kernel = kernels.resolve(&options.kernel(configuration), progress)?;
+    configuration.fits(&kernel)?;
+    let symbols = symbols_of(&kernel, kernels, options, progress)?;
+    let cpu = wanted.task.rt.first().unwrap_or_default();
+    let period = wanted.task.interval_us * 1000 / TICK_NS;
+    let watched = Arc::new(Mutex::new(Watched::new(&symbols, period, worst)));
+    let observer = Arc::clone(&watched);
+    let observed = Observed { cpu, observer };
+    let (measured, plain) = run::observe(experiment, wanted, kernels, options, observed, progress)?;
+    let watched = {
+        let mut place = watched.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *place, Watched::new(&symbols, period, 0))
+    };
+    let document = document(
+        &experiment.guest_name(wanted),
+        &measured.kept,
+        watched,
+        (worst, cpu),
+        &symbols,
+    )?;
+    Ok(Explanation {
+        document,
+        is_same: is_same(&plain.sample, &measured.kept.sample),
+    })
+}
+
+/// Whether two samples are the same, to the last count.
+fn is_same(one: &Sample, other: &Sample) -> bool {
+    let value = |sample| serde_json::to_value(sample).ok();
+    value(one) == value(other)
+}
+
+/// The functions of `kernel`, from the cache or from a guest that lists them.
+fn symbols_of(
+    kernel: &Kernel,
+    kernels: &Kernels,
+    options: &Options,
+    progress: &mut dyn Progress,
+) -> Result<Symbols, Error> {
+    let facts = &kernel.facts;
+    let cache = kernels.cache();
+    let path = cache.path(&format!(
+        "symbols/{}_{}",
+        facts.release,
+        facts.version.replace('/', "_")
+    ))?;
+    if let Ok(text) = std::fs::read_to_string(&path) {
+        let symbols = Symbols::parse(&text);
+        if !symbols.is_empty() {
+            return Ok(symbols);
+        }
+    }
+    progress.note(&format!(
+        "a guest lists the functions of {}, once for this kernel",
+        facts.release
+    ));
+    let output = Scratch::new()?;
+    let mut machine = Machine::new(
+        Arc::clone(&options.engine),
+        cache,
+        kernel.clone(),
+        Arc::clone(&options.system),
+        output.path().to_owned(),
+    );
+    machine.stop = Arc::clone(&options.stop);
+    machine.timeout = Some(LIST_LIMIT);
+    let command = ["grep", "-i", " [tw] ", LIST].map(OsString::from);
+    let mut complaints = Vec::new();
+    let ran = machine.run_again_when_lost(&command, &mut complaints, progress);
+    let (_, text) = ran.map_err(|error| output.keep_console(error))?;
+    let text = String::from_utf8_lossy(&text);
+    let symbols = Symbols::parse(&text);
+    if symbols.is_empty() {
+        return Err(Error::NoSymbols(facts.release.clone()));
+    }
+    cache.write_file(&path, text.as_bytes())?;
+    Ok(symbols)
+}
+
+/// What was seen, as the document that `artis explain show` reads.
+fn document(
+    name: &str,
+    kept: &Kept,
+    watched: Watched,
+    (worst, cpu): (usize, u32),
+    symbols: &Symbols,
+) -> Result<Document, Error> {
+    let empty = Distribution::new();
+    let series = kept.sample.series.iter();
+    let latency = series
+        .filter(|series| series.name == USER_LATENCY)
+        .map(|series| &series.distribution)
+        .next()
+        .unwrap_or(&empty);
+    let moments = latency.moments();
+    let (Some(moments), Some(rt0)) = (moments, watched.rt0()) else {
+        return Err(Error::NoWakeups {
+            cpu,
+            samples: latency.count(),
+        });
+    };
+    let seen = watched.count();
+    let max_ns = u64::try_from(moments.max).unwrap_or_default();
+    let (wakeups, soonest) = watched.fit(
+        max_ns / TICK_NS,
+        worst,
+        usize::try_from(latency.count()).unwrap_or(usize::MAX),
+    );
+    let soonest_ns = soonest * TICK_NS.cast_signed();
+    let mut absent = vec![
+        "names and priorities of tasks are in no call: a process is known by its page table, and a \
+         kernel thread by the first function that it called"
+            .to_owned(),
+    ];
+    if (soonest_ns - moments.min).abs() > NEAR_NS {
+        absent.push(format!(
+            "the soonest wakeup seen took {:.1} us, the soonest sample is {:.1} us: the clocks do \
+             not fit, and the times above are so far off",
+            soonest_ns as f64 / 1000.0,
+            moments.min as f64 / 1000.0
+        ));
+    }
+    let recordings = wakeups
+        .iter()
+        .map(|(late, wakeup)| translate::recording(wakeup, *late, rt0, cpu, symbols))
+        .collect();
+    let mean_ns = moments.mean.max(0.0);
+    let document = Document {
+        schema: SCHEMA.to_owned(),
+        tool: env!("CARGO_PKG_VERSION").to_owned(),
+        kernel: kept.kernel.clone(),
+        watched: format!("RT0 of the guest {name}; {}", crate::engine::bochs::TIMING),
+        seconds: kept.sample.window_ns as f64 / 1e9,
+        ended_early: None,
+        memory_bytes: 0,
+        events: seen as u64,
+        missed: Missed::default(),
+        absent,
+        threads: vec![Thread {
+            tid: 1,
+            name: "RT0".to_owned(),
+            ended: true,
+            wakeups: Counts {
+                count: latency.count(),
+                ns_sum: (mean_ns * latency.count() as f64) as u64,
+                ns_max: max_ns,
+            },
+            ..Thread::default()
+        }],
+        worst: Vec::new(),
+        culprits: Vec::new(),
+        advice: Vec::new(),
+    };
+    Ok(document.explain(recordings))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn shipped(name: &str) -> Experiment {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab");
+        Experiment::read(&Path::new(folder).join(name)).unwrap()
+    }
+
+    #[test]
+    fn a_guest_is_found_or_what_there_is_is_named() {
+        let table1 = shipped("table1.toml");
+        let run = guest(&table1, "artis", 3).unwrap();
+        assert_eq!((run.configuration, run.seed), (4, 3));
+        assert_eq!(run.task.measure, Measure::Latency);
+        let said = guest(&table1, "art", 3).unwrap_err().to_string();
+        assert!(
+            said.contains("no configuration art; it has lazy, full"),
+            "{said}"
+        );
+        let said = guest(&table1, "artis", 9).unwrap_err().to_string();
+        assert!(said.ends_with("no seed 9; it has 1, 2, 3, 4, 5"), "{said}");
+    }
+}
