@@ -27,7 +27,7 @@ use std::process::ExitCode;
 )]
 pub struct Args {
     /// Experiment file (lab/*.toml)
-    #[arg(value_name = "EXPERIMENT")]
+    #[arg(value_name = "FILE")]
     file: PathBuf,
     /// One of its configurations
     #[arg(long, value_name = "NAME")]
