@@ -15,7 +15,6 @@ use crate::lab::progress::Progress;
 use crate::report::brief;
 use crate::report::experiment::table;
 use crate::result::file::Target;
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -43,6 +42,13 @@ pub struct Args {
     /// Guests at the same time [default: one for each CPU]
     #[arg(long, value_name = "N", value_parser = value::number::whole(1..=256_u16))]
     jobs: Option<u16>,
+    #[command(flatten)]
+    releases: Releases,
+}
+
+/// Kernels in the place of those that an experiment means.
+#[derive(clap::Args)]
+pub(super) struct Releases {
     /// Release to use where the file means the newest kernel
     #[arg(long, value_name = "RELEASE")]
     kernel: Option<String>,
@@ -51,39 +57,58 @@ pub struct Args {
     kernel_rt: Option<String>,
 }
 
-/// Runs it.
-pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
-    let experiment = Experiment::read(&args.file).map_err(|error| match error {
+/// Reads an experiment; what is wrong in the file is a usage error.
+pub(super) fn read(file: &Path) -> anyhow::Result<Experiment> {
+    Experiment::read(file).map_err(|error| match error {
         plan::Error::Malformed { .. } => anyhow::Error::new(UsageError(error.to_string())),
         plan::Error::Unreadable { .. } => error.into(),
-    })?;
+    })
+}
+
+/// How guests of experiments are run: one at a time, those in the cache not again.
+pub(super) fn options(releases: Releases) -> anyhow::Result<run::Options> {
+    let named = [
+        ("newest", releases.kernel),
+        ("newest-rt", releases.kernel_rt),
+    ];
+    let named = named.into_iter();
+    Ok(run::Options {
+        engine: Kind::Bochs.engine(),
+        system: system(run::PROGRAMS)?,
+        jobs: 1,
+        fresh: false,
+        stop: stop_on_signals()?,
+        kernels: named
+            .filter_map(|(name, release)| Some((name.to_owned(), release?)))
+            .collect(),
+    })
+}
+
+/// The end of a command whose run failed: a signal is no error of artis.
+pub(super) fn failed(error: run::Error, progress: &mut Stderr) -> anyhow::Result<ExitCode> {
+    let (run::Error::Interrupted { signal, .. } | run::Error::InterruptedBuild { signal }) = error
+    else {
+        return Err(error.into());
+    };
+    progress.note(&error.to_string());
+    Ok(ended_by(i32::try_from(signal)?))
+}
+
+/// Runs it.
+pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
+    let experiment = read(&args.file)?;
     let to_stdout = args.json.as_deref() == Some(Path::new("-"));
     let target = args.json.as_deref().map(Target::open).transpose()?;
     let mut progress = Stderr::default();
-    let mut named = BTreeMap::new();
-    for (name, release) in [("newest", args.kernel), ("newest-rt", args.kernel_rt)] {
-        if let Some(release) = release {
-            named.insert(name.to_owned(), release);
-        }
-    }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = run::Options {
-        engine: Kind::Bochs.engine(),
-        system: system(run::PROGRAMS)?,
         jobs: args.jobs.map_or(cores, usize::from),
         fresh: args.fresh,
-        stop: stop_on_signals()?,
-        kernels: named,
+        ..options(args.releases)?
     };
     let measured = match run::run(&experiment, kernels, &options, &mut progress) {
-        Err(
-            error @ (run::Error::Interrupted { signal, .. }
-            | run::Error::InterruptedBuild { signal }),
-        ) => {
-            progress.note(&error.to_string());
-            return Ok(ended_by(i32::try_from(signal)?));
-        }
-        other => other?,
+        Err(error) => return failed(error, &mut progress),
+        Ok(measured) => measured,
     };
     let document = rows::document(&experiment, &measured);
     // The table first: it is there even when the file cannot be written.

@@ -68,28 +68,38 @@ fn a_guest_comes_back_whole_and_the_same_twice_also_after_a_time_out() {
     assert!(record.contains("Bochs x86 Emulator 3"), "{record}");
 }
 
+/// A file of the guest's side of the tests.
+fn guest_file(name: &str) -> String {
+    format!("{}/tests/guest/{name}", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// What a shell script printed in a guest that has `file` and `common.sh`; it gets a number as `$0`.
+#[track_caller]
+fn in_guest(file: &str, script: &str, number: u64) -> String {
+    let common = format!("{}:/common.sh", guest_file("common.sh"));
+    let output = artis(&["lab", "run", "--engine", "bochs"])
+        .args(["--file", &common, "--file", file])
+        .args(["--", "sh", "-c", script])
+        .arg(number.to_string())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}{}", stderr(&output));
+    said
+}
+
 /// How long a normal task may be without progress while a real-time task has 90 % of the RT CPU:
 /// a bound by the guest's own clock, which a busy host does not touch. It is 40 ms in most guests.
 const GAP_MS_MAX: u64 = 100;
 
 #[test]
 fn nobody_is_stranded_behind_a_hog() {
-    let file = |name: &str| format!("{}/tests/guest/{name}", env!("CARGO_MANIFEST_DIR"));
-    let output = artis(&["lab", "run", "--engine", "bochs", "--file"])
-        .arg(format!("{}:/common.sh", file("common.sh")))
-        .arg("--file")
-        .arg(common::probe())
-        .args(["--", "sh", "-c"])
-        .arg(". /common.sh; start --rt 1; probe hog $0")
-        .arg(common::count(1, 20).to_string())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}{}", stderr(&output));
-    let gaps: Vec<u64> = said
-        .lines()
-        .filter_map(|line| line.strip_prefix("gap_ms ")?.parse().ok())
-        .collect();
+    let said = in_guest(
+        &common::probe().display().to_string(),
+        ". /common.sh; start --rt 1; probe hog $0",
+        common::count(1, 20),
+    );
+    let gaps = common::numbers(&said, "gap_ms");
     println!("{said}");
     assert_eq!(gaps.len(), 8, "{said}");
     assert!(gaps.iter().all(|gap| *gap <= GAP_MS_MAX), "{gaps:?}");
@@ -102,32 +112,17 @@ const OFF_PERCENT_MAX: u64 = 5;
 /// each task is charged with what it had; in others the host takes some of it away.
 #[test]
 fn cgroups_share_by_weight() {
-    let file = |name: &str| format!("{}/tests/guest/{name}", env!("CARGO_MANIFEST_DIR"));
-    let output = artis(&["lab", "run", "--engine", "bochs", "--file"])
-        .arg(format!("{}:/common.sh", file("common.sh")))
-        .args(["--file", &format!("{}:/cgroups.sh", file("cgroups.sh"))])
-        .args(["--", "sh", "-c"])
-        .arg(
-            ". /common.sh; . /cgroups.sh; start --rt 1; mkdir $groups/d
-            echo 900 >$groups/d/cpu.weight; echo +cpu >$groups/d/cgroup.subtree_control
-            group a 100 4; group d/b 10 3; group d/c 20 2
-            shares share $0 a d/b d/c; stop",
-        )
-        .arg(common::count(6000, 60_000).to_string())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}{}", stderr(&output));
-    let shares: Vec<u64> = said
-        .lines()
-        .filter_map(|line| line.strip_prefix("share ")?.parse().ok())
-        .collect();
+    let said = in_guest(
+        &format!("{}:/cgroups.sh", guest_file("cgroups.sh")),
+        ". /common.sh; . /cgroups.sh; start --rt 1; mkdir $groups/d
+        echo 900 >$groups/d/cpu.weight; echo +cpu >$groups/d/cgroup.subtree_control
+        group a 100 4; group d/b 10 3; group d/c 20 2
+        shares share $0 a d/b d/c; stop",
+        common::count(6000, 60_000),
+    );
+    let shares = common::numbers(&said, "share");
     println!("{shares:?} of 1000");
-    assert_eq!(shares.len(), 3, "{said}");
-    for (share, weight) in shares.iter().zip([100, 300, 600]) {
-        let off = share.abs_diff(weight);
-        assert!(off * 100 <= weight * OFF_PERCENT_MAX, "{shares:?}");
-    }
+    common::assert_shares(&shares, OFF_PERCENT_MAX, &said);
 }
 
 /// Starts an experiment and ends it when it says `when`: everything it said.

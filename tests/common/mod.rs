@@ -47,3 +47,23 @@ pub fn count(short: u64, long: u64) -> u64 {
         Err(_) => short,
     }
 }
+
+/// The numbers in the lines of `text` that start with this word.
+#[track_caller]
+pub fn numbers(text: &str, word: &str) -> Vec<u64> {
+    text.lines()
+        .filter_map(|line| line.strip_prefix(word)?.strip_prefix(' '))
+        .map(|number| number.trim().parse().unwrap())
+        .collect()
+}
+
+/// Fails unless cgroups with weights of 100 : 300 : 600 got such shares, in thousandths, each within
+/// `off_percent` of its own.
+#[track_caller]
+pub fn assert_shares(shares: &[u64], off_percent: u64, said: &str) {
+    assert_eq!(shares.len(), 3, "{said}");
+    for (share, weight) in shares.iter().zip([100, 300, 600]) {
+        let off = share.abs_diff(weight);
+        assert!(off * 100 <= weight * off_percent, "{shares:?}: {said}");
+    }
+}

@@ -2,6 +2,7 @@
 //! The scheduler. CPU 1 is the RT CPU unless a test says otherwise.
 
 use super::shared::{Group, Script};
+use crate::common;
 use serde_json::Value;
 
 on_kernel!(normal, "newest":
@@ -656,11 +657,7 @@ fn cgroups_share_by_weight(kernel: &str) {
     for round in ["same", "uneven", "nested"] {
         let shares = ran.numbers(round);
         println!("{kernel}: {round}: {shares:?} of 1000");
-        assert_eq!(shares.len(), 3, "{}", ran.stdout);
-        for (share, weight) in shares.iter().zip([100, 300, 600]) {
-            let off = share.abs_diff(weight);
-            assert!(off * 100 <= weight * OFF_PERCENT_MAX, "{round}: {shares:?}");
-        }
+        common::assert_shares(&shares, OFF_PERCENT_MAX, &ran.stdout);
     }
     let gaps = ran.numbers("gap_ms");
     println!("{kernel}: longest time without progress of each task beside them: {gaps:?} ms");

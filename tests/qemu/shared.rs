@@ -94,11 +94,7 @@ impl Ran {
 
     /// The numbers in the lines of standard output that start with this word.
     pub fn numbers(&self, word: &str) -> Vec<u64> {
-        self.stdout
-            .lines()
-            .filter_map(|line| line.strip_prefix(word)?.strip_prefix(' '))
-            .map(|number| number.trim().parse().unwrap())
-            .collect()
+        crate::common::numbers(&self.stdout, word)
     }
 }
 

@@ -8,7 +8,7 @@
 //! its own is a kernel thread, or idle.
 
 use super::symbols::Symbols;
-use super::watch::{WAKER, Wakeup};
+use super::watch::{WAKER, Wakeup, table};
 use crate::engine::observed::{Kind, Step};
 use artis_explain::recording::{Event, Hole, Loss, Recording, Subject, Task, Vector, What};
 use std::str::FromStr;
@@ -183,7 +183,7 @@ impl Translation<'_> {
         for at in 0..self.steps.len() {
             let step = self.steps[at];
             match step.kind {
-                Kind::Space => self.space = step.address & 0x000f_ffff_ffff_f000,
+                Kind::Space => self.space = table(step.address),
                 Kind::Interrupt => self.interrupt(step),
                 Kind::Return => self.interrupt_ends(step),
                 Kind::Call if step.user => self.call = None,

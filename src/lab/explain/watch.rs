@@ -53,7 +53,7 @@ pub struct Watched {
 }
 
 /// A page table's address without the bits that say how it is used.
-fn table(space: u64) -> u64 {
+pub(super) fn table(space: u64) -> u64 {
     space & 0x000f_ffff_ffff_f000
 }
 
