@@ -11,6 +11,30 @@ const NICE_0: u32 = 100;
 const SCALE: u32 = WEIGHT_SCALE as u32;
 const MS: u64 = 1_000_000;
 
+/// A task of @weight among tasks of @all, itself included, that share by their cgroups.
+fn joining(weight: u32, all: u64) -> Joining {
+    Joining {
+        mean: 0,
+        all,
+        start: 0,
+        starts: true,
+        shared: true,
+        weight,
+    }
+}
+
+fn task(class: Class) -> TaskView {
+    TaskView {
+        class,
+        affinity: Affinity::Any,
+        state: State::Nrt,
+        fixed: false,
+        wakes: false,
+        handed_back: false,
+        weight: NICE_0 * SCALE,
+    }
+}
+
 /// Groups; the first is the root, and a group's parent comes before it.
 struct Tree {
     groups: Vec<Group>,
@@ -163,32 +187,18 @@ fn only_linux_tasks_share_by_their_group() {
 }
 
 #[test]
-fn bounds_are_of_a_tasks_own_time_but_nobody_waits_for_long() {
-    let all = u64::from(1000 * SCALE);
-    assert_eq!(
-        share_distance(12 * MS, 100 * SCALE, all),
-        12 * MS,
-        "at nice 0"
-    );
-    assert_eq!(share_distance(12 * MS, 25 * SCALE, all), 48 * MS);
-    // All get one CPU: a hundred-thousandth of it would be twenty minutes for 12 ms.
-    let most = SHARE_WAIT_NS * 100 / 1_000_000;
-    let all = u64::from(1_000_000 * SCALE);
-    assert_eq!(share_distance(12 * MS, 10 * SCALE, all), most);
-}
-
-#[test]
 fn a_new_task_starts_where_its_group_stands_or_level() {
     let mean = 1000 * MS;
-    let at = |arrival, vtime, lag, group| {
-        share_place(
+    let at = |arrival, vtime, lag, start| {
+        vtime_place(
+            &Joining {
+                mean,
+                start,
+                ..joining(100 * SCALE, u64::from(200 * SCALE))
+            },
             arrival,
             vtime,
             lag,
-            mean,
-            group,
-            100 * SCALE,
-            u64::from(200 * SCALE),
         )
     };
     let [new, back, again] = [Arrival::New, Arrival::Back, Arrival::Again];
@@ -204,15 +214,6 @@ fn a_new_task_starts_where_its_group_stands_or_level() {
     assert_eq!(at(again, mean - 20 * MS, 0, 0), mean - 20 * MS);
     assert_eq!(at(again, 7, 0, 0), mean - SHARE_CREDIT_NS);
     assert_eq!(at(again, mean + 500 * MS, 0, 0), mean + SHARE_DEBT_NS);
-}
-
-#[test]
-fn a_deadline_that_has_not_passed_stays() {
-    let all = u64::from(100 * SCALE);
-    let at = |arrival, vtime| share_deadline(arrival, 10 * MS, vtime, MS, 50 * SCALE, all);
-    assert_eq!(at(Arrival::Again, 9 * MS), 10 * MS);
-    assert_eq!(at(Arrival::Again, 10 * MS), 12 * MS);
-    assert_eq!(at(Arrival::Back, 9 * MS), 11 * MS);
 }
 
 #[test]
@@ -232,7 +233,7 @@ fn who_makes_way_in_user_mode_waits_for_both_sides() {
     };
     let ask = |calls, makes_way, rt: &Side, nrt: &Side| {
         promote_shared(
-            Class::Linux,
+            &task(Class::Linux),
             calls,
             &Trial::default(),
             MS,
@@ -250,7 +251,7 @@ fn who_makes_way_in_user_mode_waits_for_both_sides() {
     assert_eq!(ask(&calls, true, &busy, &waiting), Verdict::RefuseEstimate);
     let rt1 = |rt: &Side| {
         promote_shared(
-            Class::Rt1,
+            &task(Class::Rt1),
             &computes,
             &Trial::default(),
             MS,
@@ -266,17 +267,18 @@ fn who_makes_way_in_user_mode_waits_for_both_sides() {
 fn the_first_of_two_queues_is_whose_deadline_is_first() {
     assert!(is_first(true, 5, true, 6) && is_first(true, 5, false, 0));
     assert!(!is_first(true, 5, true, 5) && !is_first(false, 0, true, 6));
-    assert!(stays_first(5, 6) && !stays_first(6, 6));
 }
 
 /// Tasks that compute, on CPUs that each take whose deadline is first, a slice at a time: the time
 /// each had, in ns. What the BPF program does, with one queue.
 fn computed(weights: &[u32], cpus: usize, slices: usize) -> Vec<u64> {
+    let begin = 1 << 40;
     let mut pool = Pool::default();
-    let mut all = vec![(0u64, 0u64); weights.len()];
+    let mut all = vec![(begin, begin); weights.len()];
     for (task, weight) in all.iter_mut().zip(weights) {
-        pool_join(&mut pool, 0, *weight);
-        task.1 = share_deadline(Arrival::New, 0, 0, SLICE_NRT_NS, *weight, pool.weight);
+        let mut at = joining(*weight, 0);
+        task.0 = pool_arrive(&mut pool, &mut at, Arrival::Back, begin, 0);
+        task.1 = deadline(&at, Arrival::New, 0, task.0, SLICE_NRT_NS);
     }
     let mut ran = vec![0; weights.len()];
     for _ in 0..slices {
@@ -288,14 +290,11 @@ fn computed(weights: &[u32], cpus: usize, slices: usize) -> Vec<u64> {
             ran[at] += slice;
             let more = vtime_charge(slice, weight);
             pool_charge(&mut pool, more, weight);
-            let (vtime, deadline) = all[at];
+            let (vtime, before) = all[at];
             pool_leave(&mut pool, vtime + more, weight);
-            let whole = pool.weight + u64::from(weight);
-            let mean = pool_vtime(&pool);
-            let vtime = share_place(Arrival::Again, vtime + more, 0, mean, 0, weight, whole);
-            pool_join(&mut pool, vtime, weight);
-            let deadline =
-                share_deadline(Arrival::Again, deadline, vtime, SLICE_NRT_NS, weight, whole);
+            let mut at_all = joining(weight, 0);
+            let vtime = pool_arrive(&mut pool, &mut at_all, Arrival::Again, vtime + more, 0);
+            let deadline = deadline(&at_all, Arrival::Again, before, vtime, SLICE_NRT_NS);
             all[at] = (vtime, deadline);
         }
     }
@@ -407,18 +406,5 @@ proptest! {
             let weight = tree.groups[top].weight * SCALE;
             prop_assert!(sum + rounding >= weight && sum <= weight + rounding, "{} of {}", sum, weight);
         }
-    }
-
-    /// However light a task is among the others, the mean reaches its deadline in twice the longest
-    /// wait, by one CPU.
-    #[test]
-    fn nobody_waits_for_ever(weight in 1u32..=160_000, all in 1u64..=1_600_000_000, vtime: u64) {
-        let mean = 1u64 << 60;
-        let all = all.max(weight.into());
-        let at = share_place(Arrival::Again, vtime, 0, mean, 0, weight, all);
-        let deadline = share_deadline(Arrival::New, 0, at, SLICE_NRT_NS, weight, all);
-        let distance = deadline.wrapping_sub(mean) as i64;
-        let waits_ns = i128::from(distance) * i128::from(all) / i128::from(WEIGHT_NICE_0);
-        prop_assert!(waits_ns <= 2 * i128::from(SHARE_WAIT_NS), "{} s", waits_ns / 1_000_000_000);
     }
 }

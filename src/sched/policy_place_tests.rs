@@ -32,6 +32,7 @@ fn task(class: Class, state: State) -> TaskView {
         fixed: false,
         wakes: false,
         handed_back: false,
+        weight: WEIGHT_NICE_0 as u32,
     }
 }
 
@@ -52,6 +53,7 @@ fn any_task() -> impl Strategy<Value = TaskView> {
                 fixed,
                 wakes,
                 handed_back,
+                weight: WEIGHT_NICE_0 as u32,
             },
         )
 }
@@ -248,32 +250,19 @@ fn a_runnable_task_goes_where_the_table_says() {
         assert_eq!(place(&task, on, 1), expected, "{name}");
     }
     assert_eq!(place(&rt, true, 0), Place::Nrt, "no RT CPU is online");
-    let (crowded, empty) = (
-        Side {
-            cpus: 1,
-            tasks: 4,
-            rt1_tasks: 0,
-            rt_util: 0,
-        },
-        Side {
-            cpus: 1,
-            tasks: 1,
-            rt1_tasks: 0,
-            rt_util: 0,
-        },
-    );
+    let side = |tasks| Side {
+        cpus: 1,
+        tasks,
+        weight: u64::from(tasks) * WEIGHT_NICE_0,
+        ..Side::default()
+    };
+    let (crowded, empty) = (side(4), side(1));
+    assert_eq!(place_by_sides(&rt, false, &crowded, &empty), Place::Nrt);
     assert_eq!(
-        place_by_sides(Class::Linux, false, &crowded, &empty),
-        Place::Nrt
-    );
-    assert_eq!(
-        place_by_sides(Class::Rt1, false, &crowded, &empty),
+        place_by_sides(&task(Class::Rt1, State::Rt), false, &crowded, &empty),
         Place::Rt
     );
-    assert_eq!(
-        place_by_sides(Class::Linux, true, &crowded, &empty),
-        Place::Rt
-    );
+    assert_eq!(place_by_sides(&rt, true, &crowded, &empty), Place::Rt);
 }
 
 #[test]

@@ -8,9 +8,30 @@ use super::policy::*;
 const NICE_0: u32 = WEIGHT_NICE_0 as u32;
 const MS: u64 = 1_000_000;
 
+/// A task of nice 0 that may run everywhere.
+fn task(class: Class) -> TaskView {
+    TaskView {
+        class,
+        affinity: Affinity::Any,
+        state: State::Nrt,
+        fixed: false,
+        wakes: false,
+        handed_back: false,
+        weight: NICE_0,
+    }
+}
+
 /// The verdict on a task that was never sent to an RT CPU in vain.
 fn verdict(class: Class, calls: &Calls, rt: &Side, nrt: &Side) -> Verdict {
-    promote(class, calls, &Trial::default(), MS, 1000 * MS, rt, nrt)
+    promote(
+        &task(class),
+        calls,
+        &Trial::default(),
+        MS,
+        1000 * MS,
+        rt,
+        nrt,
+    )
 }
 
 /// A task that has computed for a second and never called the kernel.
@@ -19,11 +40,25 @@ const COMPUTES: Calls = Calls {
     since_ns: 1000 * MS,
 };
 
+/// A side with so many tasks of nice 0.
 fn side(cpus: u32, tasks: u32) -> Side {
     Side {
         cpus,
         tasks,
+        weight: u64::from(tasks * NICE_0),
         ..Side::default()
+    }
+}
+
+/// A pool where cgroups have no weights, and a task of @weight that joins others of @others.
+fn joining(mean: u64, weight: u32, others: u64) -> Joining {
+    Joining {
+        mean,
+        all: others + u64::from(weight),
+        start: 0,
+        starts: false,
+        shared: false,
+        weight,
     }
 }
 
@@ -113,7 +148,7 @@ fn a_stay_that_did_not_pay_is_not_tried_again_at_once() {
         trial_ended(&mut trial, Class::Linux, now_ns, 10_000);
         let before = trial.until_ns - 1;
         let verdict = promote(
-            Class::Linux,
+            &task(Class::Linux),
             &COMPUTES,
             &trial,
             before,
@@ -235,9 +270,37 @@ fn rt1_moves_whatever_the_balance_until_each_rt_cpu_has_one() {
 #[test]
 fn rt_to_nrt_moves_linux_tasks_first() {
     let (crowded, empty) = (side(1, 4), side(1, 1));
-    assert!(!stays_rt(Class::Linux, &crowded, &empty));
-    assert!(stays_rt(Class::Rt1, &crowded, &empty));
-    assert!(stays_rt(Class::Linux, &side(1, 1), &empty), "alone there");
+    assert!(!stays_rt(&task(Class::Linux), &crowded, &empty));
+    assert!(stays_rt(&task(Class::Rt1), &crowded, &empty));
+    let alone = side(1, 1);
+    assert!(stays_rt(&task(Class::Linux), &alone, &empty), "alone there");
+}
+
+#[test]
+fn light_tasks_weigh_less_in_the_balance() {
+    let of = |tasks, weight: u32| Side {
+        weight: weight.into(),
+        ..side(1, tasks)
+    };
+    let light = TaskView {
+        weight: NICE_0 / 10,
+        ..task(Class::Linux)
+    };
+    // Two of nice 0 on the NRT CPU, two of a tenth on the RT CPU: one goes there, one comes back.
+    let (heavy_nrt, light_rt) = (of(2, 2 * NICE_0), of(2, NICE_0 / 5));
+    assert_eq!(
+        verdict(Class::Linux, &COMPUTES, &light_rt, &heavy_nrt),
+        Verdict::Promote
+    );
+    let (rt, nrt) = (of(3, NICE_0 + NICE_0 / 5), of(1, NICE_0));
+    assert!(!stays_rt(&light, &rt, &nrt));
+    let (rt, nrt) = (of(2, NICE_0 + NICE_0 / 10), of(2, NICE_0 + NICE_0 / 10));
+    assert!(stays_rt(&light, &rt, &nrt) && stays_rt(&task(Class::Linux), &rt, &nrt));
+    assert_eq!(
+        verdict(Class::Linux, &COMPUTES, &rt, &nrt),
+        Verdict::Stay,
+        "it is balanced"
+    );
 }
 
 #[test]
@@ -255,8 +318,10 @@ fn kernel_threads_and_offline_rt_cpus_are_never_considered() {
 #[test]
 fn who_answers_somebody_is_not_sent_to_wait() {
     let nrt = side(1, 8);
-    let verdict =
-        |class, burst, rt: &Side| promote(class, &COMPUTES, &Trial::default(), MS, burst, rt, &nrt);
+    let verdict = |class, burst, rt: &Side| {
+        let trial = Trial::default();
+        promote(&task(class), &COMPUTES, &trial, MS, burst, rt, &nrt)
+    };
     let (idle, busy) = (side(1, 0), side(1, 1));
     assert_eq!(verdict(Class::Linux, 1, &idle), Verdict::Promote);
     assert_eq!(verdict(Class::Linux, 1, &busy), Verdict::Stay);
@@ -416,7 +481,8 @@ fn nobody_is_passed_over_for_long() {
 #[test]
 fn a_task_keeps_what_it_is_owed_and_its_debt_is_passed_by() {
     let mean = 1000 * MS;
-    let back = |vtime, lag| vtime_place(Arrival::Back, vtime, lag, mean);
+    let at = joining(mean, NICE_0, 0);
+    let back = |vtime, lag| vtime_place(&at, Arrival::Back, vtime, lag);
     let ms = MS as i64;
     assert_eq!(
         back(1, 2 * ms),
@@ -426,6 +492,12 @@ fn a_task_keeps_what_it_is_owed_and_its_debt_is_passed_by() {
     assert_eq!(back(1, 60 * ms), mean - CREDIT_NS);
     assert_eq!(back(mean - MS, -5 * ms), mean, "it slept for so long");
     assert_eq!(back(mean + MS, -5 * ms), mean + MS, "not yet");
+    let light = joining(mean, NICE_0 / 4, 0);
+    assert_eq!(
+        vtime_place(&light, Arrival::Again, mean + 1000 * MS, 0),
+        mean + 4 * DEBT_NS,
+        "bounds are of a task's own time"
+    );
 }
 
 #[test]
@@ -453,12 +525,82 @@ fn who_asks_for_little_comes_first_and_keeps_its_deadline_until_it_had_it() {
         4 * MS,
         "an RT CPU's slice is longer"
     );
-    let at = |arrival, vtime| deadline(arrival, 10 * MS, vtime, MS, NICE_0);
+    let one = joining(0, NICE_0, 0);
+    let at = |arrival, vtime| deadline(&one, arrival, 10 * MS, vtime, MS);
     assert_eq!(at(Arrival::Again, 9 * MS), 10 * MS);
     assert_eq!(at(Arrival::Again, 10 * MS), 11 * MS);
     assert_eq!(at(Arrival::Back, 9 * MS), 10 * MS);
     assert_eq!(at(Arrival::New, 2 * MS), 3 * MS);
-    assert_eq!(deadline(Arrival::New, 0, 0, MS, 2 * NICE_0), MS / 2);
+    let heavy = joining(0, 2 * NICE_0, 0);
+    assert_eq!(deadline(&heavy, Arrival::New, 0, 0, MS), MS / 2);
+}
+
+#[test]
+fn bounds_are_of_a_tasks_own_time_but_nobody_waits_for_long() {
+    let all = 10 * u64::from(NICE_0);
+    assert_eq!(distance(12 * MS, NICE_0, all), 12 * MS, "at nice 0");
+    assert_eq!(distance(12 * MS, NICE_0 / 4, all), 48 * MS);
+    // All get one CPU: a hundred-thousandth of it would be twenty minutes for 12 ms.
+    let most = WAIT_NS / 10_000;
+    assert_eq!(
+        distance(12 * MS, NICE_0 / 10, 10_000 * u64::from(NICE_0)),
+        most
+    );
+}
+
+#[test]
+fn who_is_before_those_that_wait_goes_on() {
+    assert!(stays_first(5, 6) && !stays_first(6, 6));
+    assert!(is_compared(Class::Linux) && is_compared(Class::Kthread));
+    assert!(!is_compared(Class::Rt1), "it had its turn");
+}
+
+/// What tasks of these nice values get in so many ticks, bound to one CPU, in ns: the first by
+/// deadline runs to the next tick, and goes on while its deadline is first.
+fn computed(weights: &[u32], ticks: usize) -> Vec<u64> {
+    let tick = 4 * MS;
+    let mut pool = Pool::default();
+    let mut ran = vec![0; weights.len()];
+    let begin = 1 << 40;
+    let mut tasks: Vec<(u64, u64)> = vec![(begin, begin); weights.len()];
+    for (task, weight) in tasks.iter_mut().zip(weights) {
+        let mut at = joining(0, *weight, 0);
+        task.0 = pool_arrive(&mut pool, &mut at, Arrival::Back, begin, 0);
+        task.1 = deadline(&at, Arrival::New, 0, task.0, SLICE_NRT_NS);
+    }
+    for _ in 0..ticks {
+        let first = (0..tasks.len()).min_by_key(|&at| tasks[at].1).unwrap();
+        let (weight, (vtime, before)) = (weights[first], tasks[first]);
+        let vtime = vtime + vtime_charge(tick, weight);
+        pool_charge(&mut pool, vtime_charge(tick, weight), weight);
+        pool_leave(&mut pool, vtime, weight);
+        let mut at = joining(0, weight, 0);
+        let vtime = pool_arrive(&mut pool, &mut at, Arrival::Again, vtime, 0);
+        let deadline = deadline(&at, Arrival::Again, before, vtime, SLICE_NRT_NS);
+        tasks[first] = (vtime, deadline);
+        ran[first] += tick;
+    }
+    ran
+}
+
+#[test]
+fn cpu_time_follows_the_nice_values() {
+    // Nice 0, 5, 10 and 19, as sched_ext says them.
+    for weights in [&[100, 10][..], &[100, 100, 32, 10], &[100, 1], &[8669, 100]] {
+        let scaled: Vec<u32> = weights.iter().map(|one| weight(*one)).collect();
+        let ran = computed(&scaled, 100_000);
+        let (total, all) = (
+            ran.iter().sum::<u64>() as f64,
+            weights.iter().sum::<u32>() as f64,
+        );
+        for (ran, weight) in ran.iter().zip(weights) {
+            let part = *ran as f64 / total / (f64::from(*weight) / all);
+            assert!(
+                (0.8..1.25).contains(&part),
+                "{weights:?}: {part} of its share"
+            );
+        }
+    }
 }
 
 #[test]
@@ -527,11 +669,12 @@ proptest! {
     #[test]
     fn credit_and_debt_are_bounded(mean: u64, distance in -(1i64 << 40)..(1i64 << 40), lag in -(1i64 << 40)..(1i64 << 40)) {
         let vtime = mean.wrapping_add(distance as u64);
+        let at = joining(mean, NICE_0, 0);
         for arrival in [Arrival::Again, Arrival::Back, Arrival::New] {
-            let placed = vtime_place(arrival, vtime, lag, mean).wrapping_sub(mean) as i64;
+            let placed = vtime_place(&at, arrival, vtime, lag).wrapping_sub(mean) as i64;
             prop_assert!(placed >= -(CREDIT_NS as i64) && placed <= DEBT_NS as i64);
         }
-        let again = vtime_place(Arrival::Again, vtime, lag, mean);
+        let again = vtime_place(&at, Arrival::Again, vtime, lag);
         if distance >= -(CREDIT_NS as i64) && distance <= DEBT_NS as i64 {
             prop_assert_eq!(again, vtime);
         }
@@ -539,7 +682,21 @@ proptest! {
 
     #[test]
     fn a_task_from_the_other_side_starts_level(vtime: u64, lag: i64, mean: u64) {
-        prop_assert_eq!(vtime_place(Arrival::New, vtime, lag, mean), mean);
+        let at = joining(mean, NICE_0, 0);
+        prop_assert_eq!(vtime_place(&at, Arrival::New, vtime, lag), mean);
+    }
+
+    /// However light a task is among the others, the mean reaches its deadline in twice the longest
+    /// wait, by one CPU; where cgroups have weights, too.
+    #[test]
+    fn nobody_waits_for_ever(weight in 1u32..=160_000, others in 0u64..=1_600_000_000, vtime: u64, shared: bool) {
+        let mean = 1u64 << 60;
+        let at = Joining { shared, ..joining(mean, weight, others) };
+        let vtime = vtime_place(&at, Arrival::Again, vtime, 0);
+        let deadline = deadline(&at, Arrival::New, 0, vtime, SLICE_NRT_NS);
+        let distance = deadline.wrapping_sub(mean) as i64;
+        let waits_ns = i128::from(distance) * i128::from(at.all) / i128::from(WEIGHT_NICE_0);
+        prop_assert!(waits_ns <= 2 * i128::from(WAIT_NS), "{} s", waits_ns / 1_000_000_000);
     }
 
     /// A pool's virtual time is the weighted mean of those in it, whoever comes, runs and goes,

@@ -15,6 +15,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 
 const SMOKE: &str = "lab/smoke.toml";
 
@@ -73,20 +74,35 @@ fn guest_file(name: &str) -> String {
     format!("{}/tests/guest/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// What a shell script printed in a guest that has `file` and `common.sh`; it gets a number as `$0`.
-#[track_caller]
-fn in_guest(file: &str, script: &str, number: u64) -> String {
-    let common = format!("{}:/common.sh", guest_file("common.sh"));
-    let output = artis(&["lab", "run", "--engine", "bochs"])
-        .args(["--file", &common, "--file", file])
+/// What the scheduler's tests printed, all in one guest: to load it is most of the work here. `$0`:
+/// seconds of the hog; `$1` and `$2`: CPU time of the tasks and cgroups whose shares are taken, in ms.
+static SCHEDULED: LazyLock<String> = LazyLock::new(|| {
+    let script = ". /common.sh; . /shares.sh; start --rt 1
+        probe hog $0
+        shares_by_nice bound 0 $1 0 10
+        shares_by_nice free 0,1 $1 0 0 10 10
+        group d 900 0; echo +cpu >$groups/d/cgroup.subtree_control
+        group a 100 4; group d/b 10 3; group d/c 20 2
+        shares_of_groups share $2 a d/b d/c
+        stop";
+    let mut command = artis(&["lab", "run", "--engine", "bochs"]);
+    for name in ["common.sh", "shares.sh"] {
+        let file = format!("{}:/{name}", guest_file(name));
+        command.args(["--file", &file]);
+    }
+    let counts = [(1, 20), (2000, 20_000), (6000, 60_000)];
+    let counts = counts.map(|(short, long)| common::count(short, long).to_string());
+    let output = command
+        .arg("--file")
+        .arg(common::probe())
         .args(["--", "sh", "-c", script])
-        .arg(number.to_string())
+        .args(counts)
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{said}{}", stderr(&output));
     said
-}
+});
 
 /// How long a normal task may be without progress while a real-time task has 90 % of the RT CPU:
 /// a bound by the guest's own clock, which a busy host does not touch. It is 40 ms in most guests.
@@ -94,13 +110,9 @@ const GAP_MS_MAX: u64 = 100;
 
 #[test]
 fn nobody_is_stranded_behind_a_hog() {
-    let said = in_guest(
-        &common::probe().display().to_string(),
-        ". /common.sh; start --rt 1; probe hog $0",
-        common::count(1, 20),
-    );
-    let gaps = common::numbers(&said, "gap_ms");
-    println!("{said}");
+    let said = SCHEDULED.as_str();
+    let gaps = common::numbers(said, "gap_ms");
+    println!("{gaps:?} ms");
     assert_eq!(gaps.len(), 8, "{said}");
     assert!(gaps.iter().all(|gap| *gap <= GAP_MS_MAX), "{gaps:?}");
 }
@@ -112,17 +124,23 @@ const OFF_PERCENT_MAX: u64 = 5;
 /// each task is charged with what it had; in others the host takes some of it away.
 #[test]
 fn cgroups_share_by_weight() {
-    let said = in_guest(
-        &format!("{}:/cgroups.sh", guest_file("cgroups.sh")),
-        ". /common.sh; . /cgroups.sh; start --rt 1; mkdir $groups/d
-        echo 900 >$groups/d/cpu.weight; echo +cpu >$groups/d/cgroup.subtree_control
-        group a 100 4; group d/b 10 3; group d/c 20 2
-        shares share $0 a d/b d/c; stop",
-        common::count(6000, 60_000),
-    );
-    let shares = common::numbers(&said, "share");
+    let shares = common::numbers(&SCHEDULED, "share");
     println!("{shares:?} of 1000");
-    common::assert_shares(&shares, OFF_PERCENT_MAX, &said);
+    common::assert_shares(&shares, OFF_PERCENT_MAX, &SCHEDULED);
+}
+
+/// Tasks of nice 0 and 10, whose weights are 100 and 11: on one CPU, and two of each on an RT CPU
+/// and another one.
+#[test]
+fn nice_values_count() {
+    let bound = common::numbers(&SCHEDULED, "bound");
+    let free = common::numbers(&SCHEDULED, "free");
+    println!("bound to one CPU: {bound:?}; on both: {free:?} of 1000");
+    let is_light = |share: &u64, tasks: u64| (99 * 2 / tasks).abs_diff(*share) * 4 <= 99 * 2 / tasks;
+    assert!(bound.len() == 2 && is_light(&bound[1], 2), "{bound:?}");
+    assert!(free.len() == 4, "{free:?}");
+    assert!(free[2..].iter().all(|share| is_light(share, 4)), "{free:?}");
+    assert!(free[0].abs_diff(free[1]) * 10 <= free[0], "{free:?}");
 }
 
 /// Starts an experiment and ends it when it says `when`: everything it said.

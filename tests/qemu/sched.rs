@@ -612,22 +612,23 @@ static CGROUPS: Script = Script {
     rt: false,
     counts: &[("SECONDS", 20, 300)],
     text: concat!(
-        include_str!("../guest/cgroups.sh"),
+        include_str!("../guest/shares.sh"),
         r#"
         ms=$((SECONDS * 1000))
+        echo +cpu >$groups/cgroup.subtree_control
         mkdir $groups/limited
         echo 50000 100000 >$groups/limited/cpu.max
         start --rt 1
         rmdir $groups/limited
         group a 100 2; group b 300 2; group c 600 2
-        shares same $ms a b c
+        shares_of_groups same $ms a b c
         group a 100 4; group b 300 3; group c 600 2
-        shares uneven $ms a b c
+        shares_of_groups uneven $ms a b c
         mkdir $groups/d
         echo 400 >$groups/d/cpu.weight
         echo +cpu >$groups/d/cgroup.subtree_control
         group d/a 10 2; group d/b 30 3; group c 600 4
-        shares nested $ms d/a d/b c
+        shares_of_groups nested $ms d/a d/b c
         rmdir $groups/d
         group a 50 2; group b 30 1
         probe entries 5

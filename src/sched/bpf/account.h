@@ -16,11 +16,6 @@ static u32 side_of(bool rt)
 	return artis_counts_rt(rt, is_shared()) ? SIDE_RT : SIDE_NRT;
 }
 
-static struct pool *pool_of(u32 side)
-{
-	return bpf_map_lookup_elem(&pools, &side);
-}
-
 /*
  * Adds @more to the virtual time of the task and of its pool. @leaves: the task is
  * runnable no more, or not on its side.
@@ -48,6 +43,24 @@ static void advance(struct task_ctx *t, u64 more, bool leaves)
 }
 
 /*
+ * The task joins the pool of its side, see artis_arrival(), with its place in virtual time
+ * there and a deadline.
+ */
+static __always_inline void join(struct task_ctx *t, struct artis_joining *at,
+				 enum artis_arrival arrival, u64 request_ns)
+{
+	struct pool *pool = pool_of(t->side);
+
+	if (!pool)
+		return;
+	t->pooled_weight = at->weight;
+	bpf_spin_lock(&pool->lock);
+	t->vtime = artis_pool_arrive(&pool->tasks, at, arrival, t->vtime, t->lag);
+	bpf_spin_unlock(&pool->lock);
+	t->deadline = artis_deadline(at, arrival, t->deadline, t->vtime, request_ns);
+}
+
+/*
  * The same as place() where tasks share by their CPU cgroups. Global: verified once, and
  * not in the way of who needs none of it.
  */
@@ -56,27 +69,20 @@ __noinline int place_shared(const struct task_struct *p __arg_trusted,
 {
 	enum artis_arrival arrival = artis_arrival(t->pooled_weight, t->side == SIDE_NRT);
 	u64 request_ns = artis_request(t->usual_ns, t->burst_ns, false);
-	u32 weight = artis_weight(p->scx.weight);
-	struct pool *pool;
-	u64 all, mean, group_vtime;
+	struct artis_joining at = {
+		.weight = artis_weight(p->scx.weight),
+		.shared = true,
+	};
 
 	was_shared = true;
 	advance(t, 0, true);
 	if (t->group && artis_is_grouped(class_of(p)))
-		weight = join_group(t, artis_group_own(p->scx.weight));
+		at.weight = join_group(t, artis_group_own(p->scx.weight));
+	/* or a cgroup of short commands would get more than its share */
+	at.starts = t->grouped;
+	at.start = t->group_vtime;
 	t->side = SIDE_NRT;
-	pool = pool_of(t->side);
-	if (!pool)
-		return 0;
-	t->pooled_weight = weight;
-	bpf_spin_lock(&pool->lock);
-	mean = artis_pool_vtime(&pool->tasks);
-	all = pool->tasks.weight + weight;
-	group_vtime = t->grouped ? t->group_vtime : mean;
-	t->vtime = artis_share_place(arrival, t->vtime, t->lag, mean, group_vtime, weight, all);
-	artis_pool_join(&pool->tasks, t->vtime, weight);
-	bpf_spin_unlock(&pool->lock);
-	t->deadline = artis_share_deadline(arrival, t->deadline, t->vtime, request_ns, weight, all);
+	join(t, &at, arrival, request_ns);
 	return 0;
 }
 
@@ -89,8 +95,9 @@ static void place(const struct task_struct *p, struct task_ctx *t, bool rt)
 	u32 side = rt ? SIDE_RT : SIDE_NRT;
 	enum artis_arrival arrival = artis_arrival(t->pooled_weight, t->side == side);
 	u64 request_ns = artis_request(t->usual_ns, t->burst_ns, rt);
-	u32 weight = artis_weight(p->scx.weight);
-	struct pool *pool;
+	struct artis_joining at = {
+		.weight = artis_weight(p->scx.weight),
+	};
 
 	if (is_shared()) {
 		place_shared(p, t);
@@ -100,15 +107,7 @@ static void place(const struct task_struct *p, struct task_ctx *t, bool rt)
 		leave_group(t);
 	advance(t, 0, true);
 	t->side = side;
-	pool = pool_of(side);
-	if (!pool)
-		return;
-	t->pooled_weight = weight;
-	bpf_spin_lock(&pool->lock);
-	t->vtime = artis_vtime_place(arrival, t->vtime, t->lag, artis_pool_vtime(&pool->tasks));
-	artis_pool_join(&pool->tasks, t->vtime, weight);
-	bpf_spin_unlock(&pool->lock);
-	t->deadline = artis_deadline(arrival, t->deadline, t->vtime, request_ns, weight);
+	join(t, &at, arrival, request_ns);
 }
 
 /* Time that the kernel has charged @p with; with what it would charge now if @p @is_on its CPU. */

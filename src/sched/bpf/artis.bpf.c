@@ -119,14 +119,13 @@ static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu, bool ma
 	measure_rt_side(&rt);
 	if (is_shared()) {
 		measure_nrt_side(&nrt, cpu);
-		verdict = artis_promote_shared(view.class, &t->calls, &t->trial, now, makes_way,
+		verdict = artis_promote_shared(&view, &t->calls, &t->trial, now, makes_way,
 					       &rt, &nrt);
 	} else {
 		if (!artis_look(view.class, !p->scx.slice, &rt))
 			return;
 		measure_nrt_side(&nrt, cpu);
-		verdict = artis_promote(view.class, &t->calls, &t->trial, now, t->burst_ns, &rt,
-					&nrt);
+		verdict = artis_promote(&view, &t->calls, &t->trial, now, t->burst_ns, &rt, &nrt);
 	}
 	switch (verdict) {
 	case ARTIS_STAY:

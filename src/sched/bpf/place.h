@@ -380,7 +380,8 @@ __noinline int count_eviction(enum artis_state state)
 }
 
 /* Measures the sides for @p, which was on the RT side, and asks where it goes. */
-static enum artis_place place_by_sides(struct task_struct *p, enum artis_class class)
+static enum artis_place place_by_sides(const struct task_struct *p,
+				       const struct artis_task_view *view)
 {
 	struct artis_side rt, nrt;
 
@@ -388,7 +389,7 @@ static enum artis_place place_by_sides(struct task_struct *p, enum artis_class c
 	/* until the switch is done it still counts as the task that its CPU has */
 	rt.tasks += !scx_bpf_task_running(p);
 	measure_nrt_side(&nrt, -1);
-	return artis_place_by_sides(class, is_shared(), &rt, &nrt);
+	return artis_place_by_sides(view, is_shared(), &rt, &nrt);
 }
 
 /* The task, which is on the CPU of @record, leaves it. */
@@ -451,7 +452,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	view.fixed = is_migration_disabled(p);
 	where = artis_place(&view, on, nr_rt_online);
 	if (where == ARTIS_PLACE_RT_OR_NRT)
-		where = place_by_sides(p, view.class);
+		where = place_by_sides(p, &view);
 	order = artis_order(&view, where);
 	t->state = artis_state_queued(where);
 	rt_side = artis_is_rt_place(where, record->rt);

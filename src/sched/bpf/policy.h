@@ -88,12 +88,18 @@ typedef int64_t s64;
 #define ARTIS_RT1_LEVEL_NS (50 * ARTIS_NSEC_PER_MSEC)
 
 /*
- * How far a task may be behind the mean virtual time of its side, or ahead of it. A
- * task that waited long does not keep the CPU for as long. One that cannot be stopped
+ * How much CPU time of its own a task may be behind the mean of its side, or ahead of it.
+ * A task that waited long does not keep the CPU for as long. One that cannot be stopped
  * everywhere, or whose CPU a hypervisor stopped, pays that back, but not for seconds.
  */
 #define ARTIS_CREDIT_NS (4 * ARTIS_NSEC_PER_MSEC)
 #define ARTIS_DEBT_NS (12 * ARTIS_NSEC_PER_MSEC)
+
+/*
+ * How long the lightest task waits for the mean to reach it, with one CPU for all, and as
+ * long again for its deadline: far below the 30 s of the kernel's watchdog.
+ */
+#define ARTIS_WAIT_NS (5 * ARTIS_NSEC_PER_SEC)
 
 /* The least that a task is taken to ask for: among tasks of short bursts the first comes first. */
 #define ARTIS_REQUEST_NS_MIN (100 * ARTIS_NSEC_PER_USEC)
@@ -199,19 +205,13 @@ typedef int64_t s64;
 #define ARTIS_PASSED_OVER_NS (1 * ARTIS_NSEC_PER_MSEC)
 
 /*
- * Where cgroups have weights: how much CPU time of its own a task may be behind the mean,
- * or ahead of it. Somewhat more than a slice behind: who cannot use its share does not
- * come first for longer. Several slices ahead, because one that is forgotten is a gift
- * to the lightest tasks, and a hypervisor may make each ten times as long.
+ * The same as ARTIS_CREDIT_NS and ARTIS_DEBT_NS where cgroups have weights. Somewhat more
+ * than a slice behind: who cannot use its share does not come first for longer. Several
+ * slices ahead, because one that is forgotten is a gift to the lightest tasks, and a
+ * hypervisor may make each ten times as long.
  */
 #define ARTIS_SHARE_CREDIT_NS (24 * ARTIS_NSEC_PER_MSEC)
 #define ARTIS_SHARE_DEBT_NS (96 * ARTIS_NSEC_PER_MSEC)
-
-/*
- * How long the lightest task waits for the mean to reach it, with one CPU for all, and as
- * long again for its deadline: far below the 30 s of the kernel's watchdog.
- */
-#define ARTIS_SHARE_WAIT_NS (5 * ARTIS_NSEC_PER_SEC)
 
 /* How deep the tree of cgroups is looked at; one further down counts as if it were there. */
 #define ARTIS_GROUP_DEPTH_MAX 32
@@ -335,6 +335,7 @@ struct artis_task_view {
 	bool fixed;		/* it may not change CPU now: the kernel disabled its migration */
 	bool wakes;		/* it becomes runnable because it wakes up */
 	bool handed_back;	/* ... because a long burst of RT0 displaces it */
+	u32 weight;		/* with which it counts: artis_weight() */
 };
 
 /* Is it allowed on the CPUs it has, whatever it does there? Its affinity leaves no choice. */
@@ -544,29 +545,87 @@ static inline enum artis_arrival artis_arrival(bool pooled, bool same_side)
 	return pooled ? ARTIS_ARRIVAL_AGAIN : ARTIS_ARRIVAL_BACK;
 }
 
+/* A task that joins a pool. */
+struct artis_joining {
+	u64 mean;		/* virtual time of the pool: artis_pool_arrive() */
+	u64 all;		/* weight of all, the task included: the same */
+	u64 start;		/* where one that is new begins, unless the mean is past that */
+	bool starts;		/* ... if this says so; else at the mean */
+	bool shared;		/* tasks share by their CPU cgroups, see 12 */
+	u32 weight;		/* the task's */
+};
+
 /*
- * Where a task that arrives stands in the pool's virtual time. @vtime: where it stood;
- * @lag: how far behind the mean that was when it left, negative: ahead. It keeps what
- * it is owed. What it got too much is forgotten as the mean passes it. Who comes from
- * elsewhere starts level, because it got its time there from others.
+ * How far @own_ns of a task's own CPU time is in virtual time: no further than the others
+ * get in ARTIS_WAIT_NS.
  */
-static inline u64 artis_vtime_place(enum artis_arrival arrival, u64 vtime, s64 lag, u64 mean)
+static inline u64 artis_distance(u64 own_ns, u32 weight, u64 all)
 {
-	u64 earliest = mean - ARTIS_CREDIT_NS, latest = mean + ARTIS_DEBT_NS;
+	u64 distance = artis_vtime_charge(own_ns, weight);
+	u64 most = ARTIS_WAIT_NS * ARTIS_WEIGHT_NICE_0 / (all ? all : 1);
+
+	return distance < most ? distance : most;
+}
+
+/* How much of its own CPU time a task may be behind the mean, and ahead of it. */
+static inline u64 artis_credit_ns(enum artis_arrival arrival, bool shared)
+{
+	return shared && arrival == ARTIS_ARRIVAL_AGAIN ? ARTIS_SHARE_CREDIT_NS : ARTIS_CREDIT_NS;
+}
+
+static inline u64 artis_debt_ns(bool shared)
+{
+	return shared ? ARTIS_SHARE_DEBT_NS : ARTIS_DEBT_NS;
+}
+
+/*
+ * Where a task that arrives stands in virtual time. @vtime: where it stood; @lag: how far
+ * behind the mean that was when it left, negative: ahead. It keeps what it is owed. What
+ * it got too much is forgotten as the mean passes it.
+ */
+static inline u64 artis_vtime_place(const struct artis_joining *at, enum artis_arrival arrival,
+				    u64 vtime, s64 lag)
+{
+	u64 earliest = at->mean -
+		       artis_distance(artis_credit_ns(arrival, at->shared), at->weight, at->all);
+	u64 latest = at->mean + artis_distance(artis_debt_ns(at->shared), at->weight, at->all);
 
 	if (arrival == ARTIS_ARRIVAL_NEW)
-		return mean;
-	if (arrival == ARTIS_ARRIVAL_BACK) {
-		if (lag > 0)
-			vtime = mean - lag;
-		else if (artis_vtime_before(vtime, mean))
-			vtime = mean;
-	}
+		vtime = at->starts ? at->start : at->mean;
+	if (arrival == ARTIS_ARRIVAL_BACK && lag > 0)
+		vtime = at->mean - lag;
+	else if (arrival != ARTIS_ARRIVAL_AGAIN && artis_vtime_before(vtime, at->mean))
+		vtime = at->mean;
 	if (artis_vtime_before(vtime, earliest))
 		return earliest;
 	if (artis_vtime_before(latest, vtime))
 		return latest;
 	return vtime;
+}
+
+/*
+ * The task joins the pool. Returns its virtual time there, see artis_vtime_place(). Who is
+ * runnable all the time is one of those whose mean counts. If it were not, a heavy task
+ * would be as far ahead of a light one as its debt may be, and stay before it for ever.
+ */
+static inline u64 artis_pool_arrive(struct artis_pool *pool, struct artis_joining *at,
+				    enum artis_arrival arrival, u64 vtime, s64 lag)
+{
+	u64 placed;
+
+	if (arrival == ARTIS_ARRIVAL_AGAIN) {
+		artis_pool_join(pool, vtime, at->weight);
+		at->mean = artis_pool_vtime(pool);
+		at->all = pool->weight;
+		placed = artis_vtime_place(at, arrival, vtime, lag);
+		artis_pool_charge(pool, placed - vtime, at->weight);
+		return placed;
+	}
+	at->mean = artis_pool_vtime(pool);
+	at->all = pool->weight + at->weight;
+	placed = artis_vtime_place(at, arrival, vtime, lag);
+	artis_pool_join(pool, placed, at->weight);
+	return placed;
 }
 
 /*
@@ -601,12 +660,12 @@ static inline u64 artis_request(u64 usual_ns, u64 ran_ns, bool rt_side)
  * gets more than its share by that. Who has not yet had what it asked for keeps
  * its @deadline.
  */
-static inline u64 artis_deadline(enum artis_arrival arrival, u64 deadline, u64 vtime, u64 request_ns,
-				 u32 weight)
+static inline u64 artis_deadline(const struct artis_joining *at, enum artis_arrival arrival,
+				 u64 deadline, u64 vtime, u64 request_ns)
 {
 	if (arrival == ARTIS_ARRIVAL_AGAIN && artis_vtime_before(vtime, deadline))
 		return deadline;
-	return vtime + artis_vtime_charge(request_ns, weight);
+	return vtime + artis_distance(request_ns, at->weight, at->all);
 }
 
 /* A Linux task that runs. */
@@ -626,11 +685,12 @@ static inline bool artis_takes_over(u64 deadline, const struct artis_running *ru
 {
 	u64 ran_ns = now_ns - running->since_ns;
 	u64 vtime = running->vtime + artis_vtime_charge(ran_ns, running->weight);
-	u64 theirs = artis_deadline(ARTIS_ARRIVAL_AGAIN, running->deadline, vtime,
-				    ARTIS_SLICE_NRT_NS, running->weight);
+	u64 theirs = running->deadline;
 
 	if ((s64)ran_ns < (s64)(interrupt ? ARTIS_PROTECT_INTERRUPT_NS : ARTIS_PROTECT_NS))
 		return false;
+	if (!artis_vtime_before(vtime, theirs))
+		theirs = vtime + artis_vtime_charge(ARTIS_SLICE_NRT_NS, running->weight);
 	return artis_vtime_before(deadline, theirs);
 }
 
@@ -674,6 +734,7 @@ struct artis_side {
 	u32 tasks;		/* runnable tasks of sched_ext there, running ones included */
 	u32 rt1_tasks;		/* RT1+ tasks among them; for the RT side */
 	u32 rt_util;		/* mean share RT0 tasks take of these CPUs, of ARTIS_CAPACITY */
+	u64 weight;		/* of the runnable tasks */
 };
 
 /*
@@ -742,18 +803,19 @@ static inline bool artis_may_try(const struct artis_trial *trial, u64 now_ns)
 
 /*
  * Run-queue length weighted by the RT load (paper, section 2.3), for one CPU of
- * the side, in 1/ARTIS_CAPACITY tasks: with half of each CPU taken by RT tasks
- * the same queue counts twice.
+ * the side, in 1/ARTIS_CAPACITY tasks of nice 0: with half of each CPU taken by RT
+ * tasks the same queue counts twice. @more: the weight of one more task.
  */
 static inline u64 artis_weighted_load(const struct artis_side *side, u32 more)
 {
+	u64 length = (side->weight + more) * ARTIS_CAPACITY / ARTIS_WEIGHT_NICE_0;
 	u64 left = side->rt_util < ARTIS_CAPACITY ? ARTIS_CAPACITY - side->rt_util : 0;
 
 	if (left < ARTIS_CAPACITY_LEFT_MIN)
 		left = ARTIS_CAPACITY_LEFT_MIN;
 	if (!side->cpus)
 		return ~0ULL;
-	return (u64)(side->tasks + more) * ARTIS_CAPACITY * ARTIS_CAPACITY / left / side->cpus;
+	return length * ARTIS_CAPACITY / left / side->cpus;
 }
 
 /*
@@ -795,15 +857,15 @@ static inline bool artis_look(enum artis_class class, bool slice_over, const str
  * A task in user mode on an NRT CPU: does it go to an RT CPU? @burst_ns: it has run
  * for so long since it woke up; @nrt counts the task itself.
  */
-static inline enum artis_verdict artis_promote(enum artis_class class,
+static inline enum artis_verdict artis_promote(const struct artis_task_view *task,
 					       const struct artis_calls *calls,
 					       const struct artis_trial *trial, u64 now_ns,
 					       u64 burst_ns, const struct artis_side *rt,
 					       const struct artis_side *nrt)
 {
-	if (class == ARTIS_CLASS_KTHREAD || !rt->cpus)
+	if (task->class == ARTIS_CLASS_KTHREAD || !rt->cpus)
 		return ARTIS_STAY;
-	if (class == ARTIS_CLASS_RT1) {
+	if (task->class == ARTIS_CLASS_RT1) {
 		/*
 		 * Association rule: RT1+ wants the RT CPUs, whatever the balance says.
 		 * With another RT1+ task on each it is better off here, where it comes
@@ -821,7 +883,7 @@ static inline enum artis_verdict artis_promote(enum artis_class class,
 		 */
 		if (!artis_rt_hungry(rt) &&
 		    (burst_ns < ARTIS_SLICE_NRT_NS || artis_rt_full(rt) ||
-		     artis_weighted_load(rt, 1) > artis_weighted_load(nrt, 0)))
+		     artis_weighted_load(rt, task->weight) > artis_weighted_load(nrt, 0)))
 			return ARTIS_STAY;
 	}
 	if (!artis_may_try(trial, now_ns) || !artis_pays_to_move(calls))
@@ -834,14 +896,14 @@ static inline enum artis_verdict artis_promote(enum artis_class class,
  * side? Association rule, RT to NRT: Linux tasks go first. @rt
  * counts the task itself.
  */
-static inline bool artis_stays_rt(enum artis_class class, const struct artis_side *rt,
+static inline bool artis_stays_rt(const struct artis_task_view *task, const struct artis_side *rt,
 				  const struct artis_side *nrt)
 {
-	if (class == ARTIS_CLASS_RT1)
+	if (task->class == ARTIS_CLASS_RT1)
 		return true;
 	if (rt->tasks <= rt->cpus)
 		return true;
-	return artis_weighted_load(rt, 0) <= artis_weighted_load(nrt, 1);
+	return artis_weighted_load(rt, 0) <= artis_weighted_load(nrt, task->weight);
 }
 
 /* ---- 6. Where a runnable task goes ---- */
@@ -916,11 +978,11 @@ static inline enum artis_place artis_place(const struct artis_task_view *task, b
 }
 
 /* @rt counts the task itself. @shared: the RT side's queue is for all CPUs, see 12. */
-static inline enum artis_place artis_place_by_sides(enum artis_class class, bool shared,
+static inline enum artis_place artis_place_by_sides(const struct artis_task_view *task, bool shared,
 						    const struct artis_side *rt,
 						    const struct artis_side *nrt)
 {
-	return shared || artis_stays_rt(class, rt, nrt) ? ARTIS_PLACE_RT : ARTIS_PLACE_NRT;
+	return shared || artis_stays_rt(task, rt, nrt) ? ARTIS_PLACE_RT : ARTIS_PLACE_NRT;
 }
 
 /* Is this a place on the RT side? For a task of one CPU that is what its CPU is. */
@@ -1238,6 +1300,27 @@ static inline enum artis_rt1_turn artis_rt1_turn(struct artis_turn *turn, bool r
 static inline bool artis_takes_rt1_of_rt(u32 nrt, u32 rt)
 {
 	return !nrt && rt;
+}
+
+/*
+ * Is a task whose slice is over compared with those that wait here? An RT1+ task had its
+ * turn before.
+ */
+static inline bool artis_is_compared(enum artis_class class)
+{
+	return !artis_is_rt1(class);
+}
+
+/* Does a task whose slice is over go on? @first: the deadline of the first that waits. */
+static inline bool artis_stays_first(u64 deadline, u64 first)
+{
+	return artis_vtime_before(deadline, first);
+}
+
+/* Is the deadline of the first of a queue before that of another's? @has: there is one. */
+static inline bool artis_is_first(bool has, u64 deadline, bool other, u64 other_deadline)
+{
+	return has && (!other || artis_vtime_before(deadline, other_deadline));
 }
 
 /* Who is first: the task of this CPU alone, or the shared queue's (@other: it has one)? */
@@ -1605,54 +1688,6 @@ static inline u32 artis_share(u32 flat, const struct artis_group *group, u32 wei
 	return share ? share : 1;
 }
 
-/*
- * How far @own_ns of its own CPU time is in virtual time, for a task of @weight among tasks
- * of @all: no further than they get in ARTIS_SHARE_WAIT_NS.
- */
-static inline u64 artis_share_distance(u64 own_ns, u32 weight, u64 all)
-{
-	u64 distance = artis_vtime_charge(own_ns, weight);
-	u64 most = ARTIS_SHARE_WAIT_NS * ARTIS_WEIGHT_NICE_0 / (all ? all : 1);
-
-	return distance < most ? distance : most;
-}
-
-/*
- * The same as artis_vtime_place(), with bounds of a task's own CPU time. @group_vtime: where
- * the last task of its cgroup stood that became runnable no more. A new one starts there,
- * or a cgroup of short commands would get more than its share.
- */
-static inline u64 artis_share_place(enum artis_arrival arrival, u64 vtime, s64 lag, u64 mean,
-				    u64 group_vtime, u32 weight, u64 all)
-{
-	u64 earliest = mean - artis_share_distance(arrival == ARTIS_ARRIVAL_AGAIN ?
-							   ARTIS_SHARE_CREDIT_NS :
-							   ARTIS_CREDIT_NS,
-						   weight, all);
-	u64 latest = mean + artis_share_distance(ARTIS_SHARE_DEBT_NS, weight, all);
-
-	if (arrival == ARTIS_ARRIVAL_NEW)
-		vtime = group_vtime;
-	if (arrival == ARTIS_ARRIVAL_BACK && lag > 0)
-		vtime = mean - lag;
-	else if (arrival != ARTIS_ARRIVAL_AGAIN && artis_vtime_before(vtime, mean))
-		vtime = mean;
-	if (artis_vtime_before(vtime, earliest))
-		return earliest;
-	if (artis_vtime_before(latest, vtime))
-		return latest;
-	return vtime;
-}
-
-/* The same as artis_deadline(), no further away than artis_share_distance(). */
-static inline u64 artis_share_deadline(enum artis_arrival arrival, u64 deadline, u64 vtime,
-				       u64 request_ns, u32 weight, u64 all)
-{
-	if (arrival == ARTIS_ARRIVAL_AGAIN && artis_vtime_before(vtime, deadline))
-		return deadline;
-	return vtime + artis_share_distance(request_ns, weight, all);
-}
-
 /* On which side does a task's virtual time count that is queued for, or on, this one? */
 static inline bool artis_counts_rt(bool rt_side, bool shared)
 {
@@ -1664,31 +1699,19 @@ static inline bool artis_counts_rt(bool rt_side, bool shared)
  * way (@makes_way), or where artis_promote() sends it because an RT CPU has nothing
  * to do. Who waits there waits no longer than elsewhere.
  */
-static inline enum artis_verdict artis_promote_shared(enum artis_class class,
+static inline enum artis_verdict artis_promote_shared(const struct artis_task_view *task,
 						      const struct artis_calls *calls,
 						      const struct artis_trial *trial, u64 now_ns,
 						      bool makes_way, const struct artis_side *rt,
 						      const struct artis_side *nrt)
 {
-	if (class != ARTIS_CLASS_LINUX)
-		return artis_promote(class, calls, trial, now_ns, 0, rt, nrt);
+	if (task->class != ARTIS_CLASS_LINUX)
+		return artis_promote(task, calls, trial, now_ns, 0, rt, nrt);
 	if (!rt->cpus || !(makes_way || (artis_rt_hungry(rt) && nrt->tasks > nrt->cpus)))
 		return ARTIS_STAY;
 	if (!artis_may_try(trial, now_ns) || !artis_pays_to_move(calls))
 		return ARTIS_REFUSE_ESTIMATE;
 	return ARTIS_PROMOTE;
-}
-
-/* Does a task whose slice is over go on? @first: the deadline of the first that waits. */
-static inline bool artis_stays_first(u64 deadline, u64 first)
-{
-	return artis_vtime_before(deadline, first);
-}
-
-/* Is the deadline of the first of a queue before that of another's? @has: there is one. */
-static inline bool artis_is_first(bool has, u64 deadline, bool other, u64 other_deadline)
-{
-	return has && (!other || artis_vtime_before(deadline, other_deadline));
 }
 
 #endif /* ARTIS_POLICY_H */

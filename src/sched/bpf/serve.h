@@ -64,21 +64,6 @@ static bool take_kthread(s32 cpu, struct artis_cpu *record)
 	return false;
 }
 
-/* Takes from this CPU's own queue or from @shared: whose deadline is first. */
-static bool take_fair(u64 shared, s32 cpu, struct artis_cpu *record, u64 enq_flags, u64 now)
-{
-	struct task_struct *pinned = first_pinned(cpu, record), *other;
-
-	if (!pinned)
-		return take(shared, enq_flags, now);
-	other = scx_bpf_dsq_peek(shared);
-	if (artis_pinned_first(pinned->scx.dsq_vtime, other, other ? other->scx.dsq_vtime : 0) &&
-	    scx_bpf_dsq_move_to_local(DSQ_PINNED + cpu, 0))
-		return true;
-	/* the first of the shared queue may not be allowed here */
-	return take(shared, enq_flags, now) || scx_bpf_dsq_move_to_local(DSQ_PINNED + cpu, 0);
-}
-
 /* Does the first task of @dsq_id take over from the one that runs on the CPU of @record? */
 static bool first_takes_over(u64 dsq_id, const struct artis_cpu *record, u64 now)
 {
@@ -197,56 +182,63 @@ static bool take_overdue(const struct search *s)
 }
 
 /*
- * @prev, whose slice is over, may go on: does it, because its deadline is before that of
- * @first, who waits? It gets its new place first: one that always goes on would fall
+ * Does @prev, whose slice is over, go on because its deadline is before @first, that of the
+ * first who waits? It gets its new place before that: one that always goes on would fall
  * ever further behind the others, and then keep the CPU for as long.
  */
-static bool stays_first(const struct search *s, struct task_struct *prev, struct task_struct *first)
+static bool stays_first(const struct search *s, u64 first)
 {
 	struct artis_cpu *record = s->record;
-	struct task_ctx *t = task_ctx(prev);
+	struct task_struct *prev = s->prev;
+	struct task_ctx *t;
 
-	if (t) {
-		charge(record, prev, t, prev->se.sum_exec_runtime, false);
-		place(prev, t, s->rt);
-		note_running(record, t, s->now);
-	}
-	return !first ||
-	       artis_stays_first(record->running.deadline, first->scx.dsq_vtime);
+	if (!may_go_on(record, prev) || !artis_is_compared(class_of(prev)))
+		return false;
+	t = task_ctx(prev);
+	if (!t)
+		return false;
+	charge(record, prev, t, prev->se.sum_exec_runtime, false);
+	place(prev, t, s->rt);
+	note_running(record, t, s->now);
+	return artis_stays_first(t->deadline, first);
 }
 
 /*
- * Where tasks share by their CPU cgroups: takes whose deadline is first, of this CPU's own
- * queue, the one for both sides, and on an NRT CPU that of its side. The task that ran
- * goes on if that is its own.
+ * Takes whose deadline is first, of this CPU's own queue, that of its side, and where tasks
+ * share by their CPU cgroups the one for both sides. The task that ran goes on if that
+ * is its own.
  */
-static bool take_shared(const struct search *s)
+static bool take_fair(const struct search *s)
 {
-	struct task_struct *pinned = first_pinned(s->cpu, s->record), *nrt = NULL, *first;
-	bool nrt_first, pinned_first;
+	struct task_struct *pinned = first_pinned(s->cpu, s->record), *other, *both = NULL, *first;
+	u64 side = s->rt ? DSQ_RT_LINUX : DSQ_NRT_LINUX;
+	bool both_first = false, pinned_first;
 
-	first = scx_bpf_dsq_peek(DSQ_BOTH_LINUX);
-	if (!s->rt)
-		nrt = scx_bpf_dsq_peek(DSQ_NRT_LINUX);
-	nrt_first = artis_is_first(nrt, nrt ? nrt->scx.dsq_vtime : 0, first,
-				   first ? first->scx.dsq_vtime : 0);
-	if (nrt_first)
-		first = nrt;
+	first = other = scx_bpf_dsq_peek(side);
+	if (is_shared()) {
+		both = scx_bpf_dsq_peek(DSQ_BOTH_LINUX);
+		both_first = artis_is_first(both, both ? both->scx.dsq_vtime : 0, other,
+					    other ? other->scx.dsq_vtime : 0);
+		if (both_first)
+			first = both;
+	}
 	pinned_first = pinned && artis_pinned_first(pinned->scx.dsq_vtime, first,
 						    first ? first->scx.dsq_vtime : 0);
 	if (pinned_first)
 		first = pinned;
-	if (may_go_on(s->record, s->prev) && stays_first(s, s->prev, first)) {
+	if (!first)
+		return false;
+	if (stays_first(s, first->scx.dsq_vtime)) {
 		go_on(s->record, s->prev, artis_slice_ns(s->rt));
 		return true;
 	}
 	if (pinned_first && scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0))
 		return true;
-	if (nrt_first && take(DSQ_NRT_LINUX, s->enq_flags, s->now))
+	if (both_first && take(DSQ_BOTH_LINUX, s->enq_flags, s->now))
 		return true;
 	/* the first one may not be allowed here */
-	return take(DSQ_BOTH_LINUX, s->enq_flags, s->now) ||
-	       (nrt && take(DSQ_NRT_LINUX, s->enq_flags, s->now)) ||
+	return (other && take(side, s->enq_flags, s->now)) ||
+	       (both && take(DSQ_BOTH_LINUX, s->enq_flags, s->now)) ||
 	       (pinned && scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0));
 }
 
@@ -278,10 +270,7 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 		if (s->rt && was_shared &&
 		    take(is_shared() ? DSQ_RT_LINUX : DSQ_BOTH_LINUX, s->enq_flags, s->now))
 			return true;
-		if (is_shared())
-			return take_shared(s);
-		return take_fair(s->rt ? DSQ_RT_LINUX : DSQ_NRT_LINUX, s->cpu, s->record,
-				 s->enq_flags, s->now);
+		return take_fair(s);
 	case ARTIS_STEP_PINNED:
 		return scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0);
 	case ARTIS_STEP_RT1_LEFT:

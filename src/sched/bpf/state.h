@@ -47,6 +47,11 @@ struct {
 	__type(value, struct pool);
 } pools SEC(".maps");
 
+static struct pool *pool_of(u32 side)
+{
+	return bpf_map_lookup_elem(&pools, &side);
+}
+
 /*
  * The dispatch queues. The two of the RT side are the paper's RT-FIFO: an NRT
  * CPU pushes a task there, an RT CPU takes it when it likes, and neither ever
@@ -364,6 +369,14 @@ static bool hosts(s32 cpu, enum artis_class running)
 	return artis_is_ours(running) || local_queued(cpu);
 }
 
+/* The weight of the runnable tasks of a side. It may be about to change: no lock. */
+static u64 pooled_weight(u32 side)
+{
+	const struct pool *pool = pool_of(side);
+
+	return pool ? pool->tasks.weight : 0;
+}
+
 /* Global, and so verified once. */
 __noinline int measure_rt_side(struct artis_side *rt __arg_nonnull)
 {
@@ -384,6 +397,7 @@ __noinline int measure_rt_side(struct artis_side *rt __arg_nonnull)
 	}
 	rt->cpus = nr_rt_online;
 	rt->rt_util = nr_rt ? util / nr_rt : 0;
+	rt->weight = pooled_weight(SIDE_RT);
 	return 0;
 }
 
@@ -398,6 +412,7 @@ static void measure_nrt_side(struct artis_side *nrt, s32 cpu)
 		nrt->tasks += scx_bpf_dsq_nr_queued(DSQ_PINNED + cpu);
 	/* RT0 tasks may run on NRT CPUs too; nobody promised anything there */
 	nrt->rt_util = 0;
+	nrt->weight = pooled_weight(SIDE_NRT);
 }
 
 /*
@@ -447,6 +462,7 @@ static __always_inline struct artis_task_view view_of(const struct task_struct *
 		.class = class_of(p),
 		.affinity = t->affinity,
 		.state = t->state,
+		.weight = t->pooled_weight,
 	};
 }
 

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# CPU cgroups and tasks that compute, and what share each of them had.
+
+groups=/sys/fs/cgroup
+
+# CPU time in us, one line each: of these cgroups, of these processes.
+used_by_groups() {
+    for one in "$@"; do sed -n 's/^usage_usec //p' "$groups/$one/cpu.stat"; done
+}
+
+used_by_tasks() {
+    for one in "$@"; do awk '{ print int($1 / 1000) }' "/proc/$one/schedstat"; done
+}
+
+sum_ms() {
+    awk '{ sum += $1 } END { print int(sum / 1000) }'
+}
+
+# Have they used so many ms since they had $begin? MS USED...
+have_used() {
+    wanted=$1
+    shift
+    [ "$("$@" | sum_ms)" -ge $((begin + wanted)) ]
+}
+
+# Prints under a name what each used, in thousandths of what all of them used while that was so
+# many ms: NAME MS USED..., where USED... is a command that prints what they have used.
+shares() {
+    name=$1
+    ms=$2
+    shift 2
+    begin=0
+    until_ok have_used 500 "$@"
+    before=$("$@")
+    begin=$(echo "$before" | sum_ms)
+    until_ok have_used "$ms" "$@"
+    printf '%s\n' "$before" "$("$@")" | awk -v name="$name" '
+        { use[NR] = $1 }
+        END {
+            for (i = 1; i <= NR / 2; i++) all += use[NR / 2 + i] - use[i]
+            for (i = 1; i <= NR / 2; i++)
+                print name, int((use[NR / 2 + i] - use[i]) * 1000 / all + 0.5)
+        }'
+}
+
+# Makes a cgroup, or takes one that is there, with tasks that compute: NAME WEIGHT TASKS.
+group() {
+    echo +cpu >$groups/cgroup.subtree_control
+    mkdir -p "$groups/$1"
+    echo "$2" >"$groups/$1/cpu.weight"
+    for _ in $(seq "$3"); do
+        sh -c "echo \$\$ >$groups/$1/cgroup.procs; while :; do :; done" &
+    done
+}
+
+# Ends what runs in these groups, and removes them.
+ungroup() {
+    for one in "$@"; do echo 1 >"$groups/$one/cgroup.kill"; done
+    until_ok gone "$@"
+}
+
+gone() {
+    for one in "$@"; do
+        [ ! -e "$groups/$one" ] || rmdir "$groups/$one" 2>/dev/null || return 1
+    done
+}
+
+# The shares of these groups, which are removed then: NAME MS GROUP...
+shares_of_groups() {
+    name=$1
+    ms=$2
+    shift 2
+    shares "$name" "$ms" used_by_groups "$@"
+    ungroup "$@"
+}
+
+# The shares of tasks that compute on these CPUs, one of each of these nice values:
+# NAME CPUS MS NICE...
+shares_by_nice() {
+    name=$1
+    cpus=$2
+    ms=$3
+    shift 3
+    tasks=
+    for one in "$@"; do
+        taskset -c "$cpus" nice -n "$one" sh -c 'while :; do :; done' &
+        tasks="$tasks $!"
+    done
+    shares "$name" "$ms" used_by_tasks $tasks
+    kill $tasks
+    wait $tasks
+}
