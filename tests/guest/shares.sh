@@ -83,7 +83,8 @@ shares_by_nice() {
     shift 3
     tasks=
     for one in "$@"; do
-        taskset -c "$cpus" nice -n "$one" sh -c 'while :; do :; done' &
+        taskset -c "$cpus" sh -c 'while :; do :; done' &
+        renice -n "$one" -p $! >/dev/null
         tasks="$tasks $!"
     done
     shares "$name" "$ms" used_by_tasks $tasks
