@@ -610,7 +610,7 @@ fn the_last_nrt_cpu_going_offline_ends_it_in_words(kernel: &str) {
 static CGROUPS: Script = Script {
     name: "sched::cgroups_share_by_weight",
     rt: false,
-    counts: &[("SECONDS", 20, 300)],
+    counts: &[("SECONDS", 6, 300)],
     text: concat!(
         include_str!("../guest/shares.sh"),
         r#"
