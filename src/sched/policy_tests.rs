@@ -386,8 +386,8 @@ fn short_bursts_are_waited_out_and_long_ones_are_not() {
     assert!(!hand_back(since + HAND_BACK_NS - 1, since));
     assert!(hand_back(since + HAND_BACK_NS, since));
     assert!(!hand_back(since, 0), "nobody is displaced");
-    assert!(!waited_for_rt(since + RT_WAIT_MAX_NS, since));
-    assert!(waited_for_rt(since + RT_WAIT_MAX_NS + 1, since));
+    assert!(!waited_for_rt(since + RT_WAIT_MAX_NS, since, NICE_0));
+    assert!(waited_for_rt(since + RT_WAIT_MAX_NS + 1, since, NICE_0));
 }
 
 #[test]
@@ -660,7 +660,16 @@ fn a_task_that_computes_makes_way_and_one_that_has_just_begun_does_not() {
 #[test]
 fn clocks_of_two_cpus_may_differ_a_little() {
     assert!(!hand_back(49 * MS, 50 * MS));
-    assert!(!waited_for_rt(49 * MS, 50 * MS));
+    assert!(!waited_for_rt(49 * MS, 50 * MS, NICE_0));
+}
+
+#[test]
+fn a_light_task_waits_longer_for_an_rt_cpu() {
+    let waits = |weight| (0..).find(|ms| waited_for_rt(ms * MS, 0, weight)).unwrap();
+    assert_eq!(waits(NICE_0), 21);
+    assert_eq!(waits(8 * NICE_0), 21, "a heavy one no shorter");
+    assert_eq!(waits(NICE_0 / 4), 81);
+    assert_eq!((waits(NICE_0 / 100), waits(0)), (201, 201));
 }
 
 proptest! {

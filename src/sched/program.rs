@@ -5,10 +5,11 @@ use super::bpf::types::{artis_cpu, artis_displaced, sched_ext_ops};
 use super::bpf::{ArtisSkel, ArtisSkelBuilder, COUNTERS};
 use super::detector::Detector;
 use super::ending::Ending;
+use super::require::has_operation;
 use super::watch::{self, Watch};
 use artis_machine::Root;
 use artis_machine::cpulist::CpuList;
-use libbpf_rs::btf::types::{Func, Int, Struct, Var};
+use libbpf_rs::btf::types::{Func, Int, Var};
 use libbpf_rs::btf::{Btf, HasSize};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, OpenObject, ProgramInput, ProgramType};
@@ -332,13 +333,6 @@ fn text(bytes: &[i8]) -> String {
 /// Takes out what the kernel's sched_ext has no member for: CPU cgroups need
 /// CONFIG_EXT_GROUP_SCHED, and `cgroup_set_idle` is newer than 6.18.
 fn without_absent(operations: &mut sched_ext_ops, btf: &Btf<'_>) {
-    let kernel: Option<Struct<'_>> = btf.type_by_name("sched_ext_ops");
-    let has = |name: &str| {
-        kernel.as_ref().is_some_and(|kernel| {
-            let mut members = kernel.iter();
-            members.any(|member| member.name.is_some_and(|one| one == name))
-        })
-    };
     for (name, program) in [
         ("cgroup_init", &mut operations.cgroup_init),
         ("cgroup_exit", &mut operations.cgroup_exit),
@@ -346,7 +340,7 @@ fn without_absent(operations: &mut sched_ext_ops, btf: &Btf<'_>) {
         ("cgroup_set_weight", &mut operations.cgroup_set_weight),
         ("cgroup_set_idle", &mut operations.cgroup_set_idle),
     ] {
-        if !has(name) {
+        if !has_operation(btf, name) {
             *program = std::ptr::null_mut();
         }
     }

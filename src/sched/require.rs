@@ -97,10 +97,15 @@ pub fn tells_of_cgroups() -> bool {
     let Ok(btf) = Btf::from_vmlinux() else {
         return false;
     };
+    has_operation(&btf, "cgroup_init")
+}
+
+/// Does the kernel's `sched_ext_ops` have this operation?
+pub(super) fn has_operation(btf: &Btf<'_>, operation: &str) -> bool {
     let operations = btf.type_by_name::<types::Struct<'_>>("sched_ext_ops");
     operations.is_some_and(|operations| {
         let mut members = operations.iter();
-        members.any(|member| member.name.is_some_and(|name| name == "cgroup_init"))
+        members.any(|member| member.name.is_some_and(|name| name == operation))
     })
 }
 

@@ -136,7 +136,8 @@ fn nice_values_count() {
     let bound = common::numbers(&SCHEDULED, "bound");
     let free = common::numbers(&SCHEDULED, "free");
     println!("bound to one CPU: {bound:?}; on both: {free:?} of 1000");
-    let is_light = |share: &u64, tasks: u64| (99 * 2 / tasks).abs_diff(*share) * 4 <= 99 * 2 / tasks;
+    let is_light =
+        |share: &u64, tasks: u64| (99 * 2 / tasks).abs_diff(*share) * 4 <= 99 * 2 / tasks;
     assert!(bound.len() == 2 && is_light(&bound[1], 2), "{bound:?}");
     assert!(free.len() == 4, "{free:?}");
     assert!(free[2..].iter().all(|share| is_light(share, 4)), "{free:?}");

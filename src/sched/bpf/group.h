@@ -89,28 +89,21 @@ static u32 flatten(const struct group *group)
 	return artis_group_flat(part, group->tree.weight);
 }
 
-/* A group has become active, so those above it may have. Locked. */
-static void activate(const struct group *group)
+/* A group has become active (@joins), or is so no more. So may those above it. Locked. */
+static void tell_above(const struct group *group, bool joins)
 {
 	u32 level;
 
 	bpf_for(level, 0, artis_group_depth_max()) {
 		struct group *parent = group_at(group->parent);
+		u32 weight = group->tree.weight;
+		bool changed;
 
-		if (!group->parent || !artis_group_join_below(&parent->tree, group->tree.weight))
+		if (!group->parent)
 			break;
-		group = parent;
-	}
-}
-
-static void deactivate(const struct group *group)
-{
-	u32 level;
-
-	bpf_for(level, 0, artis_group_depth_max()) {
-		struct group *parent = group_at(group->parent);
-
-		if (!group->parent || !artis_group_leave_below(&parent->tree, group->tree.weight))
+		changed = joins ? artis_group_join_below(&parent->tree, weight) :
+				  artis_group_leave_below(&parent->tree, weight);
+		if (!changed)
 			break;
 		group = parent;
 	}
@@ -138,7 +131,7 @@ __noinline u32 join_group(struct task_ctx *t __arg_nonnull, u32 weight)
 		bool changed = artis_group_join(&group->tree, weight);
 
 		if (changed)
-			activate(group);
+			tell_above(group, true);
 		if (artis_group_changes(&group->tree, changed))
 			groups_generation++;
 		t->grouped = t->group;
@@ -166,7 +159,7 @@ __noinline int leave_group(struct task_ctx *t __arg_nonnull)
 	bpf_spin_lock(&lock->lock);
 	changed = artis_group_leave(&group->tree, t->grouped_weight);
 	if (changed)
-		deactivate(group);
+		tell_above(group, false);
 	if (artis_group_changes(&group->tree, changed))
 		groups_generation++;
 	group->vtime = t->vtime;

@@ -153,9 +153,11 @@ typedef int64_t s64;
 
 /*
  * A task that waited this long for an RT CPU may be taken by an NRT CPU:
- * about two full slices of an RT CPU that RT0 leaves alone.
+ * about two full slices of an RT CPU that RT0 leaves alone. A light one waits for
+ * longer by its weight, because its share is smaller, up to the second number.
  */
 #define ARTIS_RT_WAIT_MAX_NS (20 * ARTIS_NSEC_PER_MSEC)
+#define ARTIS_RT_WAIT_LIGHT_MAX_NS (200 * ARTIS_NSEC_PER_MSEC)
 
 /*
  * The least time between two looks of an NRT CPU for such a task. It may switch every
@@ -1343,10 +1345,16 @@ static inline bool artis_may_go_on(const struct artis_task_view *task, bool rt_c
 	return task->state != ARTIS_STATE_PROMOTED;
 }
 
-/* Has a task waited for an RT CPU for so long that an NRT CPU takes it? */
-static inline bool artis_waited_for_rt(u64 now_ns, u64 since_ns)
+/* Has a task of @weight waited for an RT CPU for so long that an NRT CPU takes it? */
+static inline bool artis_waited_for_rt(u64 now_ns, u64 since_ns, u32 weight)
 {
-	return (s64)(now_ns - since_ns) > (s64)ARTIS_RT_WAIT_MAX_NS;
+	s64 longest_ns = ARTIS_RT_WAIT_MAX_NS;
+
+	if (weight < ARTIS_WEIGHT_NICE_0)
+		longest_ns = artis_vtime_charge(ARTIS_RT_WAIT_MAX_NS, weight);
+	if (longest_ns > (s64)ARTIS_RT_WAIT_LIGHT_MAX_NS)
+		longest_ns = ARTIS_RT_WAIT_LIGHT_MAX_NS;
+	return (s64)(now_ns - since_ns) > longest_ns;
 }
 
 /* Does an NRT CPU look for one now? @looked_ns: when it last did; 0: it never did. */

@@ -172,7 +172,7 @@ static bool take_overdue(const struct search *s)
 	p = scx_bpf_dsq_peek(DSQ_RT_LINUX);
 	t = p ? task_ctx(p) : NULL;
 	/* one without a record is in no RT queue */
-	if (!t || !artis_waited_for_rt(s->now, t->runnable_at_ns))
+	if (!t || !artis_waited_for_rt(s->now, t->runnable_at_ns, t->pooled_weight))
 		return false;
 	if (!scx_bpf_dsq_move_to_local(DSQ_RT_LINUX, 0))
 		return false;
