@@ -472,6 +472,14 @@ fn a_slice_on_an_rt_cpu_ends_at_a_tick() {
 }
 
 #[test]
+fn no_slice_ends_on_a_cpu_that_goes_offline() {
+    assert!(keeps_slice(true, false));
+    assert!(!keeps_slice(true, true), "it is back");
+    assert!(!keeps_slice(false, false));
+    assert_eq!(slice_endless_ns(), u64::MAX, "the kernel's SCX_SLICE_INF");
+}
+
+#[test]
 fn nobody_is_passed_over_for_long() {
     assert!(may_pass_over(51 * MS - 1, 50 * MS));
     assert!(!may_pass_over(51 * MS, 50 * MS));

@@ -4,15 +4,18 @@
 //!
 //! Each computes until it finds itself there and a while longer, so that its stay pays and it is
 //! let in again. Nothing but the entry itself calls the kernel meanwhile: the C library knows the
-//! CPU without asking.
+//! CPU and the time without asking.
+//!
+//! artis sends one task there at each tick of an NRT CPU, at most. So there are as many entries as
+//! there are ticks: many where there are many NRT CPUs, which the guest is given for that.
 
 use crate::{RT_CPU, become_rt, now_ns, sleep_until};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// Two for each CPU of the usual guest: so that one computes on the NRT CPU when a tick comes.
-const THREADS: usize = 4;
-/// Turns of the loop on the RT CPU before the entry, for some 0.5 ms; the policy wants 0.2 ms.
-const TURNS: u32 = 100_000;
+/// For each CPU: so that others compute there when a tick comes.
+const THREADS_PER_CPU: usize = 3;
+/// On the RT CPU before the entry. The policy wants 0.2 ms, and RT0 has its part of this.
+const STAY_NS: u64 = 350_000;
 /// Pages that a thread touches before it gives them back.
 const PAGES: usize = 1024;
 const PAGE_BYTES: usize = 4096;
@@ -20,6 +23,8 @@ const PAGE_BYTES: usize = 4096;
 static DONE: AtomicBool = AtomicBool::new(false);
 /// Entries begun there, as far as the threads know: a thread may be moved just before its own.
 static BEGUN: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
+/// System calls whose work was done there: each says itself where it ran.
+static DONE_THERE: AtomicU64 = AtomicU64::new(0);
 
 /// Goes on for so many seconds, beside an RT0 task with a timer of 2 ms. Prints the entries of each
 /// kind.
@@ -32,8 +37,9 @@ pub fn make(seconds: u64) {
         libc::sigaction(libc::SIGILL, &raw const action, std::ptr::null_mut());
     }
     let end_ns = now_ns() + seconds * 1_000_000_000;
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
-        for first in 0..THREADS {
+        for first in 0..cpus * THREADS_PER_CPU {
             scope.spawn(move || enter(first));
         }
         scope.spawn(move || {
@@ -49,11 +55,21 @@ pub fn make(seconds: u64) {
     for (kind, begun) in ["syscall", "fault", "signal"].iter().zip(&BEGUN) {
         println!("begun_{kind} {}", begun.load(Relaxed));
     }
+    println!("done_there {}", DONE_THERE.load(Relaxed));
 }
 
 fn is_there() -> bool {
     // SAFETY: no pointers.
     unsafe { libc::sched_getcpu() == RT_CPU as i32 }
+}
+
+/// Where a system call ran. (The C library would answer without one.)
+fn cpu_of_call() -> u32 {
+    let mut cpu = u32::MAX;
+    let nothing = std::ptr::null_mut::<u32>();
+    // SAFETY: the kernel writes one number.
+    unsafe { libc::syscall(libc::SYS_getcpu, &raw mut cpu, nothing, nothing) };
+    cpu
 }
 
 fn enter(first: usize) {
@@ -66,15 +82,20 @@ fn enter(first: usize) {
             }
             std::hint::spin_loop();
         }
-        for turn in 0..TURNS {
-            std::hint::black_box(turn);
+        let until_ns = now_ns() + STAY_NS;
+        while now_ns() < until_ns {
+            std::hint::spin_loop();
         }
         if !is_there() {
             continue;
         }
         BEGUN[kind].fetch_add(1, Relaxed);
         match kind {
-            0 => drop(nix::unistd::getppid()),
+            0 => {
+                if cpu_of_call() == RT_CPU as u32 {
+                    DONE_THERE.fetch_add(1, Relaxed);
+                }
+            }
             1 => {
                 // SAFETY: the page is in the mapping, which this thread alone uses.
                 unsafe { memory.add(page * PAGE_BYTES).write_volatile(1) };

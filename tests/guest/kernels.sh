@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What scripts/kernels runs in the guest of each kernel. Prints a line "@NAME RESULT" for each step:
-#   sh /kernels.sh SECONDS          the scheduler must do all that it does on the newest kernel
+#   sh /kernels.sh steps            the scheduler must do all that it does on the newest kernel
+#   sh /kernels.sh leaks ENTRIES    ... with that many entries of each kind, on CPU 1 of several
 #   sh /kernels.sh refused WORDS    it must be refused, with these words, and `artis check` says them
 . /common.sh
 
@@ -8,15 +9,28 @@
 step() {
     name=$1
     shift
+    : >/tmp/run.err
     if ("$@") >"/tmp/$name" 2>&1; then
         echo "@$name $(tail -n 1 "/tmp/$name")"
     else
         echo "@$name FAILED"
-        sed "s/^/$name: /" "/tmp/$name" | tail -n 20 >&2
+        why >>"/tmp/$name" 2>&1
+        sed "s/^/$name: /" "/tmp/$name" >&2
     fi
     artis sched stop >/dev/null 2>&1
     # Puts back what a killed scheduler left; its status says only that none is on.
     artis sched status >/dev/null 2>&1 || :
+}
+
+# What explains a step that failed: what artis and the kernel said.
+why() {
+    echo "sched_ext is $(cat /sys/kernel/sched_ext/state), online are CPUs" \
+        "$(cat /sys/devices/system/cpu/online)"
+    echo 'artis:'
+    pgrep -a artis || echo '(no process)'
+    cat /tmp/run.out /tmp/run.err
+    echo 'the kernel:'
+    dmesg | tail -n 60
 }
 
 loads() {
@@ -33,8 +47,21 @@ loads() {
 # Leaks of all kinds, of so many entries of each.
 leaks() {
     start --rt 1
-    probe entries "$1"
-    leaks=0
+    enough() {
+        for kind in syscall fault signal; do
+            [ "$(counter entries_$kind)" -ge "$1" ] || return 1
+        done
+    }
+    seen=0
+    there=0
+    until enough "$1"; do
+        probe entries 10 >/tmp/entries
+        there=$((there + $(sed -n 's/^done_there //p' /tmp/entries)))
+        entries=$(counter entries_signal)
+        [ "$entries" -gt $seen ] || die "no more than $entries signals"
+        seen=$entries
+    done
+    leaks=$there
     for kind in syscall fault signal sleep; do leaks=$((leaks + $(counter leaks_$kind))); done
     entries="$(counter entries_syscall) + $(counter entries_fault) + $(counter entries_signal)"
     stop
@@ -96,13 +123,8 @@ refused() {
 
 mount -t securityfs securityfs /sys/kernel/security 2>/dev/null
 uname -r
-if [ "$1" = refused ]; then
-    step refused refused "$2"
-    exit
-fi
-step loads loads
-step leaks leaks "$1"
-step hog hog
-step hotplug hotplug
-step killed killed
-step run run
+case $1 in
+refused) step refused refused "$2" ;;
+leaks) step leaks leaks "$2" ;;
+steps) for one in loads hog hotplug killed run; do step $one $one; done ;;
+esac

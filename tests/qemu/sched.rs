@@ -194,8 +194,11 @@ static ENTRIES: Script = Script {
 };
 
 fn entries_of_each_kind_leak_nothing(kernel: &str) {
-    let status = two_cpus(kernel).ran(kernel, &ENTRIES).json("after");
+    let ran = two_cpus(kernel).ran(kernel, &ENTRIES);
+    let status = ran.json("after");
     let wanted = ENTRIES.count("WANTED");
+    let done_there: u64 = ran.numbers("done_there").iter().sum();
+    assert_eq!(done_there, 0, "system calls that ran there, as they say");
     assert_no_leaks(&status, 3 * wanted);
     for kind in ["syscall", "fault", "signal"] {
         let entries = counter(&status, &format!("entries_{kind}"));

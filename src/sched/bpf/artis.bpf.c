@@ -154,6 +154,10 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 
 	if (!t || !on)
 		return;
+	if (artis_keeps_slice(record->offline, record->unwatched)) {
+		scx_bpf_task_set_slice(p, artis_slice_endless_ns());
+		return;
+	}
 	if (record->rt) {
 		if (nr_nrt_online) {
 			tick_rt(record, p, t, cpu);

@@ -58,6 +58,9 @@ typedef int64_t s64;
  */
 #define ARTIS_SLICE_PUT_OFF_NS 1ULL
 
+/* A slice that time does not shorten: the kernel's SCX_SLICE_INF. */
+#define ARTIS_SLICE_ENDLESS_NS (~0ULL)
+
 /* The longest time between two ticks that is one, and not a tick that did not come: HZ=100. */
 #define ARTIS_TICK_NS_MAX (11 * ARTIS_NSEC_PER_MSEC)
 
@@ -1479,6 +1482,23 @@ static inline enum artis_tick_slice artis_tick_slice(u64 slice_ns, u64 tick_ns, 
 static inline u64 artis_slice_prolonged_ns(void)
 {
 	return 2 * ARTIS_TICK_NS_MAX;
+}
+
+/*
+ * A tick of a CPU that goes offline. Is the slice of its task made endless? The kernel calls
+ * neither ops.dispatch() nor ops.enqueue() there any more. When the slice of the last task
+ * is over it queues that task and leaves the CPU idle, for as long as nobody wakes it up. If it
+ * is the thread that takes the CPU offline, the watchdog ends the scheduler.
+ * @unwatched: the CPU is back already.
+ */
+static inline bool artis_keeps_slice(bool offline, bool unwatched)
+{
+	return offline && !unwatched;
+}
+
+static inline u64 artis_slice_endless_ns(void)
+{
+	return ARTIS_SLICE_ENDLESS_NS;
 }
 
 /* A tick of an RT CPU. Does its task's slice end? RT0 did not come, or went elsewhere. */
