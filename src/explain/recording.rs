@@ -198,6 +198,8 @@ fn is_zero(value: &u64) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hole {
     pub cpu: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub from_ns: u64,
     pub until_ns: u64,
 }
 
@@ -207,7 +209,7 @@ pub struct Recording {
     pub subject: Subject,
     /// Of all CPUs, from a little before the interval to its end, in the order of time.
     pub events: Vec<Event>,
-    /// CPUs whose events begin only within the interval, because the earlier ones were overwritten.
+    /// Where events are missing: overwritten before they were copied, or not written to their end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holes: Vec<Hole>,
     /// System management interrupts about that time, where the processor counts them.

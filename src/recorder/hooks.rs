@@ -4,7 +4,7 @@
 use crate::Error;
 use libbpf_rs::OpenObject;
 use libbpf_rs::btf::Btf;
-use libbpf_rs::btf::types::Typedef;
+use libbpf_rs::btf::types::{Func, Typedef};
 
 /// Tracepoints without which no lateness can be told.
 const NEEDED: [&str; 6] = [
@@ -48,6 +48,17 @@ const UNKNOWN: [(&str, &str); 7] = [
     ),
 ];
 
+/// How the programs' names end that do the work of another one where a task may be preempted within
+/// the hook.
+const AGAIN: &str = "_again";
+/// The programs that may have one, by the begin of their names. They count themselves what they miss.
+const CALLS: [&str; 2] = ["call_entered", "call_left"];
+
+/// Whether what this program misses counts.
+pub(crate) fn counts_misses(program: &str) -> bool {
+    !CALLS.iter().any(|call| program.starts_with(call))
+}
+
 /// How the end of a page fault is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FaultEnds {
@@ -72,9 +83,17 @@ pub(crate) fn choose(
         btf.type_by_name::<Typedef<'_>>(&format!("btf_trace_{name}"))
             .is_some()
     };
+    // Came with programs that may sleep there.
+    let may_be_preempted = btf
+        .type_by_name::<Func<'_>>("trace_call_bpf_faultable")
+        .is_some();
     let mut missing = Vec::new();
     for mut program in open.progs_mut() {
         let section = program.section().to_string_lossy().into_owned();
+        if program.name().to_string_lossy().ends_with(AGAIN) && !may_be_preempted {
+            program.set_autoload(false);
+            continue;
+        }
         let wanted = match section.split_once('/') {
             Some(("fexit", _)) => ends == FaultEnds::Function,
             None => ends == FaultEnds::Count,

@@ -11,6 +11,7 @@ mod convert;
 mod error;
 mod faults;
 mod hooks;
+mod part;
 mod rings;
 mod symbols;
 mod targets;

@@ -17,7 +17,7 @@ pub(crate) const STACKS: u64 = 256;
 
 /// What is written and overwritten while it is read.
 pub(crate) trait Entry: Copy {
-    /// The number that it has when it is the one of this place.
+    /// One more than its place in the order of all, as far as that fits; 0 where none was written yet.
     fn number(&self) -> u32;
 }
 
@@ -87,9 +87,9 @@ impl<T: Copy> Rings<T> {
 }
 
 impl<T: Entry> Rings<T> {
-    /// The entry with this number; none when it was overwritten, or is being written.
+    /// The entry with this number, from 0 on; none when it was overwritten, or is not written yet.
     pub fn entry(&self, cpu: u64, number: u64) -> Option<T> {
-        let expected = number as u32 & 0x7fff_ffff;
+        let expected = (number + 1) as u32 & 0x7fff_ffff;
         let first = self.raw(cpu, number);
         let again = self.raw(cpu, number);
         (first.number() == expected && again.number() == expected).then_some(first)

@@ -3,7 +3,7 @@
 
 use crate::convert::text;
 use crate::error::Error;
-use crate::skeleton::types::recorder_thread;
+use crate::skeleton::types::{recorder_call, recorder_thread};
 use crate::targets::{Follow, Watched};
 use artis_explain::document::{Counts, Thread};
 use artis_machine::Root;
@@ -47,7 +47,7 @@ impl Threads {
         for (tid, name) in watched.threads(&Root::default()) {
             // A thread that is watched already keeps its record.
             let fresh = recorder_thread {
-                in_call: 1,
+                in_call: recorder_call::RECORDER_NOT_SEEN.0,
                 follow,
                 silent: u16::from(*watched == Watched::Caller),
                 ..Default::default()

@@ -5,31 +5,33 @@ use crate::convert::{Names, subject};
 use crate::error::Error;
 use crate::faults;
 use crate::hooks::{self, FaultEnds};
+use crate::part::part;
 use crate::rings::{EVENTS, MARKS, Rings, STACKS};
 use crate::skeleton::types::recorder_stack;
-use crate::skeleton::types::{recorder_cpu, recorder_event, recorder_kind as Kind, recorder_mark};
+use crate::skeleton::types::{recorder_cpu, recorder_event, recorder_mark};
 use crate::skeleton::{RecorderSkel, RecorderSkelBuilder};
 use crate::symbols::Symbols;
 use crate::targets::Watched;
 use crate::threads::{NAMELESS, Threads};
 use artis_explain::document::{Missed, Thread};
-use artis_explain::recording::{Event, Hole, Loss, Recording, Subject};
+use artis_explain::recording::{Event, Hole, Recording, Subject};
 use artis_machine::{Root, smi, virtualisation};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, MapHandle, OpenObject};
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, IntoRawFd};
+use std::time::{Duration, Instant};
 
 /// The initial pid namespace, as `/proc/self/ns/pid` names it (PROC_PID_INIT_INO).
 const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
-/// Of each CPU, so many events before the interval are kept at most, besides what had the CPU then.
-const BEFORE: usize = 256;
-
-/// Switches of each CPU that are kept of the time before a thread asked for a lock.
-const LOCK_SWITCHES: u32 = 64;
+/// How long an event or a mark that is being written is waited for. Writing takes less than a
+/// microsecond, but a hypervisor may stop the CPU meanwhile.
+const PATIENCE: Duration = Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// What is kept.
 #[derive(Clone, Copy, Debug)]
@@ -230,20 +232,36 @@ impl<'obj> Recorder<'obj> {
     }
 
     /// Keeps what is worth it among what was marked since the last call. To be called some tens of
-    /// times a second: reads memory only, unless there is something to keep.
+    /// times a second: reads memory only, unless there is something to keep. A mark that is being
+    /// written is looked at the next time.
     pub fn poll(&mut self) {
         for cpu in 0..self.cpus {
             let head = self.cpu(cpu).marks;
-            let seen = self.seen[cpu as usize];
-            let first = seen.max(head.saturating_sub(MARKS));
-            self.missed.losses += first - seen;
-            for number in first..head {
+            while self.seen[cpu as usize] < head {
+                let number = self.seen[cpu as usize];
                 match self.marks.entry(cpu, number) {
                     Some(mark) => self.keep(subject(&mark)),
-                    None => self.missed.losses += 1,
+                    None if self.cpu(cpu).marks > number + MARKS => self.missed.losses += 1,
+                    None => break,
                 }
+                self.seen[cpu as usize] += 1;
             }
-            self.seen[cpu as usize] = head;
+        }
+    }
+
+    /// The last [`Recorder::poll`]: waits for what is being written, and counts as missed what is
+    /// not written even then.
+    pub fn finish(&mut self) {
+        let heads: Vec<u64> = (0..self.cpus).map(|cpu| self.cpu(cpu).marks).collect();
+        let patient_until = Instant::now() + PATIENCE;
+        self.poll();
+        while self.has_unseen(&heads) && Instant::now() < patient_until {
+            std::thread::sleep(PAUSE);
+            self.poll();
+        }
+        for (seen, head) in self.seen.iter_mut().zip(heads) {
+            self.missed.losses += head.saturating_sub(*seen);
+            *seen = head.max(*seen);
         }
     }
 
@@ -271,15 +289,36 @@ impl<'obj> Recorder<'obj> {
         }
     }
 
+    /// Whether a mark before these is still to be looked at.
+    fn has_unseen(&self, heads: &[u64]) -> bool {
+        self.seen.iter().zip(heads).any(|(seen, head)| seen < head)
+    }
+
     /// Copies the parts of all rings that tell of this loss.
     fn record(&mut self, subject: Subject) -> Recording {
         let smi = self.count_smi();
         let new_smi = smi.saturating_sub(self.smi);
         self.smi = smi;
+        let names = Names {
+            symbols: &self.symbols,
+            stacks: &self.stacks,
+        };
+        let patient_until = Instant::now() + PATIENCE;
         let mut events = Vec::new();
         let mut holes = Vec::new();
-        for cpu in 0..self.cpus {
-            self.copy(cpu, &subject, &mut events, &mut holes);
+        for ring in 0..self.cpus {
+            let head = self.cpu(ring).events;
+            let numbers = head.saturating_sub(EVENTS)..head;
+            let read = |number| self.event(ring, number, patient_until);
+            let part = part(numbers, &subject, read);
+            let cpu = ring as u32;
+            events.extend(part.events.iter().filter_map(|one| names.event(cpu, one)));
+            let part_holes = part.holes.into_iter();
+            holes.extend(part_holes.map(|(from_ns, until_ns)| Hole {
+                cpu,
+                from_ns,
+                until_ns,
+            }));
         }
         events.sort_by_key(|event: &Event| event.ns);
         Recording {
@@ -291,55 +330,16 @@ impl<'obj> Recorder<'obj> {
         }
     }
 
-    /// One ring's part: backwards from its head, the interval, and what leads to it.
-    fn copy(&self, cpu: u64, subject: &Subject, events: &mut Vec<Event>, holes: &mut Vec<Hole>) {
-        let names = Names {
-            symbols: &self.symbols,
-            stacks: &self.stacks,
-        };
-        let head = self.cpu(cpu).events;
-        let oldest = head.saturating_sub(EVENTS);
-        // Who has a lock may have lost its CPU long before somebody asked for it.
-        let mut switches_left = match subject.loss {
-            Loss::LockedOut => LOCK_SWITCHES,
-            Loss::Late | Loss::Stretched => 1,
-        };
-        let mut before = 0;
-        let mut earliest_ns = u64::MAX;
-        let mut lost_in_between = false;
-        for number in (oldest..head).rev() {
-            let Some(event) = self.events.entry(cpu, number) else {
-                // Being written just now, or overwritten just now.
-                lost_in_between |= earliest_ns != u64::MAX;
-                continue;
-            };
-            earliest_ns = event.ns;
-            if event.ns > subject.end_ns {
-                continue;
+    /// An event by its number; one that is being written is waited for. None when it was
+    /// overwritten, or is not written even then.
+    fn event(&self, cpu: u64, number: u64, patient_until: Instant) -> Option<recorder_event> {
+        loop {
+            let event = self.events.entry(cpu, number);
+            let is_overwritten = self.cpu(cpu).events > number + EVENTS;
+            if event.is_some() || is_overwritten || Instant::now() >= patient_until {
+                return event;
             }
-            let kind = Kind(u32::from(event.kind));
-            let is_switch = kind == Kind::RECORDER_SWITCH;
-            if event.ns <= subject.due_ns {
-                before += 1;
-            }
-            if before <= BEFORE || is_switch {
-                events.extend(names.event(cpu as u32, &event));
-            }
-            if is_switch && event.ns <= subject.due_ns && !lost_in_between {
-                switches_left -= 1;
-                if switches_left == 0 {
-                    return;
-                }
-            }
-        }
-        if earliest_ns > subject.due_ns
-            && (oldest > 0 || lost_in_between)
-            && earliest_ns != u64::MAX
-        {
-            holes.push(Hole {
-                cpu: cpu as u32,
-                until_ns: earliest_ns,
-            });
+            std::thread::sleep(PAUSE);
         }
     }
 
@@ -382,16 +382,19 @@ impl<'obj> Recorder<'obj> {
     /// What could not be recorded so far.
     pub fn missed(&self) -> Missed {
         let own = ProgInfoIter::default().filter(|info| self.programs.contains(&info.id));
+        let of_hooks: u64 = own.map(|info| info.recursion_misses).sum();
+        let of_calls: u64 = (0..self.cpus).map(|cpu| self.cpu(cpu).calls_missed).sum();
         Missed {
-            events: own.map(|info| info.recursion_misses).sum(),
+            events: of_hooks + of_calls,
             ..self.missed
         }
     }
 
-    /// The kernel's numbers of the programs.
+    /// The kernel's numbers of the programs of which it counts what they miss.
     fn own_programs(&self) -> BTreeSet<u32> {
         let programs = self.skeleton.object().progs();
-        let fds = programs.filter(|program| program.autoload());
+        let counts = |name: &OsStr| hooks::counts_misses(&name.to_string_lossy());
+        let fds = programs.filter(|program| program.autoload() && counts(program.name()));
         fds.filter_map(|program| libbpf_rs::Program::id_from_fd(program.as_fd()).ok())
             .collect()
     }

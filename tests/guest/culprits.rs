@@ -71,7 +71,7 @@ fn main() {
             _ => made,
         })
     });
-    recorder.poll();
+    recorder.finish();
     let injected = match made {
         Ok(injected) => injected,
         Err(why) => return println!("cannot be done here: {why}"),

@@ -89,7 +89,7 @@ fn a_thread_may_change_its_name_and_its_cpu() {
         assert_eq!(threads[0].name, "after");
         done.store(true, Relaxed);
     });
-    recorder.poll();
+    recorder.finish();
     assert_eq!(recorder.kept().len(), WORST.worst);
     for recording in recorder.kept() {
         recording.check().unwrap();

@@ -70,6 +70,6 @@ fn explained(plan: Plan) -> anyhow::Result<(Vec<u64>, Document)> {
     if let Some(error) = refused {
         return Err(error.into());
     }
-    recorder.poll();
+    recorder.finish();
     Ok((waits, document(&recorder, "high".to_owned(), began, None)))
 }

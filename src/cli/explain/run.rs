@@ -186,7 +186,7 @@ fn explain(
     };
     let began = Instant::now();
     let ended = watch(&mut recorder, &watched, plan, &stop, child.as_mut())?;
-    recorder.poll();
+    recorder.finish();
     let document = document(&recorder, words, began, ended.early.clone());
     drop(recorder);
     let status = child.map(|child| end(child, ended.status)).transpose()?;

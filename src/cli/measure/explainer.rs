@@ -50,7 +50,7 @@ impl<'obj> Explainer<'obj> {
 
     /// Who made the worst.
     pub fn explain(mut self) -> Document {
-        self.recorder.poll();
+        self.recorder.finish();
         let words = "the measuring threads".to_owned();
         document(&self.recorder, words, self.began, None)
     }

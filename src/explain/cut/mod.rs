@@ -12,9 +12,9 @@ mod machine;
 mod pieces;
 
 use crate::lane::Lane;
-use crate::recording::{Event, Loss, Recording, Task, What};
+use crate::recording::{Event, Hole, Loss, Recording, Task, What};
 use label::Phase;
-use machine::Machine;
+use machine::{Cpu, Machine};
 use pieces::Pieces;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -63,7 +63,13 @@ pub fn cut(recording: &Recording) -> Vec<Segment> {
     let mut events: Vec<&Event> = recording.events.iter().collect();
     events.sort_by_key(|event| event.ns);
     let mut cutter = Cutter::new(recording, &events);
+    let mut holes = recording.holes.clone();
+    holes.sort_by_key(|hole| hole.from_ns);
+    let mut holes = holes.into_iter().peekable();
     for event in &events {
+        while let Some(hole) = holes.next_if(|hole| hole.from_ns < event.ns.min(subject.end_ns)) {
+            cutter.fall_into(hole);
+        }
         if event.ns >= subject.end_ns {
             break;
         }
@@ -72,6 +78,9 @@ pub fn cut(recording: &Recording) -> Vec<Segment> {
             cutter.learn(event);
         }
         cutter.apply(event);
+    }
+    for hole in holes.take_while(|hole| hole.from_ns < subject.end_ns) {
+        cutter.fall_into(hole);
     }
     cutter.advance(subject.end_ns);
     // What ended the last piece belongs to it.
@@ -167,6 +176,12 @@ impl<'a> Cutter<'a> {
     fn advance(&mut self, ns: u64) {
         let piece = self.label();
         self.pieces.push(ns, piece);
+    }
+
+    /// From here on nothing is known of a CPU, until events tell it anew.
+    fn fall_into(&mut self, hole: Hole) {
+        self.advance(hole.from_ns);
+        self.machine.cpus.insert(hole.cpu, Cpu::default());
     }
 
     /// What an event tells of the time before it.

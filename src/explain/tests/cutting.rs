@@ -84,8 +84,23 @@ fn recording() -> impl Strategy<Value = Recording> {
         Just(Loss::Stretched)
     ];
     let events = prop::collection::vec(event, 0..60);
-    (events, 0..200_u64, 0..200_u64, loss, 0..140, any::<bool>()).prop_map(
-        |(events, due_ns, length_ns, loss, priority, virtual_machine)| Recording {
+    let hole = (0..220_u64, 0..50_u64, 0..3_u32).prop_map(|(from_ns, length_ns, cpu)| Hole {
+        cpu,
+        from_ns,
+        until_ns: from_ns + length_ns,
+    });
+    let holes = prop::collection::vec(hole, 0..3);
+    let made = (
+        events,
+        holes,
+        0..200_u64,
+        0..200_u64,
+        loss,
+        0..140,
+        any::<bool>(),
+    );
+    made.prop_map(
+        |(events, holes, due_ns, length_ns, loss, priority, virtual_machine)| Recording {
             subject: Subject {
                 task: task(1, priority),
                 process: 1,
@@ -96,7 +111,7 @@ fn recording() -> impl Strategy<Value = Recording> {
                 lost_ns: length_ns,
             },
             events,
-            holes: Vec::new(),
+            holes,
             smi: 0,
             virtual_machine,
         },
@@ -142,6 +157,7 @@ fn without_events_everything_is_unknown() {
         events: Vec::new(),
         holes: vec![Hole {
             cpu: 0,
+            from_ns: 0,
             until_ns: 12,
         }],
         smi: 0,
@@ -154,4 +170,68 @@ fn without_events_everything_is_unknown() {
     recording.subject.end_ns = 2;
     assert!(recording.check().is_err());
     assert!(cut(&recording).is_empty());
+}
+
+#[test]
+fn what_a_hole_hides_is_unknown_until_a_switch_tells() {
+    let switch = |ns, next, previous| Event {
+        ns,
+        cpu: 0,
+        steal_ns: 0,
+        what: What::Switch {
+            next: task(next, if next == 1 { 19 } else { 120 }),
+            previous,
+            blocked: previous == 1,
+            call: None,
+            throttled: false,
+            stack: Vec::new(),
+        },
+    };
+    let on = |ns, what| Event {
+        ns,
+        cpu: 0,
+        steal_ns: 0,
+        what,
+    };
+    let waking = What::Waking {
+        tid: 1,
+        by: 0,
+        by_name: "w".to_owned(),
+        timer_due_ns: Some(100),
+    };
+    let mut recording = Recording {
+        subject: Subject {
+            task: task(1, 19),
+            process: 1,
+            loss: Loss::Late,
+            due_ns: 100,
+            waking_ns: 110,
+            end_ns: 200,
+            lost_ns: 100,
+        },
+        events: vec![
+            switch(50, 2, 1),
+            on(110, waking),
+            on(112, What::Woken { tid: 1, on: 0 }),
+            switch(180, 1, 3),
+        ],
+        holes: Vec::new(),
+        smi: 0,
+        virtual_machine: false,
+    };
+    let lanes = |recording: &Recording| -> Vec<_> {
+        let segments = cut(recording).into_iter();
+        segments.map(|one| (one.lane, one.end_ns)).collect()
+    };
+    use Lane::{InterruptsOff, OwnSystemCall, PreemptionOff, Scheduler, Unknown};
+    let known = [(InterruptsOff, 10), (Scheduler, 12), (PreemptionOff, 80)];
+    let rest = [(OwnSystemCall, 100)];
+    assert_eq!(lanes(&recording), [&known[..], &rest].concat());
+    recording.holes.push(Hole {
+        cpu: 0,
+        from_ns: 112,
+        until_ns: 180,
+    });
+    let unknown = [(InterruptsOff, 10), (Scheduler, 12), (Unknown, 80)];
+    assert_eq!(lanes(&recording), [&unknown[..], &rest].concat());
 }

@@ -88,6 +88,7 @@ pub fn recording(wakeup: &Wakeup, late: u64, rt0: u64, cpu: u32, symbols: &Symbo
         .map_or(end_ns, |step| step.tick * TICK_NS);
     let hole = Hole {
         cpu,
+        from_ns: 0,
         until_ns: begin_ns,
     };
     Recording {

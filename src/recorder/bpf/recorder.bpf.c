@@ -17,6 +17,11 @@
  *     late already, and the rings of all CPUs are kept, not only its own: what
  *     made it late may have happened on another.
  *
+ * (d) From about 7.0 on a task may be preempted within the hooks of system calls, and
+ *     the kernel does not run a program on top of itself: the thread that comes
+ *     would not be seen. So these two programs are there twice. Where the first
+ *     did not run, the second one does its work, and what both miss is counted.
+ *
  * What it does not see: its own hook being interrupted by the same hook (the
  * kernel does not run a program on top of itself, and counts it), what the
  * processor does without the kernel (firmware, hypervisor), and the last
@@ -144,7 +149,7 @@ static struct recorder_event *begin(struct recorder_cpu *cpu, u16 kind)
 static void done(struct recorder_event *event, u64 number)
 {
 	barrier();
-	event->number = (u32)number & 0x7fffffffU;
+	event->number = (u32)(number + 1) & 0x7fffffffU;
 }
 
 /* An event with two values. */
@@ -243,7 +248,7 @@ static void lost(struct recorder_thread *thread, struct task_struct *p, u32 loss
 	mark->prio = p->prio;
 	name_of(mark->name, p);
 	barrier();
-	mark->number = (u32)number & 0x7fffffffU;
+	mark->number = (u32)(number + 1) & 0x7fffffffU;
 	if (lost_ns > until_ns)
 		stopped = 1;
 }
@@ -714,9 +719,13 @@ enum {
 /* include/linux/mm_types.h */
 #define VM_FAULT_RETRY 0x400U
 
+static void count_missed_call(struct recorder_cpu *cpu)
+{
+	__sync_fetch_and_add(&cpu->calls_missed, 1);
+}
+
 /* pid: who; a: which; b: its first argument; other: whether it asks for a lock. */
-SEC("tp_btf/sys_enter")
-int BPF_PROG(call_entered, struct pt_regs *regs, long id)
+static __always_inline void call_begins_of(struct pt_regs *regs, long id, bool again)
 {
 	struct recorder_cpu *cpu = this_cpu();
 	struct recorder_thread *thread = watched(cpu);
@@ -725,12 +734,19 @@ int BPF_PROG(call_entered, struct pt_regs *regs, long id)
 	u64 number;
 
 	if (!thread)
-		return 0;
+		return;
+	if (again && thread->in_call == RECORDER_IN_CALL)
+		return;
 	event = begin(cpu, RECORDER_SYS_ENTER);
 	if (!event)
-		return 0;
+		return;
 	number = event->a;
-	thread->in_call = 1;
+	if (thread->in_call == RECORDER_IN_CALL) {
+		/* The end of the last one was not seen, and so not when its wakeup ended. */
+		count_missed_call(cpu);
+		thread->pending = 0;
+	}
+	thread->in_call = RECORDER_IN_CALL;
 	thread->lock_ns = 0;
 	thread->fault_ns = 0;	/* of one whose end was not seen */
 	event->pid = cpu->watched;
@@ -749,11 +765,23 @@ int BPF_PROG(call_entered, struct pt_regs *regs, long id)
 		}
 	}
 	done(event, number);
+}
+
+SEC("tp_btf/sys_enter")
+int BPF_PROG(call_entered, struct pt_regs *regs, long id)
+{
+	call_begins_of(regs, id, false);
 	return 0;
 }
 
-SEC("tp_btf/sys_exit")
-int BPF_PROG(call_left, struct pt_regs *regs, long result)
+SEC("tp_btf/sys_enter")
+int BPF_PROG(call_entered_again, struct pt_regs *regs, long id)
+{
+	call_begins_of(regs, id, true);
+	return 0;
+}
+
+static __always_inline void call_ends_of(long result, bool again)
 {
 	struct recorder_cpu *cpu = this_cpu();
 	struct recorder_thread *thread = watched(cpu);
@@ -761,19 +789,36 @@ int BPF_PROG(call_left, struct pt_regs *regs, long result)
 	u64 number, now;
 
 	if (!thread)
-		return 0;
+		return;
+	if (again && thread->in_call == RECORDER_USER_MODE)
+		return;
 	event = begin(cpu, RECORDER_SYS_EXIT);
 	if (!event)
-		return 0;
+		return;
 	number = event->a;
+	if (thread->in_call == RECORDER_USER_MODE)
+		count_missed_call(cpu);
 	now = event->ns;
 	event->pid = cpu->watched;
 	event->a = result;
 	done(event, number);
-	thread->in_call = 0;
+	thread->in_call = RECORDER_USER_MODE;
 	if (thread->pending)
 		returned(thread, bpf_get_current_task_btf(), now);
 	thread->lock_ns = 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(call_left, struct pt_regs *regs, long result)
+{
+	call_ends_of(result, false);
+	return 0;
+}
+
+SEC("tp_btf/sys_exit")
+int BPF_PROG(call_left_again, struct pt_regs *regs, long result)
+{
+	call_ends_of(result, true);
 	return 0;
 }
 
@@ -930,6 +975,7 @@ int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 	if (thread->follow == RECORDER_THREADS && child->tgid != parent->tgid)
 		return 0;
 	fresh.follow = thread->follow;
+	fresh.in_call = RECORDER_NOT_SEEN;
 	bpf_map_update_elem(&threads, &tid, &fresh, 0);
 	return 0;
 }

@@ -78,7 +78,7 @@ enum recorder_switch_flags {
 /* What happened, one cache line. Which member means what stands at the program that writes it. */
 struct recorder_event {
 	u64 ns;
-	u32 number;	/* of the CPU's events, from 0 on; RECORDER_HALF_DONE while it is written */
+	u32 number;	/* of the CPU's events, from 1 on; RECORDER_HALF_DONE while it is written */
 	u16 kind;
 	u16 what;
 	u32 pid;
@@ -135,11 +135,18 @@ struct recorder_thread {
 	u64 sum_ns[RECORDER_LOSSES];
 	u64 max_ns[RECORDER_LOSSES];
 	u32 pending;		/* it was woken, and has not been in user mode since */
-	u32 in_call;
+	u32 in_call;		/* enum recorder_call */
 	u16 follow;		/* enum recorder_follow */
 	u16 silent;		/* only its children are of interest */
 	u32 ended;
 	char name[RECORDER_NAME];	/* when it ended */
+};
+
+/* Where a watched thread is, as far as system calls were seen. */
+enum recorder_call {
+	RECORDER_USER_MODE,
+	RECORDER_IN_CALL,
+	RECORDER_NOT_SEEN,	/* none yet: taken for one that is in a call */
 };
 
 /* Whom a watched thread makes watched by creating it. */
@@ -156,6 +163,7 @@ struct recorder_names {
 	enum recorder_switch_flags flags;
 	enum recorder_loss loss;
 	enum recorder_follow follow;
+	enum recorder_call call;
 };
 
 /* One CPU, written by that CPU only. */
@@ -165,6 +173,7 @@ struct recorder_cpu {
 	u64 stacks;
 	u64 timer[2];		/* that is being handled: in interrupts, in softirqs */
 	u64 timer_due_ns[2];
+	u64 calls_missed;	/* begins and ends of watched threads' system calls */
 	u64 irq_since_ns;	/* when the outermost interrupt or softirq began; 0: none */
 	u32 irq_depth;
 	u32 watched;		/* the thread that has the CPU, if it is watched; else 0 */

@@ -134,7 +134,7 @@ fn foot(document: &Document) -> String {
     }
     if missed.losses > 0 {
         notes.push(format!(
-            "{} late wakeups were overwritten before they were looked at",
+            "{} late wakeups could not be looked at before they were overwritten",
             missed.losses
         ));
     }

@@ -83,6 +83,7 @@ fn whole() -> Document {
                 }],
                 holes: vec![Hole {
                     cpu: 1,
+                    from_ns: 1,
                     until_ns: 101,
                 }],
                 smi: 0,

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The part of a CPU's ring that tells of a loss, and the holes in it.
+
+use crate::skeleton::types::{recorder_event, recorder_kind as Kind};
+use artis_explain::recording::{Loss, Subject};
+use std::ops::Range;
+
+/// Of each CPU, so many events before the interval are kept at most, besides what had the CPU then.
+const BEFORE: usize = 256;
+/// Switches of each CPU that are kept of the time before a thread asked for a lock.
+const LOCK_SWITCHES: u32 = 64;
+
+/// What was found.
+#[derive(Default)]
+pub(crate) struct Part {
+    /// The last one first.
+    pub events: Vec<recorder_event>,
+    /// From when to when events are missing.
+    pub holes: Vec<(u64, u64)>,
+}
+
+/// Looks backwards through the events with these numbers: the interval, and what leads to it.
+/// `read` has none for an event that cannot be read.
+pub(crate) fn part(
+    numbers: Range<u64>,
+    subject: &Subject,
+    mut read: impl FnMut(u64) -> Option<recorder_event>,
+) -> Part {
+    let is_whole_history = numbers.start == 0;
+    // Who has a lock may have lost its CPU long before somebody asked for it.
+    let mut switches_left = match subject.loss {
+        Loss::LockedOut => LOCK_SWITCHES,
+        Loss::Late | Loss::Stretched => 1,
+    };
+    let mut part = Part::default();
+    let mut before = 0;
+    let mut is_missing = false;
+    // When the event after this one came.
+    let mut next_ns = subject.end_ns;
+    for number in numbers.rev() {
+        let Some(event) = read(number) else {
+            is_missing = true;
+            continue;
+        };
+        // What is missing after the end is of no interest.
+        if std::mem::take(&mut is_missing) && event.ns < subject.end_ns {
+            part.holes.push((event.ns.min(next_ns), next_ns));
+        }
+        next_ns = event.ns.min(subject.end_ns);
+        if event.ns > subject.end_ns {
+            continue;
+        }
+        let is_switch = Kind(u32::from(event.kind)) == Kind::RECORDER_SWITCH;
+        let leads_to_it = event.ns <= subject.due_ns;
+        before += usize::from(leads_to_it);
+        if before <= BEFORE || is_switch {
+            part.events.push(event);
+        }
+        if is_switch && leads_to_it {
+            switches_left -= 1;
+            if switches_left == 0 {
+                return part;
+            }
+        }
+    }
+    if is_missing || (!is_whole_history && next_ns > subject.due_ns) {
+        part.holes.push((0, next_ns));
+    }
+    part
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use artis_explain::recording::Task;
+
+    fn subject(due_ns: u64, end_ns: u64) -> Subject {
+        Subject {
+            task: Task {
+                tid: 1,
+                name: "t".to_owned(),
+                policy: 1,
+                priority: 50,
+                kernel_thread: false,
+                served: false,
+            },
+            process: 1,
+            loss: Loss::Late,
+            due_ns,
+            waking_ns: due_ns,
+            end_ns,
+            lost_ns: end_ns - due_ns,
+        }
+    }
+
+    /// Event `n` comes at 10 `n`; each tenth is a switch.
+    fn found(numbers: Range<u64>, missing: &[u64]) -> (Vec<u64>, Vec<(u64, u64)>) {
+        let part = part(numbers, &subject(205, 405), |number| {
+            let kind = match number % 10 {
+                0 => Kind::RECORDER_SWITCH,
+                _ => Kind::RECORDER_IDLE,
+            };
+            (!missing.contains(&number)).then(|| recorder_event {
+                ns: number * 10,
+                kind: kind.0 as u16,
+                ..Default::default()
+            })
+        });
+        let events = part.events.iter().map(|event| event.ns / 10);
+        (events.collect(), part.holes)
+    }
+
+    #[test]
+    fn the_interval_and_what_had_the_cpu_are_found() {
+        let all: Vec<u64> = (20..=40).rev().collect();
+        assert_eq!(found(0..50, &[]), (all.clone(), Vec::new()));
+        assert_eq!(found(7..50, &[]), (all.clone(), Vec::new()));
+        // What is missing outside is of no interest.
+        assert_eq!(found(0..50, &[3, 19, 42, 43, 49]), (all, Vec::new()));
+    }
+
+    #[test]
+    fn what_is_missing_is_a_hole() {
+        let holes = |numbers, missing| found(numbers, missing).1;
+        assert_eq!(holes(0..50, &[30]), [(290, 310)]);
+        assert_eq!(holes(0..50, &[30, 31, 25]), [(290, 320), (240, 260)]);
+        // The last ones before the end, and the last ones at all.
+        assert_eq!(holes(0..50, &[40, 41]), [(390, 405)]);
+        assert_eq!(holes(0..41, &[40]), [(390, 405)]);
+        // Who had the CPU when it was due.
+        assert_eq!(holes(0..50, &[20]), [(190, 210)]);
+        // The begin was overwritten.
+        assert_eq!(holes(25..50, &[]), [(0, 250)]);
+        assert_eq!(holes(15..50, &[20]), [(190, 210)]);
+        let none: Vec<u64> = (0..50).collect();
+        assert_eq!(holes(0..50, &none), [(0, 405)]);
+        // Before the first one there was no recorder.
+        assert_eq!(holes(0..0, &[]), []);
+    }
+}
