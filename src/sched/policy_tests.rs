@@ -477,6 +477,7 @@ fn no_slice_ends_on_a_cpu_that_goes_offline() {
     assert!(!keeps_slice(true, true), "it is back");
     assert!(!keeps_slice(false, false));
     assert_eq!(slice_endless_ns(), u64::MAX, "the kernel's SCX_SLICE_INF");
+    assert!(slice_was_endless(slice_endless_ns()) && !slice_was_endless(SLICE_RT_NS));
 }
 
 #[test]

@@ -158,6 +158,8 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 		scx_bpf_task_set_slice(p, artis_slice_endless_ns());
 		return;
 	}
+	if (artis_slice_was_endless(p->scx.slice))
+		scx_bpf_task_set_slice(p, 0);
 	if (record->rt) {
 		if (nr_nrt_online) {
 			tick_rt(record, p, t, cpu);

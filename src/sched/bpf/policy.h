@@ -1501,6 +1501,12 @@ static inline u64 artis_slice_endless_ns(void)
 	return ARTIS_SLICE_ENDLESS_NS;
 }
 
+/* A tick of any other CPU. Is this such a slice? It ends, because the CPU stayed after all. */
+static inline bool artis_slice_was_endless(u64 slice_ns)
+{
+	return slice_ns == ARTIS_SLICE_ENDLESS_NS;
+}
+
 /* A tick of an RT CPU. Does its task's slice end? RT0 did not come, or went elsewhere. */
 static inline bool artis_tick_ends_slice(enum artis_state state, bool kthread_waits)
 {
