@@ -237,6 +237,9 @@ fn document(
         "names and priorities of tasks are in no call: a process is known by its page table, and a \
          kernel thread by the first function that it called"
             .to_owned(),
+        "returns are not told: where a task was are the functions that it called last before RT0 was \
+         due, the latest first"
+            .to_owned(),
     ];
     if (soonest_ns - moments.min).abs() > NEAR_NS {
         absent.push(format!(

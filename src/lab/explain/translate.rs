@@ -5,12 +5,14 @@
 //! that comes only after it: a softirq lasts to the next one or to the interrupt's return, a timer's
 //! handler to where the next timer is programmed. Names and priorities of tasks are in no call. A
 //! task is told by the page table that was loaded when it got the CPU; one without a page table of
-//! its own is a kernel thread, or idle.
+//! its own is a kernel thread, or idle. Where a task was in the kernel is told by what it called last:
+//! mostly these functions had called each other.
 
 use super::symbols::Symbols;
 use super::watch::{WAKER, Wakeup, table};
 use crate::engine::observed::{Kind, Step};
 use artis_explain::recording::{Event, Hole, Loss, Recording, Subject, Task, Vector, What};
+use std::iter;
 use std::str::FromStr;
 use syscalls::x86_64::Sysno;
 
@@ -38,6 +40,8 @@ const SOFTIRQS: [(&str, u32); 9] = [
     ("hrtimer_run_softirq", 8),
     ("rcu_core_si", 9),
 ];
+/// Called when an interrupt is done, and the task that it came to goes on to something else.
+const LEAVES_INTERRUPT: [&str; 2] = ["exit_to_user_mode_loop", "__schedule"];
 /// Called when all softirqs of an interrupt are done.
 const INTERRUPT_ENDS: [&str; 3] = [
     "irqentry_exit",
@@ -56,6 +60,17 @@ const SWITCHING: [&str; 5] = [
     "native_write_msr",
     "_raw_spin_",
 ];
+/// What anybody calls at any moment.
+const ANYBODYS: [&str; 6] = [
+    "_raw_spin_",
+    "__list_",
+    "__rcu_read_",
+    "__init_waitqueue_head",
+    "mem",
+    "sched_clock",
+];
+/// Functions that tell where a task was.
+const DOING: usize = 6;
 /// Called in the scheduler when the next task is the idle one.
 const PICKS_IDLE: &str = "set_next_task_idle";
 
@@ -71,6 +86,8 @@ pub fn recording(wakeup: &Wakeup, late: u64, rt0: u64, cpu: u32, symbols: &Symbo
         rt0,
         due_ns,
         own_waker: own_waker(wakeup, due_ns, symbols),
+        doing: doing(&wakeup.steps, due_ns, symbols),
+        is_gone: false,
         events: Vec::new(),
         current: task(RT0),
         space: rt0,
@@ -121,6 +138,35 @@ fn own_waker(wakeup: &Wakeup, due_ns: u64, symbols: &Symbols) -> Option<usize> {
     wakeup.steps.iter().position(is_it)
 }
 
+/// What the task called last before `due_ns`, the latest first; nothing when it was in user mode.
+fn doing(steps: &[Step], due_ns: u64, symbols: &Symbols) -> Vec<String> {
+    let mut interrupts = 0;
+    let mut names: Vec<String> = Vec::new();
+    let before = steps.iter().rev();
+    for step in before.skip_while(|step| step.tick * TICK_NS > due_ns) {
+        match step.kind {
+            Kind::Return if step.user => break,
+            // What an interrupt did meanwhile is none of it.
+            Kind::Return => interrupts += 1,
+            Kind::Interrupt if interrupts == 0 => break,
+            Kind::Interrupt => interrupts -= 1,
+            Kind::Call if step.user => break,
+            Kind::Call if interrupts == 0 => {
+                let name = symbols.name(step.address).unwrap_or_default();
+                let is_own = !ANYBODYS.iter().any(|one| name.starts_with(one));
+                if is_own && names.last().is_none_or(|last| last != name) {
+                    names.push(name.to_owned());
+                }
+                if names.len() == DOING {
+                    break;
+                }
+            }
+            Kind::Call | Kind::Space => {}
+        }
+    }
+    names
+}
+
 /// A task of which only the number is known.
 fn task(tid: u32) -> Task {
     let (name, policy, priority) = match tid {
@@ -154,6 +200,10 @@ struct Translation<'a> {
     rt0: u64,
     due_ns: u64,
     own_waker: Option<usize>,
+    /// Where the task was that had the CPU when RT0 was due.
+    doing: Vec<String>,
+    /// It has lost the CPU since.
+    is_gone: bool,
     events: Vec<Event>,
     current: Task,
     space: u64,
@@ -228,6 +278,19 @@ impl Translation<'_> {
         self.push(step.tick, What::VectorBegins { vector });
     }
 
+    /// An interrupt returns only when its task goes on, and that may be long after the interrupt.
+    fn leaves_interrupt(&mut self, tick: u64) {
+        if let Some(context) = self.contexts.last_mut()
+            && let Context::Irq | Context::Vector = context
+        {
+            let what = match std::mem::replace(context, Context::Other) {
+                Context::Irq => What::IrqEnds,
+                _ => What::VectorEnds,
+            };
+            self.push(tick, what);
+        }
+    }
+
     fn interrupt_ends(&mut self, step: Step) {
         let what = match self.contexts.pop() {
             Some(Context::Irq) => What::IrqEnds,
@@ -246,6 +309,9 @@ impl Translation<'_> {
         let Some(name) = self.symbols.name(step.address) else {
             return;
         };
+        if LEAVES_INTERRUPT.contains(&name) {
+            self.leaves_interrupt(tick);
+        }
         let spins = name.starts_with("native_queued_spin_lock_slowpath");
         if std::mem::replace(&mut self.contended, spins) && !spins {
             self.push(tick, What::ContentionEnds);
@@ -283,11 +349,17 @@ impl Translation<'_> {
         let tick = self.steps[at].tick;
         let own = self.own_waker == Some(at);
         self.push(tick, What::TimerEnds);
+        // As a stack that the interrupt found.
+        let entry = iter::once("asm_sysvec_apic_timer_interrupt".to_owned());
+        let stack = match own && !self.doing.is_empty() {
+            true => entry.chain(self.doing.iter().cloned()).collect(),
+            false => Vec::new(),
+        };
         let begins = What::TimerBegins {
             function: name.to_owned(),
             due_ns: if own { self.due_ns } else { 0 },
             slack_ns: 0,
-            stack: Vec::new(),
+            stack,
         };
         self.push(tick, begins);
         if own {
@@ -304,6 +376,12 @@ impl Translation<'_> {
 
     fn switch(&mut self, at: usize) {
         let previous = self.current.tid;
+        let tick = self.steps[at].tick;
+        let is_due = tick * TICK_NS > self.due_ns;
+        let stack = match is_due && !std::mem::replace(&mut self.is_gone, is_due) {
+            true => self.doing.clone(),
+            false => Vec::new(),
+        };
         let mut doing = None;
         let next = if self.lazy {
             doing = self.first_function(at).map(str::to_owned);
@@ -320,9 +398,8 @@ impl Translation<'_> {
             blocked: previous == RT0,
             call: self.call.take(),
             throttled: false,
-            stack: Vec::new(),
+            stack,
         };
-        let tick = self.steps[at].tick;
         self.push(tick, what);
         if let Some(function) = doing.filter(|_| next.tid == KERNEL_THREAD) {
             self.push(tick, What::WorkBegins { function });
@@ -346,4 +423,44 @@ fn number(name: &str) -> Option<u32> {
         other => other,
     };
     Sysno::from_str(name).ok().map(|call| call.id() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::bochs::told::steps;
+    use artis_explain::cut;
+    use std::fmt::Write;
+
+    /// RT0's page table in the excerpts.
+    const TABLE: u64 = 0x60d_7000;
+
+    /// A line for each segment of an excerpt of the debugger's output, with the symbols that it needs,
+    /// whose last step is the end of a wakeup that was `late` ticks late.
+    fn segments(excerpt: &str, late: u64) -> String {
+        let (symbols, lines) = excerpt.split_once("\n\n").unwrap();
+        let wakeup = Wakeup::new(steps(lines));
+        let recording = recording(&wakeup, late, TABLE, 1, &Symbols::parse(symbols));
+        let mut text = String::new();
+        for one in cut(&recording) {
+            let lane = one.lane.to_string();
+            let said = format!("{:6} {lane:15} {:?} {:?}", one.ns(), one.culprit, one.code);
+            writeln!(text, "{said}").unwrap();
+            if !one.stack.is_empty() {
+                writeln!(text, "       in {}", one.stack.join(" < ")).unwrap();
+            }
+        }
+        text
+    }
+
+    #[test]
+    fn excerpts_of_guests_are_cut_as_they_were() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/explain/tests");
+        for (name, late) in [("lock", 9830), ("sleep", 8165)] {
+            let read =
+                |end: &str| std::fs::read_to_string(format!("{folder}/{name}.{end}")).unwrap();
+            let segments = segments(&read("told"), late);
+            assert!(segments == read("segments"), "{name}:\n{segments}");
+        }
+    }
 }

@@ -31,6 +31,20 @@ pub struct Wakeup {
     pub steps: Vec<Step>,
 }
 
+#[cfg(test)]
+impl Wakeup {
+    /// One that ends with the last of these steps.
+    pub(super) fn new(steps: Vec<Step>) -> Self {
+        Self {
+            number: 0,
+            end: steps[steps.len() - 1].tick,
+            place: 0,
+            cut_short: false,
+            steps,
+        }
+    }
+}
+
 /// What was watched.
 #[derive(Debug)]
 pub struct Watched {

@@ -17,7 +17,7 @@
 //! machine.
 
 mod disk;
-mod told;
+pub(crate) mod told;
 mod vmlinux;
 
 use super::devices::Devices;

@@ -151,6 +151,13 @@ fn number(digits: &[u8], radix: u32) -> Option<u64> {
     u64::from_str_radix(std::str::from_utf8(digits).ok()?, radix).ok()
 }
 
+/// The steps in some lines of the debugger.
+#[cfg(test)]
+pub(crate) fn steps(lines: &str) -> Vec<Step> {
+    let lines = lines.split_inclusive('\n').map(str::as_bytes);
+    lines.filter_map(|line| told(line)?.1).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
