@@ -5,6 +5,7 @@
 use proptest::prelude::*;
 
 use super::policy::*;
+use super::policy_tests::task;
 
 /// What nice 0 has on sched_ext's scale, and on the policy's.
 const NICE_0: u32 = 100;
@@ -20,18 +21,6 @@ fn joining(weight: u32, all: u64) -> Joining {
         starts: true,
         shared: true,
         weight,
-    }
-}
-
-fn task(class: Class) -> TaskView {
-    TaskView {
-        class,
-        affinity: Affinity::Any,
-        state: State::Nrt,
-        fixed: false,
-        wakes: false,
-        handed_back: false,
-        weight: NICE_0 * SCALE,
     }
 }
 

@@ -9,7 +9,7 @@ const NICE_0: u32 = WEIGHT_NICE_0 as u32;
 const MS: u64 = 1_000_000;
 
 /// A task of nice 0 that may run everywhere.
-fn task(class: Class) -> TaskView {
+pub(super) fn task(class: Class) -> TaskView {
     TaskView {
         class,
         affinity: Affinity::Any,
