@@ -688,7 +688,7 @@ proptest! {
     fn credit_and_debt_are_bounded(mean: u64, distance in -(1i64 << 40)..(1i64 << 40), lag in -(1i64 << 40)..(1i64 << 40)) {
         let vtime = mean.wrapping_add(distance as u64);
         let at = joining(mean, NICE_0, 0);
-        for arrival in [Arrival::Again, Arrival::Back, Arrival::New] {
+        for arrival in [Arrival::Again, Arrival::Back, Arrival::Moved, Arrival::New] {
             let placed = vtime_place(&at, arrival, vtime, lag).wrapping_sub(mean) as i64;
             prop_assert!(placed >= -(CREDIT_NS as i64) && placed <= DEBT_NS as i64);
         }
@@ -698,10 +698,14 @@ proptest! {
         }
     }
 
+    /// One that was owed time on the other side starts level; one that had too much keeps its debt,
+    /// up to the bound.
     #[test]
-    fn a_task_from_the_other_side_starts_level(vtime: u64, lag: i64, mean: u64) {
+    fn a_task_from_the_other_side_takes_its_debt_along(vtime: u64, lag in -(1i64 << 40)..(1i64 << 40), mean: u64) {
         let at = joining(mean, NICE_0, 0);
         prop_assert_eq!(vtime_place(&at, Arrival::New, vtime, lag), mean);
+        let debt = (-lag).clamp(0, DEBT_NS as i64) as u64;
+        prop_assert_eq!(vtime_place(&at, Arrival::Moved, vtime, lag), mean.wrapping_add(debt));
     }
 
     /// However light a task is among the others, the mean reaches its deadline in twice the longest

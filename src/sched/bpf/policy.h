@@ -539,14 +539,15 @@ static inline void artis_pool_charge(struct artis_pool *pool, u64 more, u32 weig
 enum artis_arrival {
 	ARTIS_ARRIVAL_AGAIN,	/* it is runnable all the time */
 	ARTIS_ARRIVAL_BACK,	/* it slept, or was changed */
-	ARTIS_ARRIVAL_NEW,	/* it is new, or comes from the other side */
+	ARTIS_ARRIVAL_MOVED,	/* it is runnable all the time, and comes from the other side */
+	ARTIS_ARRIVAL_NEW,	/* it is new, or slept on the other side */
 };
 
 /* @pooled: it is in a pool already; @same_side: the last one was of the same side. */
 static inline enum artis_arrival artis_arrival(bool pooled, bool same_side)
 {
 	if (!same_side)
-		return ARTIS_ARRIVAL_NEW;
+		return pooled ? ARTIS_ARRIVAL_MOVED : ARTIS_ARRIVAL_NEW;
 	return pooled ? ARTIS_ARRIVAL_AGAIN : ARTIS_ARRIVAL_BACK;
 }
 
@@ -585,8 +586,10 @@ static inline u64 artis_debt_ns(bool shared)
 
 /*
  * Where a task that arrives stands in virtual time. @vtime: where it stood; @lag: how far
- * behind the mean that was when it left, negative: ahead. It keeps what it is owed. What
- * it got too much is forgotten as the mean passes it.
+ * behind the mean that was when it left, negative: ahead. It keeps what it is owed, but not
+ * on the other side: those who waited there would come in a row. What it got too much is
+ * forgotten as the mean passes it, and goes with it: a light task would else get more with
+ * each move.
  */
 static inline u64 artis_vtime_place(const struct artis_joining *at, enum artis_arrival arrival,
 				    u64 vtime, s64 lag)
@@ -597,8 +600,11 @@ static inline u64 artis_vtime_place(const struct artis_joining *at, enum artis_a
 
 	if (arrival == ARTIS_ARRIVAL_NEW)
 		vtime = at->starts ? at->start : at->mean;
-	if (arrival == ARTIS_ARRIVAL_BACK && lag > 0)
+	if ((arrival == ARTIS_ARRIVAL_BACK && lag > 0) ||
+	    (arrival == ARTIS_ARRIVAL_MOVED && lag < 0))
 		vtime = at->mean - lag;
+	else if (arrival == ARTIS_ARRIVAL_MOVED)
+		vtime = at->mean;
 	else if (arrival != ARTIS_ARRIVAL_AGAIN && artis_vtime_before(vtime, at->mean))
 		vtime = at->mean;
 	if (artis_vtime_before(vtime, earliest))

@@ -388,11 +388,13 @@ __noinline int measure_rt_side(struct artis_side *rt __arg_nonnull)
 		rt->tasks += scx_bpf_dsq_nr_queued(DSQ_BOTH_LINUX);
 	bpf_for(i, 0, nr_rt) {
 		s32 cpu = rt_cpu(i);
+		u32 tasks = artis_is_ours(class_on(cpu)) + local_queued(cpu);
 
 		util += rt_util(cpu);
-		if (!hosts(cpu, class_on(cpu)))
+		if (!tasks)
 			continue;
-		rt->tasks++;
+		/* both of a switch: the next one is there before the last one is queued */
+		rt->tasks += tasks;
 		rt->rt1_tasks += artis_is_rt1(cpu_record(cpu)->hosted_class);
 	}
 	rt->cpus = nr_rt_online;
