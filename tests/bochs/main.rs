@@ -130,18 +130,19 @@ fn cgroups_share_by_weight() {
 }
 
 /// Tasks of nice 0 and 10, whose weights are 100 and 11: on one CPU, and two of each on an RT CPU
-/// and another one.
+/// and another one. A light one has a slice in ten, so a second of both CPUs tells its share to a
+/// third; where the two light ones keep a CPU for themselves they have twice theirs and more.
 #[test]
 fn nice_values_count() {
     let bound = common::numbers(&SCHEDULED, "bound");
     let free = common::numbers(&SCHEDULED, "free");
     println!("bound to one CPU: {bound:?}; on both: {free:?} of 1000");
     let is_light =
-        |share: &u64, tasks: u64| (99 * 2 / tasks).abs_diff(*share) * 4 <= 99 * 2 / tasks;
+        |share: &u64, tasks: u64| (99 * 2 / tasks).abs_diff(*share) * 3 <= 99 * 2 / tasks;
     assert!(bound.len() == 2 && is_light(&bound[1], 2), "{bound:?}");
     assert!(free.len() == 4, "{free:?}");
     assert!(free[2..].iter().all(|share| is_light(share, 4)), "{free:?}");
-    assert!(free[0].abs_diff(free[1]) * 10 <= free[0], "{free:?}");
+    assert!(free[0].abs_diff(free[1]) * 5 <= free[0], "{free:?}");
 }
 
 /// Starts an experiment and ends it when it says `when`: everything it said.
