@@ -2,10 +2,17 @@
 //! `artis explain` on both kernels. Who is late, and how much, means nothing here: the emulator's
 //! own stops look like interrupts that are off.
 
-use super::guest::text;
+use super::guest::{artis, run, text};
 use super::sched::TWO_CPUS;
 use super::shared::Script;
+use crate::common::count;
+use artis::explain::summary::chief;
 use artis::explain::{Document, Lane};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
 
 on_kernel!(normal, "newest": late_wakeups_are_cut_into_segments);
 on_kernel!(rt, "newest-rt": late_wakeups_are_cut_into_segments);
@@ -66,4 +73,76 @@ fn assert_what_is_missed_is_rare_and_told(document: &Document, printed: &str) {
     let counts = document.threads.iter();
     let counts = counts.map(|one| one.wakeups.count + one.locks.count + one.activations.count);
     assert!(missed.losses * 10 <= counts.sum(), "{said}");
+}
+
+/// How long the machine is stopped at a time. Whatever else happens to the guest takes less, but for
+/// a host that does the same to it.
+const STOP: Duration = Duration::from_millis(80);
+/// What is judged: between that and other late wakeups of an emulated guest.
+const JUDGED_US: u64 = 60_000;
+
+/// What tells the emulator of this test from those of the others.
+const MARK: &str = "ARTIS_TEST_IS_STOPPED";
+
+/// The emulator that inherited this test's mark; nobody while there is none.
+fn emulator() -> Option<Pid> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let mut pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let is_ours = |pid: &i32| {
+        let file = |name: &str| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+        text(&file("environ")).contains(MARK) && text(&file("cmdline")).contains("qemu-system")
+    };
+    pids.find(is_ours).map(Pid::from_raw)
+}
+
+/// Stops the whole machine again and again, as a hypervisor does that runs another one.
+fn stop_and_continue(enough: &AtomicBool) {
+    let mut turn = 0;
+    while !enough.load(Relaxed) {
+        if let Some(pid) = emulator() {
+            // One that has just ended is no matter.
+            let _ = kill(pid, Signal::SIGSTOP);
+            std::thread::sleep(STOP);
+            let _ = kill(pid, Signal::SIGCONT);
+        }
+        // At all places of the victim's period, without a source of chance.
+        turn += 1;
+        std::thread::sleep(Duration::from_micros(150_000 + turn * 7_919 % 300_000));
+    }
+}
+
+/// A stop of a virtual machine leaves no event and no steal time here. What tells it is that a timer's
+/// interrupt came late into user mode, where nothing of the kernel keeps it off, or that the timers of
+/// both CPUs came late at once. A record that ends before the other CPU handled its timer has neither:
+/// one of eight.
+#[test]
+fn a_stopped_machine_is_blamed() {
+    let output = tempfile::tempdir().unwrap();
+    let seconds = count(6, 60);
+    let script = "for cpu in 0 1; do taskset -c $cpu sh -c 'while :; do :; done' & done
+        artis explain run --threshold $0 --worst 100 --json late.json -- \\
+            artis measure latency -q -a 1 -p 80 -D $1";
+    let mut command = artis(&["lab", "run", "--kernel", "newest", "--output"]);
+    command.arg(output.path()).args(["--", "sh", "-c", script]);
+    command.args([JUDGED_US, seconds].map(|number| number.to_string()));
+    command.env(MARK, "1");
+    let enough = AtomicBool::new(false);
+    let ended = std::thread::scope(|scope| {
+        scope.spawn(|| stop_and_continue(&enough));
+        let ended = run(&mut command);
+        enough.store(true, Relaxed);
+        ended
+    });
+    let said = format!("{}{}", text(&ended.stdout), text(&ended.stderr));
+    assert!(ended.status.success(), "{said}");
+    let document = Document::read(&fs::read(output.path().join("late.json")).unwrap()).unwrap();
+    let judged = document.worst.len();
+    let is_right = |segments: &[_]| matches!(chief(segments), Some((Lane::Hypervisor, Some(who), _)) if who == "hypervisor");
+    let right = document.worst.iter().filter(|one| is_right(&one.segments));
+    let right = right.count();
+    println!("{right} of {judged}\n{said}");
+    assert!(judged as u64 >= seconds / 2, "too few were late: {said}");
+    // Few are judged in the short run.
+    let share = if judged >= 100 { 80 } else { 50 };
+    assert!(right * 100 >= judged * share, "{said}");
 }

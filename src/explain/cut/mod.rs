@@ -10,6 +10,7 @@
 mod label;
 mod machine;
 mod pieces;
+mod stops;
 
 use crate::lane::Lane;
 use crate::recording::{Event, Hole, Loss, Recording, Task, What};
@@ -86,6 +87,9 @@ pub fn cut(recording: &Recording) -> Vec<Segment> {
     // What ended the last piece belongs to it.
     if let Some(last) = events.iter().find(|event| event.ns == subject.end_ns) {
         cutter.learn(last);
+    }
+    for stop in stops::stops(&events, &recording.holes) {
+        cutter.pieces.machine_stood(stop, recording);
     }
     cutter.pieces.finish(recording)
 }

@@ -107,31 +107,33 @@ impl Pieces {
 
     /// The interrupt that ended the waiting came in user mode, where interrupts are never off.
     pub fn not_the_kernel(&mut self, recording: &Recording) {
-        let (lane, culprit, code) = match (recording.virtual_machine, recording.smi) {
-            (_, smi) if smi > 0 => (
-                Lane::Firmware,
-                "firmware",
-                format!("{smi} system management interrupts about that time"),
-            ),
-            (true, _) => (
-                Lane::Hypervisor,
-                "hypervisor",
-                "the interrupt came late into user mode".to_owned(),
-            ),
-            (false, _) => (
-                Lane::Firmware,
-                "hardware or firmware",
-                "the interrupt came late into user mode".to_owned(),
-            ),
-        };
+        let stood = beyond_the_kernel(recording, "the interrupt came late into user mode");
         for piece in &mut self.all {
-            if piece.lane != Lane::InterruptsOff {
-                continue;
+            if piece.lane == Lane::InterruptsOff {
+                *piece = Segment {
+                    begin_ns: piece.begin_ns,
+                    end_ns: piece.end_ns,
+                    cpu: piece.cpu,
+                    ..stood.clone()
+                };
             }
-            piece.lane = lane;
-            piece.culprit = Some(culprit.to_owned());
-            piece.tid = None;
-            piece.code = Some(code.clone());
+        }
+    }
+
+    /// No CPU did anything meanwhile, whatever it was at before.
+    pub fn machine_stood(&mut self, (from_ns, to_ns): (u64, u64), recording: &Recording) {
+        let stood = beyond_the_kernel(recording, "timers of several CPUs came late at once");
+        self.split(from_ns);
+        self.split(to_ns);
+        for piece in &mut self.all {
+            if piece.begin_ns >= from_ns && piece.end_ns <= to_ns {
+                *piece = Segment {
+                    begin_ns: piece.begin_ns,
+                    end_ns: piece.end_ns,
+                    cpu: piece.cpu,
+                    ..stood.clone()
+                };
+            }
         }
     }
 
@@ -178,6 +180,24 @@ impl Pieces {
             }
         }
         segments
+    }
+}
+
+/// Time that neither a task nor the kernel had; `sign` tells that, unless the processor counted.
+fn beyond_the_kernel(recording: &Recording, sign: &str) -> Segment {
+    let (lane, culprit, code) = match (recording.virtual_machine, recording.smi) {
+        (_, smi) if smi > 0 => (
+            Lane::Firmware,
+            "firmware",
+            format!("{smi} system management interrupts about that time"),
+        ),
+        (true, _) => (Lane::Hypervisor, "hypervisor", sign.to_owned()),
+        (false, _) => (Lane::Firmware, "hardware or firmware", sign.to_owned()),
+    };
+    Segment {
+        culprit: Some(culprit.to_owned()),
+        code: Some(code),
+        ..Segment::nobody(0, 0, lane)
     }
 }
 

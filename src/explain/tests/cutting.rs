@@ -235,3 +235,71 @@ fn what_a_hole_hides_is_unknown_until_a_switch_tells() {
     let unknown = [(InterruptsOff, 10), (Scheduler, 12), (Unknown, 80)];
     assert_eq!(lanes(&recording), [&unknown[..], &rest].concat());
 }
+
+/// Timers of two CPUs were due while nothing happened at all: the machine stood from the first of
+/// them on. With one CPU that is silent, its own kernel may have kept the interrupt off.
+#[test]
+fn silence_of_all_cpus_is_a_stop_of_the_machine() {
+    const MS: u64 = 1_000_000;
+    let timer = |ns, cpu, due_ns| Event {
+        ns,
+        cpu,
+        steal_ns: 0,
+        what: What::TimerBegins {
+            function: "tick_nohz_handler".to_owned(),
+            due_ns,
+            slack_ns: 0,
+            stack: Vec::new(),
+        },
+    };
+    let waking = Event {
+        ns: 31 * MS,
+        cpu: 0,
+        steal_ns: 0,
+        what: What::Waking {
+            tid: 1,
+            by: 0,
+            by_name: "w".to_owned(),
+            timer_due_ns: Some(12 * MS),
+        },
+    };
+    let mut recording = Recording {
+        subject: Subject {
+            task: task(1, 19),
+            process: 1,
+            loss: Loss::Late,
+            due_ns: 12 * MS,
+            waking_ns: 31 * MS,
+            end_ns: 32 * MS,
+            lost_ns: 20 * MS,
+        },
+        events: vec![
+            timer(10 * MS, 1, 10 * MS),
+            // Both at once are not late by that.
+            timer(11 * MS + 2, 0, 11 * MS),
+            timer(11 * MS + 4, 1, 11 * MS),
+            timer(30 * MS, 0, 12 * MS),
+            timer(30 * MS + 50, 1, 14 * MS),
+            waking,
+        ],
+        holes: Vec::new(),
+        smi: 0,
+        virtual_machine: true,
+    };
+    let stood = |recording: &Recording| -> u64 {
+        let segments = cut(recording).into_iter();
+        let segments = segments.filter(|one| one.lane == Lane::Hypervisor);
+        segments.map(|one| one.ns()).sum()
+    };
+    assert_eq!(stood(&recording), 18 * MS);
+    let hole = Hole {
+        cpu: 1,
+        from_ns: 15 * MS,
+        until_ns: 16 * MS,
+    };
+    recording.holes.push(hole);
+    assert_eq!(stood(&recording), 0, "nobody knows what happened there");
+    recording.holes.clear();
+    recording.events.remove(4);
+    assert_eq!(stood(&recording), 0);
+}
