@@ -12,6 +12,7 @@ use crate::lab::debian::modules::{self, Module};
 use crate::lab::debian::own;
 use crate::lab::engine::Kind;
 use crate::lab::engine::devices::{self, Devices, Network};
+use crate::lab::engine::topology::Topology;
 use crate::lab::host::cache::Cache;
 use crate::lab::host::scratch::{self, Scratch};
 use crate::lab::image::Image;
@@ -87,6 +88,13 @@ struct Run {
     /// Virtual CPUs
     #[arg(long, default_value_t = 2, value_parser = value::number::whole(1..=64_u32))]
     cpus: u32,
+    /// Instead of --cpus, how they are arranged (qemu only); each socket has a cache and a node
+    #[arg(
+        long,
+        value_name = "sockets=N,cores=N,threads=N",
+        conflicts_with = "cpus"
+    )]
+    topology: Option<Topology>,
     /// Memory of the guest in MiB
     #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = value::number::whole(256..=u32::MAX))]
     memory: u32,
@@ -203,12 +211,15 @@ fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
         network: args.network,
     };
     let engine = args.engine.engine();
-    engine.check(args.cpus, devices).map_err(|error| {
-        UsageError(match error {
-            crate::lab::Error::TooManyCpus { .. } => format!("{error}; give fewer (--cpus N)"),
-            other => other.to_string(),
-        })
-    })?;
+    let cpus = args.topology.map_or(args.cpus, Topology::cpus);
+    engine
+        .check(cpus, args.topology, devices)
+        .map_err(|error| {
+            UsageError(match error {
+                crate::lab::Error::TooManyCpus { .. } => format!("{error}; give fewer (--cpus N)"),
+                other => other.to_string(),
+            })
+        })?;
     let mut progress = Stderr::default();
     let modules_of_image = args.module_folder.as_deref();
     let kernel = match own::is_path(&args.kernel) {
@@ -230,7 +241,8 @@ fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
     let system = system(Programs::All)?;
     let mut machine = Machine::new(engine, kernels.cache(), kernel, system, output);
     machine.seed = args.seed;
-    machine.cpus = args.cpus;
+    machine.cpus = cpus;
+    machine.topology = args.topology;
     machine.memory_mib = args.memory;
     machine.append = args.append;
     machine.timeout = (args.timeout > 0).then(|| Duration::from_secs(args.timeout));

@@ -3,6 +3,7 @@
 //! experiment, interruptions, lost guests. A thread plays the guest's side of the protocol.
 
 use super::devices::Devices;
+use super::topology::Topology;
 use super::{Channels, Engine, Hardware, Limits, Power, Prepared, Started, pair};
 use crate::Error;
 use crate::host::cache::Cache;
@@ -72,7 +73,12 @@ impl Engine for Fake {
         false
     }
 
-    fn check(&self, _cpus: u32, _devices: Devices) -> Result<(), Error> {
+    fn check(
+        &self,
+        _cpus: u32,
+        _topology: Option<Topology>,
+        _devices: Devices,
+    ) -> Result<(), Error> {
         Ok(())
     }
 

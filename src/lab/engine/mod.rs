@@ -16,6 +16,7 @@ pub(crate) mod fake;
 pub mod observed;
 mod process;
 pub mod qemu;
+pub mod topology;
 
 use super::Error;
 use super::host::cache::Cache;
@@ -30,6 +31,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
+use topology::Topology;
 
 /// The engines, as the command line names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -55,6 +57,8 @@ impl Kind {
 pub struct Hardware {
     /// Virtual CPUs.
     pub cpus: u32,
+    /// How they are arranged, if that was asked for; they are so many then.
+    pub topology: Option<Topology>,
     /// Memory, MiB.
     pub memory_mib: u32,
     /// What else it has.
@@ -103,11 +107,11 @@ pub trait Engine: Debug + Send + Sync {
     /// Do times taken in the guest mean anything?
     fn is_timing_meaningful(&self) -> bool;
 
-    /// Whether it can give a guest so many CPUs and these devices.
+    /// Whether it can give a guest so many CPUs, arranged like this, and these devices.
     ///
     /// # Errors
     /// [`Error::TooManyCpus`], [`Error::NoDevice`].
-    fn check(&self, cpus: u32, devices: Devices) -> Result<(), Error>;
+    fn check(&self, cpus: u32, topology: Option<Topology>, devices: Devices) -> Result<(), Error>;
 
     /// What ends the guest's streams: another mark in every run, where that changes no figure.
     ///

@@ -6,6 +6,7 @@
 
 use super::devices::{Devices, Network};
 use super::process::{Process, inherited_path};
+use super::topology::Topology;
 use super::{
     Channels, Engine, Hardware, Limits, Power, Prepared, Started, first_words, pair,
     random_end_mark,
@@ -102,7 +103,12 @@ impl Engine for Qemu {
         false
     }
 
-    fn check(&self, _cpus: u32, _devices: Devices) -> Result<(), Error> {
+    fn check(
+        &self,
+        _cpus: u32,
+        _topology: Option<Topology>,
+        _devices: Devices,
+    ) -> Result<(), Error> {
         Ok(())
     }
 
@@ -183,6 +189,9 @@ fn start(hardware: &Hardware, engine: &PreparedQemu, initramfs: &File) -> Result
         qemu.arg("-L").arg(emulator.path(folder));
     }
     qemu.args(machine(hardware));
+    if let Some(topology) = hardware.topology {
+        qemu.args(arranged(topology, hardware.memory_mib));
+    }
     qemu.arg("-kernel").arg(&hardware.vmlinuz);
     qemu.arg("-append").arg(&hardware.arguments);
     qemu.arg("-initrd").arg(inherited_path(initramfs));
@@ -244,6 +253,30 @@ fn machine(hardware: &Hardware) -> Vec<String> {
     .into_iter()
     .map(str::to_owned)
     .collect()
+}
+
+/// Arguments that arrange the CPUs and give each socket its memory.
+fn arranged(topology: Topology, memory_mib: u32) -> Vec<String> {
+    let mut words = vec!["-smp".to_owned(), topology.to_string()];
+    if topology.sockets == 1 {
+        return words;
+    }
+    // The first node has what is left over.
+    let each = memory_mib / topology.sockets;
+    for socket in 0..topology.sockets {
+        let size = match socket {
+            0 => memory_mib - each * (topology.sockets - 1),
+            _ => each,
+        };
+        let (first, last) = topology.of_socket(socket);
+        words.push("-object".to_owned());
+        words.push(format!("memory-backend-ram,id=memory{socket},size={size}M"));
+        words.push("-numa".to_owned());
+        words.push(format!(
+            "node,nodeid={socket},cpus={first}-{last},memdev=memory{socket}"
+        ));
+    }
+    words
 }
 
 /// A file without a name and, until the guest writes, without blocks on the host's disk.

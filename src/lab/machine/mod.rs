@@ -13,6 +13,7 @@ use super::debian::kernel::Kernel;
 use super::debian::modules::Module;
 use super::engine::devices::Devices;
 use super::engine::observed::Observed;
+use super::engine::topology::Topology;
 use super::engine::{Engine, Hardware, Power};
 use super::host::cache::Cache;
 use super::image::Image;
@@ -50,6 +51,8 @@ pub struct Machine {
     pub system: Arc<Image>,
     /// Virtual CPUs.
     pub cpus: u32,
+    /// How they are arranged, if that was asked for; they are so many then.
+    pub topology: Option<Topology>,
     /// Memory, MiB.
     pub memory_mib: u32,
     /// More kernel arguments, as on the kernel's command line.
@@ -102,6 +105,7 @@ impl Machine {
             kernel,
             system,
             cpus: 2,
+            topology: None,
             memory_mib: 1024,
             append: String::new(),
             seed: None,
@@ -129,7 +133,7 @@ impl Machine {
         stderr: &mut dyn Write,
         progress: &mut dyn Progress,
     ) -> Result<Outcome, Error> {
-        self.engine.check(self.cpus, self.devices)?;
+        self.engine.check(self.cpus, self.topology, self.devices)?;
         let mirror = &self.kernel.facts.mirror;
         let engine = self.engine.prepare(&self.cache, mirror, progress)?;
         let (console, console_path) = self.prepare_output()?;
@@ -225,7 +229,7 @@ impl Machine {
         let mut hash = Sha256::new();
         let hardware = self.hardware();
         hash.update(engine_version);
-        // The engine that repeats has no other devices.
+        // The engine that repeats has no topology and no other devices.
         hash.update(format!("{} CPUs, {} MiB", self.cpus, self.memory_mib));
         hash.update(self.engine.own_part(&hardware));
         hash.update(&hardware.arguments);
@@ -253,6 +257,7 @@ impl Machine {
         }
         Hardware {
             cpus: self.cpus,
+            topology: self.topology,
             memory_mib: self.memory_mib,
             devices: self.devices,
             vmlinuz: self.kernel.vmlinuz.clone(),
@@ -335,6 +340,7 @@ impl Machine {
             preemption: facts.preemption,
             arguments: self.hardware().arguments,
             cpus: self.cpus,
+            topology: self.topology,
             memory_mib: self.memory_mib,
             disk_bytes: self.devices.disk_bytes,
             network: self.devices.network,

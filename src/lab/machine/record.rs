@@ -3,6 +3,7 @@
 
 use crate::debian::index::Flavour;
 use crate::engine::devices::Network;
+use crate::engine::topology::Topology;
 use serde::{Deserialize, Serialize};
 
 /// Name of the record in the output folder.
@@ -55,6 +56,8 @@ pub struct Record {
     pub arguments: String,
     /// Virtual CPUs.
     pub cpus: u32,
+    /// How they were arranged; none: nobody asked.
+    pub topology: Option<Topology>,
     /// Memory of the guest, MiB.
     pub memory_mib: u32,
     /// Size of the guest's disk; none: it had none.

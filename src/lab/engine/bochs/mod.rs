@@ -23,6 +23,7 @@ mod vmlinux;
 use super::devices::Devices;
 use super::observed::Observed;
 use super::process::{Process, inherited_path};
+use super::topology::Topology;
 use super::{Channels, Engine, Hardware, Limits, Prepared, Started, first_words, pair};
 use crate::Error;
 use crate::debian::emulator::{Emulator, Wanted};
@@ -114,7 +115,8 @@ impl Engine for Bochs {
         true
     }
 
-    fn check(&self, cpus: u32, devices: Devices) -> Result<(), Error> {
+    fn check(&self, cpus: u32, topology: Option<Topology>, devices: Devices) -> Result<(), Error> {
+        Topology::refuse(topology, NAME)?;
         if cpus > CPUS_MAX {
             return Err(Error::TooManyCpus {
                 engine: NAME,
@@ -394,6 +396,7 @@ mod tests {
         let with = |cpus| {
             let hardware = Hardware {
                 cpus,
+                topology: None,
                 memory_mib: 1024,
                 devices: Devices::default(),
                 vmlinuz: PathBuf::new(),
