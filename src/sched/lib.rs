@@ -9,6 +9,7 @@
 pub mod announce;
 mod bpf;
 pub use bpf::COUNTERS;
+pub mod caches;
 pub mod control;
 pub mod detector;
 pub mod ending;
@@ -22,6 +23,8 @@ pub mod watch;
 
 #[cfg(test)]
 mod policy_border_tests;
+#[cfg(test)]
+mod policy_cache_tests;
 #[cfg(test)]
 mod policy_group_tests;
 #[cfg(test)]

@@ -40,6 +40,8 @@ const NUMBERS: &[(&str, &str)] = &[
         "the kernel's bit for \"need to reschedule\", inverted",
     ),
     ("0x100", "the first dispatch queue"),
+    ("0x200", "the first dispatch queue of a cache, NRT side"),
+    ("0x300", "the first dispatch queue of a cache, RT side"),
     ("0x10000", "the first dispatch queue of a CPU"),
     (
         "0x20000",
@@ -49,6 +51,7 @@ const NUMBERS: &[(&str, &str)] = &[
     ("6", "STEP"),
     ("7", "STEP"),
     ("9", "STEP"),
+    ("10", "STEP"),
     ("30000", "ms: the kernel's watchdog, as long as it allows"),
 ];
 

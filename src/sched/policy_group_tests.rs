@@ -20,6 +20,7 @@ fn joining(weight: u32, all: u64) -> Joining {
         start: 0,
         starts: true,
         shared: true,
+        spread: false,
         weight,
     }
 }

@@ -393,7 +393,10 @@ fn steps(service: Service) -> Vec<Step> {
 #[test]
 fn the_order_of_service() {
     use Step::*;
-    assert_eq!(steps(Service::Rt), [KthreadHere, Rt1, Fair, Rt1Left, GoOn]);
+    assert_eq!(
+        steps(Service::Rt),
+        [KthreadHere, Rt1, Fair, Rt1Left, GoOn, Far]
+    );
     assert_eq!(steps(Service::RtOffline), [KthreadHere, Pinned]);
     let nrt = [
         KthreadHere,
@@ -403,6 +406,7 @@ fn the_order_of_service() {
         Fair,
         Rt1Left,
         GoOn,
+        Far,
         HelpLinux,
         HelpRt1,
     ];

@@ -51,13 +51,14 @@ fn side(cpus: u32, tasks: u32) -> Side {
 }
 
 /// A pool where cgroups have no weights, and a task of @weight that joins others of @others.
-fn joining(mean: u64, weight: u32, others: u64) -> Joining {
+pub(super) fn joining(mean: u64, weight: u32, others: u64) -> Joining {
     Joining {
         mean,
         all: others + u64::from(weight),
         start: 0,
         starts: false,
         shared: false,
+        spread: false,
         weight,
     }
 }

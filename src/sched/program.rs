@@ -3,6 +3,7 @@
 
 use super::bpf::types::{artis_cpu, artis_displaced, sched_ext_ops};
 use super::bpf::{ArtisSkel, ArtisSkelBuilder, COUNTERS};
+use super::caches::Caches;
 use super::detector::Detector;
 use super::ending::Ending;
 use super::require::has_operation;
@@ -26,6 +27,8 @@ pub struct Config {
     pub nr_cpus: u32,
     pub rt: CpuList,
     pub online: CpuList,
+    /// All possible CPUs.
+    pub caches: Caches,
     /// CPUs whose tick stops (`nohz_full`): no tick hands a displaced task back there.
     pub tickless: CpuList,
     pub detector: Detector,
@@ -119,8 +122,27 @@ impl<'storage> Program<'storage> {
         settings.preempt_count_bytes = preempt_count_bytes(&btf)?;
         settings.nr_cpus = config.nr_cpus;
         settings.nr_rt = config.rt.len() as u32;
-        for (slot, cpu) in settings.rt_list.iter_mut().zip(config.rt.iter()) {
-            *slot = cpu;
+        let caches = config.caches.cpus();
+        settings.nr_llcs = caches.len() as u32;
+        let mut rt_cpus = settings.rt_list.iter_mut();
+        let mut all_cpus = settings.llc_cpus.iter_mut();
+        let (mut rt_first, mut first) = (0, 0);
+        for (number, (cpus, llc)) in caches.iter().zip(&mut settings.llcs).enumerate() {
+            llc.first = first;
+            for (cpu, slot) in cpus.iter().zip(&mut all_cpus) {
+                *slot = cpu;
+                first += 1;
+            }
+            llc.end = first;
+            llc.rt_first = rt_first;
+            let rt = cpus & &config.rt;
+            for (cpu, slot) in rt.iter().zip(&mut rt_cpus) {
+                *slot = cpu;
+                rt_first += 1;
+            }
+            for (slot, other) in llc.near.iter_mut().zip(config.caches.near(number)) {
+                *slot = other as u8;
+            }
         }
         let state = open
             .maps
@@ -133,6 +155,8 @@ impl<'storage> Program<'storage> {
                 (config.rt.contains(cpu) && config.tickless.contains(cpu) && !hands_back_late)
                     .into();
             record.offline = (!config.online.contains(cpu)).into();
+            let llc = caches.iter().position(|cpus| cpus.contains(cpu));
+            record.llc = llc.unwrap_or(0) as u8;
         }
         let operations = open.struct_ops.artis_ops_mut();
         operations.hotplug_seq = config.hotplug_seq;

@@ -3,6 +3,7 @@
 //!
 //! Owns the order of the steps. The caller gets what happens as [`Event`]s.
 
+use super::caches::Caches;
 use super::control::{self, Request, Server};
 use super::detector::Detector;
 use super::ending::Ending;
@@ -14,7 +15,7 @@ use artis_machine::cpu_shares::CpuShares;
 use artis_machine::cpus::{self, Cpus};
 use artis_machine::kernel::Kernel;
 use artis_machine::privilege::Privilege;
-use artis_machine::{CpuList, Root, Unreadable, deadline_servers};
+use artis_machine::{CpuList, Root, Unreadable, deadline_servers, topology};
 use artis_partition::change::Change;
 use artis_partition::cycle;
 use artis_partition::host::Host;
@@ -171,6 +172,8 @@ pub fn run(
         kernel: kernel.release.clone(),
     };
     runtime.set_state(&state)?;
+    let arranged = topology::read(&root, &cpus.online)?;
+    let caches = Caches::read(&arranged, &cpus.possible);
     let mut storage = Storage::default();
     let mut program = Program::load(
         &mut storage,
@@ -178,6 +181,7 @@ pub fn run(
             nr_cpus: cpus.possible.last().map_or(1, |last| last + 1),
             rt: rt.clone(),
             online: cpus.online.clone(),
+            caches,
             tickless: cpus.nohz_full.clone(),
             detector,
             hotplug_seq: root

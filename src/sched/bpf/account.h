@@ -72,6 +72,7 @@ __noinline int place_shared(const struct task_struct *p __arg_trusted,
 	struct artis_joining at = {
 		.weight = artis_weight(p->scx.weight),
 		.shared = true,
+		.spread = has_llcs(),
 	};
 
 	was_shared = true;
@@ -97,6 +98,7 @@ static void place(const struct task_struct *p, struct task_ctx *t, bool rt)
 	u64 request_ns = artis_request(t->usual_ns, t->burst_ns, rt);
 	struct artis_joining at = {
 		.weight = artis_weight(p->scx.weight),
+		.spread = has_llcs(),
 	};
 
 	if (is_shared()) {

@@ -45,6 +45,11 @@
  *     which then share the whole machine: both sides have one virtual time, and a queue of
  *     tasks in user mode from which every CPU takes.
  *
+ * (h) Last-level caches. Where there are several, each has a queue of Linux tasks for each
+ *     side, and a task waits at the one where it ran. A CPU takes from its own cache's queue,
+ *     and from the others', the nearest first, before it is idle, or whom they keep waiting
+ *     too long. The other queues are few tasks' and the whole machine's.
+ *
  * What this cannot do: bound the time of a system call that began while the task was
  * alone on a CPU it is bound to; keep interrupts and their softirqs off an RT CPU,
  * among them its tick and the wakeup of RCU's grace-period thread; see kernel work
@@ -187,6 +192,15 @@ static void note_wait(struct artis_cpu *record, struct task_ctx *t, enum artis_c
 	t->runnable_at_ns = 0;
 }
 
+/* The task runs at the cache of @record: counts if it was at another one. */
+static void note_llc(struct artis_cpu *record, struct task_ctx *t)
+{
+	if (t->has_run && t->llc != record->llc)
+		record->count[ARTIS_far]++;
+	t->llc = record->llc;
+	t->has_run = true;
+}
+
 /* The task begins to run on the RT CPU of @record, or goes on there after RT0. */
 static void running_rt(struct artis_cpu *record, struct task_struct *p, struct task_ctx *t, s32 cpu,
 		       bool displaced)
@@ -243,6 +257,8 @@ void BPF_PROG(artis_running, struct task_struct *p)
 		place(p, t, record->rt);
 	note_wait(record, t, class, now);
 	note_running(record, t, now);
+	if (has_llcs())
+		note_llc(record, t);
 	if (record->rt)
 		running_rt(record, p, t, cpu, displaced);
 }
@@ -332,13 +348,19 @@ static s32 create_nrt_mask(void)
 SEC("struct_ops.s/artis_init")
 s32 BPF_PROG(artis_init)
 {
-	u32 cpu, dsq;
+	u32 cpu, dsq, llc;
 	s32 err;
 
 	err = create_nrt_mask();
 	bpf_for(dsq, DSQ_NRT_KTHREAD, DSQ_BOTH_LINUX + 1) {
 		if (!err)
 			err = scx_bpf_create_dsq(dsq, -1);
+	}
+	bpf_for(llc, 0, nr_llcs) {
+		if (!err)
+			err = scx_bpf_create_dsq(linux_queue(false, llc), -1);
+		if (!err)
+			err = scx_bpf_create_dsq(linux_queue(true, llc), -1);
 	}
 	bpf_for(cpu, 0, nr_cpus) {
 		struct artis_cpu *record = cpu_record(cpu);
@@ -349,6 +371,7 @@ s32 BPF_PROG(artis_init)
 			err = scx_bpf_create_dsq(DSQ_KTHREAD + cpu, -1);
 		if (record->offline)
 			continue;
+		(*online_at(record->llc, record->rt))++;
 		if (record->rt)
 			nr_rt_online++;
 		else

@@ -14,6 +14,7 @@ static void came_online(s32 cpu)
 	if (!record->offline)
 		return;
 	record->offline = false;
+	(*online_at(record->llc, record->rt))++;
 	if (record->rt) {
 		nr_rt_online++;
 		record->count[ARTIS_cpu_online]++;
@@ -32,6 +33,7 @@ static void went_offline(s32 cpu)
 	if (record->offline)
 		return;
 	record->offline = true;
+	(*online_at(record->llc, record->rt))--;
 	if (record->rt) {
 		nr_rt_online--;
 		record->count[ARTIS_cpu_offline]++;

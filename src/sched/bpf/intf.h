@@ -10,6 +10,12 @@
 /* CPUs a machine may have. Debian builds for 8192; 1024 keeps the records in 300 KiB. */
 #define ARTIS_CPUS_MAX 1024
 
+/*
+ * Last-level caches that have queues of their own; a power of two. The loader takes larger
+ * groups of CPUs on a machine with more.
+ */
+#define ARTIS_LLCS_MAX 32
+
 /* CPU cgroups known at a time; a power of two. The first place is the root's. */
 #define ARTIS_GROUPS_MAX 4096
 
@@ -37,6 +43,7 @@
 	COUNTER(drained, "tasks taken from the RT queue by an NRT CPU")                            \
 	COUNTER(others_turns, "slices given to other tasks although RT1+ tasks waited")            \
 	COUNTER(rt_only_tasks, "times a task was queued whose affinity holds RT CPUs only")        \
+	COUNTER(far, "times a task began to run at another last-level cache than before")          \
 	COUNTER(cpu_offline, "times an RT CPU went offline")                                       \
 	COUNTER(cpu_online, "times an RT CPU came online")
 
@@ -68,6 +75,7 @@ struct artis_cpu {
 	u32 marked_state;	/* enum artis_state */
 	u32 helper_state;	/* passed from a kprobe to the program that may act on it */
 	u32 late_pid;		/* artis hands this task back: see hands_back_late() */
+	u8 llc;			/* configuration: its last-level cache, a place in llcs[] */
 	u8 rt;			/* configuration: is it an RT CPU? */
 	u8 rt_immed;		/* configuration: no tick here, never let a task wait behind RT0 */
 	u8 ahead_of_rt0;	/* our task runs although RT0 would: by a deadline server or throttling */
@@ -83,6 +91,14 @@ struct artis_cpu {
 	u8 offline;		/* by the hotplug path */
 	u8 unwatched;		/* an RT CPU that came back: nobody sees its system calls yet */
 } __attribute__((aligned(64)));
+
+/* A last-level cache, or what counts as one. Written by the loader before load. */
+struct artis_llc {
+	u32 first;		/* its CPUs are in llc_cpus[] from here ... */
+	u32 end;		/* ... to before this */
+	u32 rt_first;		/* its RT CPUs, or the next cache's, are in rt_list[] from here */
+	u8 near[ARTIS_LLCS_MAX];	/* all caches, itself first, the farthest last */
+};
 
 /* How the scheduler ended: the kernel's account of it. */
 struct artis_exit {

@@ -63,9 +63,8 @@ static s32 idle_nrt_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 }
 
 /*
- * The same without a preference, for a task that is queued already: some idle CPU
- * has to be woken, no matter which. Most tasks may run everywhere, and for them it
- * is a look at a mask.
+ * The same for a task that is queued already: some idle CPU has to be woken. Most tasks may
+ * run everywhere, and with one last-level cache it matters little which: a look at a mask.
  */
 static s32 any_idle_nrt_cpu(struct task_struct *p, s32 prev_cpu)
 {
@@ -74,6 +73,8 @@ static s32 any_idle_nrt_cpu(struct task_struct *p, s32 prev_cpu)
 
 	if ((u32)p->nr_cpus_allowed != nr_cpus)
 		return idle_nrt_cpu(p, prev_cpu, 0);
+	if (has_llcs())
+		return nrt_cpu_is_idle() ? idle_nrt_cpu(p, prev_cpu, 0) : -1;
 	bpf_rcu_read_lock();
 	mask = nrt_mask;
 	if (mask)
@@ -90,6 +91,10 @@ static s32 some_nrt_cpu(struct task_struct *p, s32 prev_cpu)
 
 	if (!is_rt(prev_cpu) && bpf_cpumask_test_cpu(prev_cpu, p->cpus_ptr))
 		return prev_cpu;
+	if (has_llcs()) {
+		cpu = near_cpu(p, prev_cpu, false);
+		return cpu < 0 ? prev_cpu : cpu;
+	}
 	bpf_rcu_read_lock();
 	mask = nrt_mask;
 	if (mask)
@@ -111,7 +116,7 @@ static bool hand_over(struct task_struct *p, struct task_ctx *t, const struct ar
 	    !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
 		return false;
 	place(p, t, false);
-	first = scx_bpf_dsq_peek(DSQ_NRT_LINUX);
+	first = scx_bpf_dsq_peek(linux_queue(false, llc_of(cpu)));
 	return artis_comes_first(t->deadline, first, first ? first->scx.dsq_vtime : 0);
 }
 
@@ -173,7 +178,7 @@ static bool comes_first(const struct task_ctx *t, s32 cpu, struct artis_cpu *rec
 
 	if (!artis_comes_first(t->deadline, pinned, pinned ? pinned->scx.dsq_vtime : 0))
 		return false;
-	other = scx_bpf_dsq_peek(DSQ_NRT_LINUX);
+	other = scx_bpf_dsq_peek(linux_queue(false, llc_of(cpu)));
 	return artis_comes_first(t->deadline, other, other ? other->scx.dsq_vtime : 0);
 }
 
@@ -228,14 +233,17 @@ __noinline int enqueue_pinned(struct task_struct *p __arg_trusted,
 	return 0;
 }
 
-/* Wakes an RT CPU for the task of @class just queued for that side. Global: verified once. */
-__noinline int kick_rt_side(enum artis_class class)
+/*
+ * Wakes an RT CPU for the task of @class just queued for that side, where it was on @from:
+ * those of its cache are looked at first. Global: verified once.
+ */
+__noinline int kick_rt_side(enum artis_class class, s32 from)
 {
+	u32 i, at = has_llcs() ? llc_at(llc_of(from))->rt_first : 0;
 	s32 displace = -1;
-	u32 i;
 
 	bpf_for(i, 0, nr_rt) {
-		s32 cpu = rt_cpu(i);
+		s32 cpu = rt_cpu(at + i < nr_rt ? at + i : at + i - nr_rt);
 		const struct artis_cpu *record = cpu_record(cpu);
 		enum artis_class running;
 		u32 wake;
@@ -280,7 +288,7 @@ __noinline int enqueue_both(struct task_struct *p __arg_trusted, struct task_ctx
 	cpu = any_idle_nrt_cpu(p, scx_bpf_task_cpu(p));
 	if (cpu >= 0 && artis_may_kick(rt0_here(cpu)))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
-	return kick_rt_side(class_of(p));
+	return kick_rt_side(class_of(p), scx_bpf_task_cpu(p));
 }
 
 /* Queues a task for the RT CPUs. */
@@ -292,8 +300,8 @@ __noinline int enqueue_rt(struct task_struct *p __arg_trusted, struct task_ctx *
 	else if (is_shared())
 		return enqueue_both(p, t, enq_flags);
 	else
-		insert_vtime(p, DSQ_RT_LINUX, artis_slice_ns(true), t->deadline, enq_flags);
-	return kick_rt_side(class_of(p));
+		insert_vtime(p, queue_for(p, true), artis_slice_ns(true), t->deadline, enq_flags);
+	return kick_rt_side(class_of(p), scx_bpf_task_cpu(p));
 }
 
 /*
@@ -336,12 +344,12 @@ __noinline int enqueue_nrt(struct task_struct *p __arg_trusted, struct task_ctx 
 		scx_bpf_dsq_insert(p, DSQ_NRT_KTHREAD, slice_ns, enq_flags);
 		break;
 	case ARTIS_ORDER_VTIME:
-		insert_vtime(p, DSQ_NRT_LINUX, slice_ns, t->deadline, enq_flags);
+		insert_vtime(p, queue_for(p, false), slice_ns, t->deadline, enq_flags);
 		break;
 	}
 
 	if (!nr_nrt_online)
-		return kick_rt_side(class_of(p));
+		return kick_rt_side(class_of(p), prev_cpu);
 	cpu = any_idle_nrt_cpu(p, prev_cpu);
 	if (cpu >= 0) {
 		if (artis_may_kick(rt0_here(cpu)))
@@ -419,7 +427,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 
 	if (!t) {
 		/* no memory for its record when it was born: serve it, on the safe side */
-		insert_vtime(p, DSQ_NRT_LINUX, artis_slice_ns(false), 0, enq_flags);
+		insert_vtime(p, queue_for(p, false), artis_slice_ns(false), 0, enq_flags);
 		return;
 	}
 	view = view_of(p, t);

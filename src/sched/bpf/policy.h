@@ -16,6 +16,7 @@
  *  4. virtual time and levels        10. entering the kernel on an RT CPU
  *  5. who goes to an RT CPU          11. long bursts of RT0, and CPUs that go
  *  6. where a runnable task goes     12. weights of CPU cgroups
+ *                                    13. last-level caches
  *
  * Theory: Piel, Marquet, Soula, Dekeyser, "Real-Time Systems for
  * Multi-Processor Architectures", section 2.
@@ -217,6 +218,14 @@ typedef int64_t s64;
  */
 #define ARTIS_SHARE_CREDIT_NS (24 * ARTIS_NSEC_PER_MSEC)
 #define ARTIS_SHARE_DEBT_NS (96 * ARTIS_NSEC_PER_MSEC)
+
+/*
+ * How much more of its own CPU time a task of another last-level cache must be owed than
+ * those of a CPU's own, so that the CPU takes it from there. Several slices, because tasks
+ * that take turns differ by one all the time, and a hypervisor may make each longer; less
+ * than ARTIS_SHARE_CREDIT_NS, after which what it is owed is forgotten.
+ */
+#define ARTIS_FAR_NS (4 * ARTIS_SLICE_NRT_NS)
 
 /* How deep the tree of cgroups is looked at; one further down counts as if it were there. */
 #define ARTIS_GROUP_DEPTH_MAX 32
@@ -558,6 +567,7 @@ struct artis_joining {
 	u64 start;		/* where one that is new begins, unless the mean is past that */
 	bool starts;		/* ... if this says so; else at the mean */
 	bool shared;		/* tasks share by their CPU cgroups, see 12 */
+	bool spread;		/* each last-level cache has a queue, see 13 */
 	u32 weight;		/* the task's */
 };
 
@@ -574,9 +584,10 @@ static inline u64 artis_distance(u64 own_ns, u32 weight, u64 all)
 }
 
 /* How much of its own CPU time a task may be behind the mean, and ahead of it. */
-static inline u64 artis_credit_ns(enum artis_arrival arrival, bool shared)
+static inline u64 artis_credit_ns(enum artis_arrival arrival, bool shared, bool spread)
 {
-	return shared && arrival == ARTIS_ARRIVAL_AGAIN ? ARTIS_SHARE_CREDIT_NS : ARTIS_CREDIT_NS;
+	return (shared || spread) && arrival == ARTIS_ARRIVAL_AGAIN ? ARTIS_SHARE_CREDIT_NS :
+								      ARTIS_CREDIT_NS;
 }
 
 static inline u64 artis_debt_ns(bool shared)
@@ -594,8 +605,8 @@ static inline u64 artis_debt_ns(bool shared)
 static inline u64 artis_vtime_place(const struct artis_joining *at, enum artis_arrival arrival,
 				    u64 vtime, s64 lag)
 {
-	u64 earliest = at->mean -
-		       artis_distance(artis_credit_ns(arrival, at->shared), at->weight, at->all);
+	u64 credit_ns = artis_credit_ns(arrival, at->shared, at->spread);
+	u64 earliest = at->mean - artis_distance(credit_ns, at->weight, at->all);
 	u64 latest = at->mean + artis_distance(artis_debt_ns(at->shared), at->weight, at->all);
 
 	if (arrival == ARTIS_ARRIVAL_NEW)
@@ -1203,12 +1214,13 @@ enum artis_step {
 	ARTIS_STEP_PINNED,		/* tasks of this CPU alone */
 	ARTIS_STEP_RT1_LEFT,		/* RT1+ tasks whose turn it was not: nobody else was there */
 	ARTIS_STEP_GO_ON,		/* the task that ran before */
+	ARTIS_STEP_FAR,			/* Linux tasks that wait at another cache */
 	ARTIS_STEP_HELP_LINUX,		/* who waits for an RT CPU: Linux tasks */
 	ARTIS_STEP_HELP_RT1,		/* ... RT1+ tasks */
 };
 
 /* The longest order of service, its end included. */
-#define ARTIS_STEPS_MAX 10
+#define ARTIS_STEPS_MAX 11
 
 /*
  * With no NRT CPU left, on the way to its end, the machine needs every CPU for
@@ -1237,6 +1249,7 @@ static inline enum artis_step artis_step(enum artis_service service, u32 nth)
 		case 2: return ARTIS_STEP_FAIR;
 		case 3: return ARTIS_STEP_RT1_LEFT;
 		case 4: return ARTIS_STEP_GO_ON;
+		case 5: return ARTIS_STEP_FAR;
 		default: return ARTIS_STEP_END;
 		}
 	case ARTIS_SERVICE_RT_OFFLINE:
@@ -1254,8 +1267,9 @@ static inline enum artis_step artis_step(enum artis_service service, u32 nth)
 		case 4: return ARTIS_STEP_FAIR;
 		case 5: return ARTIS_STEP_RT1_LEFT;
 		case 6: return ARTIS_STEP_GO_ON;
-		case 7: return ARTIS_STEP_HELP_LINUX;
-		case 8: return ARTIS_STEP_HELP_RT1;
+		case 7: return ARTIS_STEP_FAR;
+		case 8: return ARTIS_STEP_HELP_LINUX;
+		case 9: return ARTIS_STEP_HELP_RT1;
 		default: return ARTIS_STEP_END;
 		}
 	}
@@ -1752,6 +1766,36 @@ static inline enum artis_verdict artis_promote_shared(const struct artis_task_vi
 	if (!artis_may_try(trial, now_ns) || !artis_pays_to_move(calls))
 		return ARTIS_REFUSE_ESTIMATE;
 	return ARTIS_PROMOTE;
+}
+
+/* ---- 13. Last-level caches ---- */
+
+/*
+ * Where a machine has several, each has a queue of Linux tasks for each side. A task waits at
+ * the cache where it ran, and a CPU takes from the queue of its own. Virtual time is that of
+ * the side, so the deadlines of two queues say which of them waits too long: a CPU takes a
+ * task from elsewhere that is owed much more than those here, and anybody before it is idle.
+ */
+
+/* Does a CPU serve such a side? Then a task may wait at its cache. */
+static inline bool artis_serves(bool rt_cpu, bool offline, bool rt_side)
+{
+	return rt_cpu == rt_side && !offline;
+}
+
+/* Can it be that the first of another cache's queue is taken? First a cheap question. */
+static inline bool artis_may_be_far(u64 deadline, u64 ours)
+{
+	return artis_vtime_before(deadline, ours);
+}
+
+/*
+ * Does a CPU take a task of another cache's queue, of @weight, before those that wait here?
+ * @ours: the deadline of the first of these; @all: the weight of all of the side.
+ */
+static inline bool artis_takes_far(u64 deadline, u32 weight, u64 all, u64 ours)
+{
+	return artis_vtime_before(deadline + artis_distance(ARTIS_FAR_NS, weight, all), ours);
 }
 
 #endif /* ARTIS_POLICY_H */

@@ -37,7 +37,10 @@ __noinline int take_beside_rt0(u64 dsq_id, u64 enq_flags, u64 now)
 	if (!meets_rt0(p, now))
 		return scx_bpf_dsq_move_to_local(dsq_id, enq_flags);
 	bpf_for_each(scx_dsq, p, dsq_id, 0) {
-		if (!meets_rt0(p, now) && scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, enq_flags))
+		/* the kernel ends a scheduler that gives a CPU a task not allowed there */
+		if (bpf_cpumask_test_cpu(bpf_get_smp_processor_id(), p->cpus_ptr) &&
+		    !meets_rt0(p, now) &&
+		    scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, enq_flags))
 			return true;
 		if (!artis_passes_on(++passed))
 			break;
@@ -83,7 +86,7 @@ static bool next_takes_over(s32 cpu, struct artis_cpu *record, u64 now)
 		return true;
 	if (pinned && artis_takes_over(pinned->scx.dsq_vtime, &record->running, now, false))
 		return true;
-	return first_takes_over(DSQ_NRT_LINUX, record, now);
+	return first_takes_over(linux_queue(false, llc_of(cpu)), record, now);
 }
 
 /* May @prev go on, whose slice is over? */
@@ -140,7 +143,7 @@ static __always_inline bool take_rt1(const struct search *s)
 		}
 	}
 	if (waits || runs)
-		others = scx_bpf_dsq_nr_queued(s->rt ? DSQ_RT_LINUX : DSQ_NRT_LINUX) ||
+		others = scx_bpf_dsq_nr_queued(linux_queue(s->rt, llc_of(s->cpu))) ||
 			 first_pinned(s->cpu, s->record);
 	switch (artis_rt1_turn(&s->record->turn, waits || runs, others, s->now)) {
 	case ARTIS_TURN_NO_RT1:
@@ -161,20 +164,42 @@ static __always_inline bool take_rt1(const struct search *s)
 	return runs;
 }
 
+/*
+ * The cache with the Linux task that has waited too long for an RT CPU; of several tasks the
+ * first by deadline. Negative: there is none. Global: verified once.
+ */
+__noinline s32 overdue_at(s32 cpu, u64 now)
+{
+	u32 own = llc_of(cpu), nth;
+	bool has = false;
+	u64 first = 0;
+	s32 found = -1;
+
+	bpf_for(nth, 0, nr_llcs) {
+		u32 llc = near_llc(own, nth);
+		struct task_struct *p = scx_bpf_dsq_peek(linux_queue(true, llc));
+		struct task_ctx *t = p ? task_ctx(p) : NULL;
+
+		/* one without a record is in no RT queue */
+		if (!t || !artis_waited_for_rt(now, t->runnable_at_ns, t->pooled_weight) ||
+		    !artis_is_first(true, p->scx.dsq_vtime, has, first))
+			continue;
+		has = true;
+		first = p->scx.dsq_vtime;
+		found = llc;
+	}
+	return found;
+}
+
 /* Takes a Linux task that has waited too long for an RT CPU. */
 static bool take_overdue(const struct search *s)
 {
-	const struct task_ctx *t;
-	struct task_struct *p;
+	s32 llc;
 
 	if (!s->looks)
 		return false;
-	p = scx_bpf_dsq_peek(DSQ_RT_LINUX);
-	t = p ? task_ctx(p) : NULL;
-	/* one without a record is in no RT queue */
-	if (!t || !artis_waited_for_rt(s->now, t->runnable_at_ns, t->pooled_weight))
-		return false;
-	if (!scx_bpf_dsq_move_to_local(DSQ_RT_LINUX, 0))
+	llc = overdue_at(s->cpu, s->now);
+	if (llc < 0 || !scx_bpf_dsq_move_to_local(linux_queue(true, llc), 0))
 		return false;
 	artis_took_waiting(&s->record->looked_ns, s->now);
 	count(ARTIS_drained);
@@ -182,25 +207,98 @@ static bool take_overdue(const struct search *s)
 }
 
 /*
- * Does @prev, whose slice is over, go on because its deadline is before @first, that of the
- * first who waits? It gets its new place before that: one that always goes on would fall
- * ever further behind the others, and then keep the CPU for as long.
+ * May @prev go on, whose slice is over, if its deadline is before that of the first who
+ * waits? Then it gets its new place: one that always goes on would fall ever further behind
+ * the others, and then keep the CPU for as long.
  */
-static bool stays_first(const struct search *s, u64 first)
+static struct task_ctx *compared(const struct search *s)
 {
 	struct artis_cpu *record = s->record;
 	struct task_struct *prev = s->prev;
 	struct task_ctx *t;
 
 	if (!may_go_on(record, prev) || !artis_is_compared(class_of(prev)))
-		return false;
+		return NULL;
 	t = task_ctx(prev);
 	if (!t)
-		return false;
+		return NULL;
 	charge(record, prev, t, prev->se.sum_exec_runtime, false);
 	place(prev, t, s->rt);
 	note_running(record, t, s->now);
-	return artis_stays_first(t->deadline, first);
+	return t;
+}
+
+static bool stays_first(const struct search *s, u64 first)
+{
+	const struct task_ctx *t = compared(s);
+
+	return t && artis_stays_first(t->deadline, first);
+}
+
+/* Takes the first of @dsq_id that is owed much more than @ours and may run on this CPU. */
+static bool take_owed_of(u64 dsq_id, bool rt, u64 ours, u64 enq_flags, u64 now)
+{
+	u64 all = pooled_weight(side_of(rt));
+	struct task_struct *p;
+
+	bpf_for_each(scx_dsq, p, dsq_id, 0) {
+		struct task_ctx *t = NULL;
+
+		if (artis_may_be_far(p->scx.dsq_vtime, ours))
+			t = task_ctx(p);
+		if (!t || !artis_takes_far(p->scx.dsq_vtime, t->pooled_weight, all, ours))
+			break;
+		if (bpf_cpumask_test_cpu(bpf_get_smp_processor_id(), p->cpus_ptr) &&
+		    !meets_rt0(p, now) &&
+		    scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, enq_flags))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Takes a task of another cache that is owed much more than @ours, the first by deadline
+ * here; the nearest first. Global, as the next: verified once.
+ */
+__noinline int take_owed(s32 cpu, bool rt, u64 ours, u64 enq_flags, u64 now)
+{
+	u32 own = llc_of(cpu), nth;
+
+	bpf_for(nth, 1, nr_llcs) {
+		u64 dsq = linux_queue(rt, near_llc(own, nth));
+		struct task_struct *first = scx_bpf_dsq_peek(dsq);
+
+		if (first && artis_may_be_far(first->scx.dsq_vtime, ours) &&
+		    take_owed_of(dsq, rt, ours, enq_flags, now))
+			return true;
+	}
+	return false;
+}
+
+/* Takes any task of another cache, the nearest first. */
+__noinline int take_far(s32 cpu, bool rt, u64 enq_flags, u64 now)
+{
+	u32 own = llc_of(cpu), nth;
+
+	bpf_for(nth, 1, nr_llcs) {
+		if (take(linux_queue(rt, near_llc(own, nth)), enq_flags, now))
+			return true;
+	}
+	return false;
+}
+
+/* Does a task of another cache come before @first, the first who waits here, and @prev? */
+static bool relieve(const struct search *s, const struct task_struct *first)
+{
+	const struct task_ctx *t = compared(s);
+	u64 ours = first ? first->scx.dsq_vtime : 0;
+	bool has = first;
+
+	if (t && artis_is_first(true, t->deadline, has, ours)) {
+		ours = t->deadline;
+		has = true;
+	}
+	return has && take_owed(s->cpu, s->rt, ours, s->enq_flags, s->now);
 }
 
 /*
@@ -211,7 +309,7 @@ static bool stays_first(const struct search *s, u64 first)
 static bool take_fair(const struct search *s)
 {
 	struct task_struct *pinned = first_pinned(s->cpu, s->record), *other, *both = NULL, *first;
-	u64 side = s->rt ? DSQ_RT_LINUX : DSQ_NRT_LINUX;
+	u64 side = linux_queue(s->rt, llc_of(s->cpu));
 	bool both_first = false, pinned_first;
 
 	first = other = scx_bpf_dsq_peek(side);
@@ -226,6 +324,8 @@ static bool take_fair(const struct search *s)
 						    first ? first->scx.dsq_vtime : 0);
 	if (pinned_first)
 		first = pinned;
+	if (has_llcs() && s->looks && relieve(s, first))
+		return true;
 	if (!first)
 		return false;
 	if (stays_first(s, first->scx.dsq_vtime)) {
@@ -251,6 +351,18 @@ static bool help(u64 dsq, u64 now)
 	return true;
 }
 
+/* The same from the queues of Linux tasks, the nearest first. Global: verified once. */
+__noinline int help_linux(s32 cpu, u64 now)
+{
+	u32 own = llc_of(cpu), nth;
+
+	bpf_for(nth, 0, nr_llcs) {
+		if (help(linux_queue(true, near_llc(own, nth)), now))
+			return true;
+	}
+	return false;
+}
+
 static __always_inline bool try_step(const struct search *s, enum artis_step step)
 {
 	switch (step) {
@@ -268,7 +380,8 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 	case ARTIS_STEP_FAIR:
 		/* who was queued before the first weight, or after the last, is left there */
 		if (s->rt && was_shared &&
-		    take(is_shared() ? DSQ_RT_LINUX : DSQ_BOTH_LINUX, s->enq_flags, s->now))
+		    take(is_shared() ? linux_queue(true, llc_of(s->cpu)) : DSQ_BOTH_LINUX,
+			 s->enq_flags, s->now))
 			return true;
 		return take_fair(s);
 	case ARTIS_STEP_PINNED:
@@ -281,8 +394,10 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 			return false;
 		go_on(s->record, s->prev, artis_slice_ns(s->rt));
 		return true;
+	case ARTIS_STEP_FAR:
+		return has_llcs() && take_far(s->cpu, s->rt, s->enq_flags, s->now);
 	case ARTIS_STEP_HELP_LINUX:
-		return help(DSQ_RT_LINUX, s->now) ||
+		return help_linux(s->cpu, s->now) ||
 		       (was_shared && help(DSQ_BOTH_LINUX, s->now));
 	case ARTIS_STEP_HELP_RT1:
 		return help(DSQ_RT_RT1, s->now);
@@ -298,7 +413,7 @@ static __always_inline bool serve(const struct search *s, enum artis_service ser
 {
 #define STEP(nth) try_step(s, artis_step(service, nth))
 	return STEP(0) || STEP(1) || STEP(2) || STEP(3) || STEP(4) || STEP(5) || STEP(6) ||
-	       STEP(7) || STEP(8) || STEP(9);
+	       STEP(7) || STEP(8) || STEP(9) || STEP(10);
 #undef STEP
 }
 

@@ -9,9 +9,14 @@
 /* Written by the loader before load. */
 const volatile u32 nr_cpus = 1;		/* possible CPUs, the last one's number plus one */
 const volatile u32 nr_rt;		/* entries of rt_list */
-const volatile u32 rt_list[ARTIS_CPUS_MAX];
+const volatile u32 rt_list[ARTIS_CPUS_MAX];	/* RT CPUs, cache by cache */
+const volatile u32 nr_llcs = 1;		/* last-level caches */
+const volatile struct artis_llc llcs[ARTIS_LLCS_MAX];
+const volatile u32 llc_cpus[ARTIS_CPUS_MAX];	/* all CPUs, cache by cache */
 const volatile u32 sys_enter_id;	/* of the tracepoint, as perf knows it; 0: not used */
 const volatile u32 preempt_count_bytes = 4;	/* width of __preempt_count */
+
+enum { SIDE_NRT, SIDE_RT, SIDES };
 
 /* Set by the loader once every task is ours, cleared before it detaches. */
 volatile bool on;
@@ -22,6 +27,13 @@ struct artis_exit ended;
 u32 nr_rt_online;
 u32 nr_nrt_online;
 
+/* CPUs of each cache that are online, of a side. */
+struct llc_online {
+	u32 cpus[SIDES];
+};
+
+struct llc_online llc_online[ARTIS_LLCS_MAX];
+
 /*
  * What spares a CPU a look at queues that are empty nearly always; a look takes the
  * kernel some 150 instructions, with the run queue locked.
@@ -31,8 +43,6 @@ u64 queued_ns[4];		/* see queued(); of the shared queues that rarely have a task
 
 u32 weighted_groups;		/* CPU cgroups that have a weight of their own */
 u8 was_shared;			/* there was one, see is_shared() */
-
-enum { SIDE_NRT, SIDE_RT, SIDES };
 
 /* The virtual time of a side. The lock keeps its numbers together. */
 struct pool {
@@ -61,9 +71,9 @@ enum {
 	DSQ_NRT_KTHREAD = 0x100,	/* kernel threads that just woke up */
 	DSQ_NRT_RT1,
 	DSQ_RT_RT1,
-	DSQ_NRT_LINUX,
-	DSQ_RT_LINUX,
 	DSQ_BOTH_LINUX,		/* instead of DSQ_RT_LINUX while is_shared() */
+	DSQ_NRT_LINUX = 0x200,	/* plus the cache */
+	DSQ_RT_LINUX = 0x300,	/* plus the cache */
 	DSQ_PINNED = 0x10000,	/* plus the CPU: tasks that may run there only */
 	DSQ_KTHREAD = 0x20000,	/* plus the CPU: kernel threads that just woke up there */
 };
@@ -89,6 +99,8 @@ struct task_ctx {
 	u8 side;		/* where its virtual time counts; SIDES: nowhere yet */
 	u8 is_on;		/* it runs, or RT0 displaced it and it goes on afterwards */
 	u8 by_interrupt;	/* an interrupt woke it up */
+	u8 llc;			/* the cache where it ran last */
+	u8 has_run;		/* it did */
 };
 
 struct {
@@ -127,6 +139,62 @@ static struct artis_cpu *cpu_record(s32 cpu)
 	return &cpus[index & (ARTIS_CPUS_MAX - 1)];
 }
 
+/* Does each of several caches have a queue of its own? The verifier knows the answer. */
+static bool has_llcs(void)
+{
+	return nr_llcs > 1;
+}
+
+/* The last-level cache of @cpu. */
+static u32 llc_of(s32 cpu)
+{
+	return has_llcs() ? cpu_record(cpu)->llc : 0;
+}
+
+static const volatile struct artis_llc *llc_at(u32 llc)
+{
+	barrier_var(llc);
+	return &llcs[llc & (ARTIS_LLCS_MAX - 1)];
+}
+
+/* The cache that is the @nth nearest of @llc; the first is itself. */
+static u32 near_llc(u32 llc, u32 nth)
+{
+	if (!has_llcs())
+		return 0;
+	barrier_var(nth);
+	return llc_at(llc)->near[nth & (ARTIS_LLCS_MAX - 1)];
+}
+
+/* The CPUs of this side that are online at @llc. */
+static u32 *online_at(u32 llc, bool rt)
+{
+	u32 side = rt;
+
+	/* the verifier takes a bool for any number */
+	barrier_var(llc);
+	barrier_var(side);
+	return &llc_online[llc & (ARTIS_LLCS_MAX - 1)].cpus[side & 1];
+}
+
+/* The queue of this side at @llc. */
+static u64 linux_queue(bool rt, u32 llc)
+{
+	return (rt ? DSQ_RT_LINUX : DSQ_NRT_LINUX) + llc;
+}
+
+/* Tasks in such queues of a side. */
+static u32 linux_queued(bool rt)
+{
+	u32 llc, tasks = 0;
+
+	if (!has_llcs())
+		return scx_bpf_dsq_nr_queued(linux_queue(rt, 0));
+	bpf_for(llc, 0, nr_llcs)
+		tasks += scx_bpf_dsq_nr_queued(linux_queue(rt, llc));
+	return tasks;
+}
+
 /* Does a CPU cgroup have a weight of its own? Then tasks share the whole machine by them. */
 static bool is_shared(void)
 {
@@ -154,6 +222,13 @@ static s32 rt_cpu(u32 i)
 {
 	barrier_var(i);
 	return rt_list[i & (ARTIS_CPUS_MAX - 1)];
+}
+
+/* The number of the @i-th CPU, cache by cache. */
+static s32 llc_cpu(u32 i)
+{
+	barrier_var(i);
+	return llc_cpus[i & (ARTIS_CPUS_MAX - 1)];
 }
 
 /*
@@ -383,7 +458,7 @@ __noinline int measure_rt_side(struct artis_side *rt __arg_nonnull)
 	u32 i, util = 0;
 
 	rt->rt1_tasks = scx_bpf_dsq_nr_queued(DSQ_RT_RT1);
-	rt->tasks = rt->rt1_tasks + scx_bpf_dsq_nr_queued(DSQ_RT_LINUX);
+	rt->tasks = rt->rt1_tasks + linux_queued(true);
 	if (was_shared)
 		rt->tasks += scx_bpf_dsq_nr_queued(DSQ_BOTH_LINUX);
 	bpf_for(i, 0, nr_rt) {
@@ -409,7 +484,7 @@ static void measure_nrt_side(struct artis_side *nrt, s32 cpu)
 	nrt->cpus = nr_nrt_online;
 	nrt->rt1_tasks = 0;
 	nrt->tasks = nr_nrt_online + scx_bpf_dsq_nr_queued(DSQ_NRT_KTHREAD) +
-		     scx_bpf_dsq_nr_queued(DSQ_NRT_RT1) + scx_bpf_dsq_nr_queued(DSQ_NRT_LINUX);
+		     scx_bpf_dsq_nr_queued(DSQ_NRT_RT1) + linux_queued(false);
 	if (cpu >= 0)
 		nrt->tasks += scx_bpf_dsq_nr_queued(DSQ_PINNED + cpu);
 	/* RT0 tasks may run on NRT CPUs too; nobody promised anything there */
@@ -445,6 +520,51 @@ static enum artis_affinity affinity_of(struct task_struct *p)
 	}
 	bpf_rcu_read_unlock();
 	return artis_affinity(p->nr_cpus_allowed, nrt, rt);
+}
+
+/* May @p wait for @cpu, of this side? */
+static bool may_wait_for(const struct task_struct *p, s32 cpu, bool rt)
+{
+	const struct artis_cpu *record = cpu_record(cpu);
+
+	return artis_serves(record->rt, record->offline, rt) &&
+	       bpf_cpumask_test_cpu(cpu, p->cpus_ptr);
+}
+
+/*
+ * The CPU of this side that is nearest to @from and that @p may use; negative: there is
+ * none. Global: verified once.
+ */
+__noinline s32 near_cpu(const struct task_struct *p __arg_trusted, s32 from, bool rt)
+{
+	u32 own = llc_of(from), nth, at;
+
+	if (may_wait_for(p, from, rt))
+		return from;
+	bpf_for(nth, 0, nr_llcs) {
+		u32 llc = near_llc(own, nth);
+
+		if (!*online_at(llc, rt))
+			continue;
+		bpf_for(at, llc_at(llc)->first, llc_at(llc)->end) {
+			s32 cpu = llc_cpu(at);
+
+			if (may_wait_for(p, cpu, rt))
+				return cpu;
+		}
+	}
+	return -1;
+}
+
+/* The queue of this side where @p waits: of the cache where it is, or else the nearest one. */
+static u64 queue_for(const struct task_struct *p, bool rt)
+{
+	s32 cpu;
+
+	if (!has_llcs())
+		return linux_queue(rt, 0);
+	cpu = near_cpu(p, scx_bpf_task_cpu(p), rt);
+	return linux_queue(rt, llc_of(cpu < 0 ? scx_bpf_task_cpu(p) : cpu));
 }
 
 /* Does the affinity of @p leave no choice but the CPUs it has? */
