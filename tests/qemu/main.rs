@@ -15,6 +15,7 @@ macro_rules! on_kernel {
     };
 }
 
+mod caches;
 mod decide;
 mod explain;
 mod gpio;

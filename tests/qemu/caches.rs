@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! The scheduler on a machine with two last-level caches, each with a memory node and an RT CPU.
+
+use super::shared::{Group, Script};
+
+on_kernel!(normal, "newest":
+    everybody_is_served_and_stays_near,
+);
+
+static TWO_CACHES: Group = Group {
+    name: "two sockets",
+    options: &["--topology", "sockets=2,cores=2,threads=2"],
+    scripts: &[&NEAR],
+};
+
+/// Three tasks for each CPU. Then the last CPU that serves the NRT side of a cache goes offline, with
+/// two tasks bound to the RT CPU there and to it, and comes back.
+static NEAR: Script = Script {
+    name: "caches::everybody_is_served_and_stays_near",
+    rt: false,
+    counts: &[("SECONDS", 30, 600)],
+    text: concat!(
+        include_str!("../guest/shares.sh"),
+        r#"
+        # among so many tasks each process takes its time: by the shell alone
+        used_us() { for one in "$@"; do read -r ns _ </proc/$one/schedstat; echo $((ns / 1000)); done; }
+        dispatches() {
+            all=0
+            for one in $tasks; do read -r _ _ times </proc/$one/schedstat; all=$((all + times)); done
+        }
+        served() {
+            for one in "$@"; do
+                read -r had _ </proc/$one/schedstat
+                more() { read -r ns _ </proc/$one/schedstat; [ $ns -gt $had ]; }
+                until_ok more
+            done
+        }
+        grep -h . /sys/devices/system/cpu/cpu[07]/cache/index3/shared_cpu_list >caches
+        start --rt 3,7
+        tasks=
+        for _ in $(seq 24); do
+            while :; do :; done &
+            tasks="$tasks $!"
+        done
+        far=$(counter far)
+        dispatches
+        first=$all
+        shares share $((SECONDS * 1000)) used_us $tasks
+        dispatches
+        echo "dispatches $((all - first))"
+        echo "far $(($(counter far) - far))"
+
+        # those of the second socket alone, of which 7 is RT
+        bound=
+        for _ in 1 2 3; do
+            taskset f0 sh -c 'while :; do :; done' &
+            bound="$bound $!"
+        done
+        served $bound $tasks
+        for cpu in 4 5 6; do echo 0 >/sys/devices/system/cpu/cpu$cpu/online || die "CPU $cpu stays"; done
+        served $tasks
+        for cpu in 4 5 6; do echo 1 >/sys/devices/system/cpu/cpu$cpu/online || die "CPU $cpu is gone"; done
+        served $bound $tasks
+        kill $bound $tasks
+        stop"#
+    ),
+};
+
+/// How far the shares of like tasks may be apart. The emulator stops virtual CPUs for longer than
+/// artis remembers, more so on a busy host; a task that only one cache's CPUs would serve, or that
+/// nobody relieves, has nothing.
+const TIMES_MAX: u64 = 4;
+
+fn everybody_is_served_and_stays_near(kernel: &str) {
+    let ran = TWO_CACHES.ran(kernel, &NEAR);
+    let caches = String::from_utf8_lossy(ran.file("caches"));
+    assert_eq!(caches, "0-3\n4-7\n", "the guest has two caches");
+    let shares = ran.numbers("share");
+    let [dispatches, far] = ["dispatches", "far"].map(|word| ran.numbers(word)[0]);
+    println!("{kernel}: shares {shares:?} of 1000; {far} of {dispatches} times at another cache");
+    assert_eq!(shares.len(), 24);
+    let (least, most) = (shares.iter().min().unwrap(), shares.iter().max().unwrap());
+    assert!(*most <= TIMES_MAX * least, "{shares:?}");
+    // With one queue for all it is every other time.
+    assert!(3 * far <= dispatches, "{far} of {dispatches}");
+}
