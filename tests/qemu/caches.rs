@@ -18,7 +18,7 @@ static TWO_CACHES: Group = Group {
 static NEAR: Script = Script {
     name: "caches::everybody_is_served_and_stays_near",
     rt: false,
-    counts: &[("SECONDS", 30, 600)],
+    counts: &[("SECONDS", 24, 600)],
     text: concat!(
         include_str!("../guest/shares.sh"),
         r#"
@@ -69,7 +69,7 @@ static NEAR: Script = Script {
 /// How far the shares of like tasks may be apart. The emulator stops virtual CPUs for longer than
 /// artis remembers, more so on a busy host; a task that only one cache's CPUs would serve, or that
 /// nobody relieves, has nothing.
-const TIMES_MAX: u64 = 4;
+const TIMES_MAX: u64 = 6;
 
 fn everybody_is_served_and_stays_near(kernel: &str) {
     let ran = TWO_CACHES.ran(kernel, &NEAR);
