@@ -22,6 +22,10 @@ pub(super) fn normal() -> Metric {
 /// So many are named in a sentence.
 const OTHERS: usize = 3;
 
+/// Worst latencies no further apart than this are alike: then throughput decides whom the sentence is
+/// about.
+const ALIKE: f64 = 1.1;
+
 /// The verdict for the job; without one, what the worst latencies are.
 pub(super) fn sentence(content: &Content) -> String {
     if let Some(verdict) = content.verdict {
@@ -47,9 +51,32 @@ pub(super) fn sentence(content: &Content) -> String {
     }
 }
 
+fn worst(one: &Compared) -> Option<f64> {
+    one.cells.get(&WORST).map(|cell| cell.figure.value)
+}
+
+/// The one with the shortest worst latency; of those that are alike the one that keeps most of the
+/// throughput.
+fn best(all: &Comparison) -> Option<&Compared> {
+    let comparable = all.configurations.iter().filter(|one| {
+        let cell = one.cells.get(&WORST);
+        cell.and_then(|cell| cell.ratio)
+            .is_some_and(|ratio| ratio.of_all.is_some())
+    });
+    let by_worst = |one: &&Compared, other: &&Compared| {
+        let value = |one| worst(one).unwrap_or(f64::INFINITY);
+        value(one).total_cmp(&value(other))
+    };
+    let shortest = comparable.clone().min_by(by_worst)?;
+    let limit = worst(shortest)? * ALIKE;
+    let alike = comparable.filter(|one| worst(one).is_some_and(|ours| ours <= limit));
+    let kept = alike.filter_map(|one| Some((one, all.throughput_kept(one)?)));
+    let most = kept.max_by(|one, other| one.1.total_cmp(&other.1));
+    Some(most.map_or(shortest, |(one, _)| one))
+}
+
 fn compared(all: &Comparison) -> String {
     let unit = first_word(&all.unit);
-    let worst = |one: &Compared| one.cells.get(&WORST).map(|cell| cell.figure.value);
     let base = all.base();
     let name = &base.configuration.name;
     let Some(theirs) = worst(base) else {
@@ -60,16 +87,7 @@ fn compared(all: &Comparison) -> String {
         };
     };
     let theirs_words = format!("{} {unit}", digits(theirs));
-    let comparable = all.configurations.iter().filter(|one| {
-        let cell = one.cells.get(&WORST);
-        cell.and_then(|cell| cell.ratio)
-            .is_some_and(|ratio| ratio.of_all.is_some())
-    });
-    let shortest = comparable.min_by(|one, other| {
-        let value = |one| worst(one).unwrap_or(f64::INFINITY);
-        value(one).total_cmp(&value(other))
-    });
-    match (shortest, all.configurations.len()) {
+    match (best(all), all.configurations.len()) {
         (_, 1) => format!("{name} was at worst {theirs_words} late"),
         (Some(one), _) if worst(one).is_some_and(|ours| ours < theirs) => {
             let ours = digits(worst(one).unwrap_or_default());
