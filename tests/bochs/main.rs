@@ -117,8 +117,10 @@ fn nobody_is_stranded_behind_a_hog() {
     assert!(gaps.iter().all(|gap| *gap <= GAP_MS_MAX), "{gaps:?}");
 }
 
-/// How far a cgroup's share of the CPU time may be from its weight, in per cent of that.
-const OFF_PERCENT_MAX: u64 = 5;
+/// How far a cgroup's share of the CPU time may be from its weight, in per cent of that: in the three
+/// seconds of `make test`, in which 5 as well as 25 were seen, and in the half minute of `make soak`. Without
+/// weights the lightest is four times too heavy.
+const OFF_PERCENT_MAX: [u64; 2] = [50, 5];
 
 /// Weights of 100 : 300 : 600, on two levels and each with another number of tasks. In this engine
 /// each task is charged with what it had; in others the host takes some of it away.
@@ -126,7 +128,8 @@ const OFF_PERCENT_MAX: u64 = 5;
 fn cgroups_share_by_weight() {
     let shares = common::numbers(&SCHEDULED, "share");
     println!("{shares:?} of 1000");
-    common::assert_shares(&shares, OFF_PERCENT_MAX, &SCHEDULED);
+    let off_percent = OFF_PERCENT_MAX[usize::from(common::is_soak())];
+    common::assert_shares(&shares, off_percent, &SCHEDULED);
 }
 
 /// Tasks of nice 0 and 10, whose weights are 100 and 11: on one CPU, and two of each on an RT CPU

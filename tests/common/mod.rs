@@ -48,6 +48,11 @@ pub fn count(short: u64, long: u64) -> u64 {
     }
 }
 
+/// Are these the long tests?
+pub fn is_soak() -> bool {
+    std::env::var_os("ARTIS_SOAK").is_some()
+}
+
 /// The numbers in the lines of `text` that start with this word.
 #[track_caller]
 pub fn numbers(text: &str, word: &str) -> Vec<u64> {
