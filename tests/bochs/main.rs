@@ -118,8 +118,8 @@ fn nobody_is_stranded_behind_a_hog() {
 }
 
 /// How far a cgroup's share of the CPU time may be from its weight, in per cent of that: in the three
-/// seconds of `make test`, in which 5 as well as 25 were seen, and in the half minute of `make soak`. Without
-/// weights the lightest is four times too heavy.
+/// seconds of `make test`, in which 5 as well as 25 were seen, and in the half minute of `make soak`.
+/// Without weights the lightest is four times too heavy.
 const OFF_PERCENT_MAX: [u64; 2] = [50, 5];
 
 /// Weights of 100 : 300 : 600, on two levels and each with another number of tasks. In this engine

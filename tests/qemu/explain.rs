@@ -137,7 +137,11 @@ fn a_stopped_machine_is_blamed() {
     assert!(ended.status.success(), "{said}");
     let document = Document::read(&fs::read(output.path().join("late.json")).unwrap()).unwrap();
     let judged = document.worst.len();
-    let is_right = |segments: &[_]| matches!(chief(segments), Some((Lane::Hypervisor, Some(who), _)) if who == "hypervisor");
+    let is_right = |segments: &[_]| {
+        chief(segments).is_some_and(|(lane, who, _)| {
+            lane == Lane::Hypervisor && who.as_deref() == Some("hypervisor")
+        })
+    };
     let right = document.worst.iter().filter(|one| is_right(&one.segments));
     let right = right.count();
     println!("{right} of {judged}\n{said}");

@@ -108,16 +108,7 @@ impl Pieces {
     /// The interrupt that ended the waiting came in user mode, where interrupts are never off.
     pub fn not_the_kernel(&mut self, recording: &Recording) {
         let stood = beyond_the_kernel(recording, "the interrupt came late into user mode");
-        for piece in &mut self.all {
-            if piece.lane == Lane::InterruptsOff {
-                *piece = Segment {
-                    begin_ns: piece.begin_ns,
-                    end_ns: piece.end_ns,
-                    cpu: piece.cpu,
-                    ..stood.clone()
-                };
-            }
-        }
+        self.become_like(&stood, |piece| piece.lane == Lane::InterruptsOff);
     }
 
     /// No CPU did anything meanwhile, whatever it was at before.
@@ -125,15 +116,20 @@ impl Pieces {
         let stood = beyond_the_kernel(recording, "timers of several CPUs came late at once");
         self.split(from_ns);
         self.split(to_ns);
-        for piece in &mut self.all {
-            if piece.begin_ns >= from_ns && piece.end_ns <= to_ns {
-                *piece = Segment {
-                    begin_ns: piece.begin_ns,
-                    end_ns: piece.end_ns,
-                    cpu: piece.cpu,
-                    ..stood.clone()
-                };
-            }
+        self.become_like(&stood, |piece| {
+            piece.begin_ns >= from_ns && piece.end_ns <= to_ns
+        });
+    }
+
+    /// Those pieces keep their times and CPUs, and nothing else.
+    fn become_like(&mut self, other: &Segment, is_meant: impl Fn(&Segment) -> bool) {
+        for piece in self.all.iter_mut().filter(|piece| is_meant(piece)) {
+            *piece = Segment {
+                begin_ns: piece.begin_ns,
+                end_ns: piece.end_ns,
+                cpu: piece.cpu,
+                ..other.clone()
+            };
         }
     }
 

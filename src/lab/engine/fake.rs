@@ -2,8 +2,6 @@
 //! An engine without a guest, for tests of what surrounds a guest: the cache, the samples of an
 //! experiment, interruptions, lost guests. A thread plays the guest's side of the protocol.
 
-use super::devices::Devices;
-use super::topology::Topology;
 use super::{Channels, Engine, Hardware, Limits, Power, Prepared, Started, pair};
 use crate::Error;
 use crate::host::cache::Cache;
@@ -71,15 +69,6 @@ impl Engine for Fake {
 
     fn is_timing_meaningful(&self) -> bool {
         false
-    }
-
-    fn check(
-        &self,
-        _cpus: u32,
-        _topology: Option<Topology>,
-        _devices: Devices,
-    ) -> Result<(), Error> {
-        Ok(())
     }
 
     fn end_mark(&self) -> Result<String, Error> {

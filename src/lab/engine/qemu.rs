@@ -103,15 +103,6 @@ impl Engine for Qemu {
         false
     }
 
-    fn check(
-        &self,
-        _cpus: u32,
-        _topology: Option<Topology>,
-        _devices: Devices,
-    ) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn end_mark(&self) -> Result<String, Error> {
         random_end_mark()
     }
