@@ -702,7 +702,11 @@ proptest! {
     /// One that was owed time on the other side starts level; one that had too much keeps its debt,
     /// up to the bound.
     #[test]
-    fn a_task_from_the_other_side_takes_its_debt_along(vtime: u64, lag in -(1i64 << 40)..(1i64 << 40), mean: u64) {
+    fn a_task_from_the_other_side_takes_its_debt_along(
+        vtime: u64,
+        lag in -(1i64 << 40)..(1i64 << 40),
+        mean: u64,
+    ) {
         let at = joining(mean, NICE_0, 0);
         prop_assert_eq!(vtime_place(&at, Arrival::New, vtime, lag), mean);
         let debt = (-lag).clamp(0, DEBT_NS as i64) as u64;

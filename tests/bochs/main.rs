@@ -75,7 +75,8 @@ fn guest_file(name: &str) -> String {
 }
 
 /// What the scheduler's tests printed, all in one guest: to load it is most of the work here. `$0`:
-/// seconds of the hog; `$1` and `$2`: CPU time of the tasks and cgroups whose shares are taken, in ms.
+/// seconds of the hog; `$1` and `$2`: CPU time of the tasks and cgroups whose shares are taken, in
+/// ms.
 static SCHEDULED: LazyLock<String> = LazyLock::new(|| {
     let script = ". /common.sh; . /shares.sh; start --rt 1
         probe hog $0
@@ -117,9 +118,9 @@ fn nobody_is_stranded_behind_a_hog() {
     assert!(gaps.iter().all(|gap| *gap <= GAP_MS_MAX), "{gaps:?}");
 }
 
-/// How far a cgroup's share of the CPU time may be from its weight, in per cent of that: in the three
-/// seconds of `make test`, in which 5 as well as 25 were seen, and in the half minute of `make soak`.
-/// Without weights the lightest is four times too heavy.
+/// How far a cgroup's share of the CPU time may be from its weight, in per cent of that: in the
+/// three seconds of `make test`, in which 5 as well as 25 were seen, and in the half minute of
+/// `make soak`. Without weights the lightest is four times too heavy.
 const OFF_PERCENT_MAX: [u64; 2] = [50, 5];
 
 /// Weights of 100 : 300 : 600, on two levels and each with another number of tasks. In this engine

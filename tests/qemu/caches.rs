@@ -13,8 +13,8 @@ static TWO_CACHES: Group = Group {
     scripts: &[&NEAR],
 };
 
-/// Tasks that compute, two or three for each CPU. In long tests the CPUs that serve the NRT side of a
-/// cache also go offline and come back.
+/// Tasks that compute, two or three for each CPU. In long tests the CPUs that serve the NRT side of
+/// a cache also go offline and come back.
 static NEAR: Script = Script {
     name: "caches::everybody_is_served_and_stays_near",
     rt: false,
@@ -23,10 +23,15 @@ static NEAR: Script = Script {
         include_str!("../guest/shares.sh"),
         r#"
         # among so many tasks each process takes its time: by the shell alone
-        used_us() { for one in "$@"; do read -r ns _ </proc/$one/schedstat; echo $((ns / 1000)); done; }
+        used_us() {
+            for one in "$@"; do read -r ns _ </proc/$one/schedstat; echo $((ns / 1000)); done
+        }
         dispatches() {
             all=0
-            for one in $tasks; do read -r _ _ times </proc/$one/schedstat; all=$((all + times)); done
+            for one in $tasks; do
+                read -r _ _ times </proc/$one/schedstat
+                all=$((all + times))
+            done
         }
         served() {
             for one in "$@"; do

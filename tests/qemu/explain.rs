@@ -54,8 +54,8 @@ fn late_wakeups_are_cut_into_segments(kernel: &str) {
     assert!(absent.iter().all(|one| !one.contains("IPI")), "{absent:?}");
 }
 
-/// A busy host may stop a virtual CPU at any moment: while an event is written, or within a hook, so
-/// that another task comes to the same one. What is missed then is said.
+/// A busy host may stop a virtual CPU at any moment: while an event is written, or within a hook,
+/// so that another task comes to the same one. What is missed then is said.
 fn assert_what_is_missed_is_rare_and_told(document: &Document, printed: &str) {
     let (missed, events) = (document.missed, document.events);
     let said = format!("{missed:?} of {events} events:\n{printed}");
@@ -75,8 +75,8 @@ fn assert_what_is_missed_is_rare_and_told(document: &Document, printed: &str) {
     assert!(missed.losses * 10 <= counts.sum(), "{said}");
 }
 
-/// How long the machine is stopped at a time. Whatever else happens to the guest takes less, but for
-/// a host that does the same to it.
+/// How long the machine is stopped at a time. Whatever else happens to the guest takes less, but
+/// for a host that does the same to it.
 const STOP: Duration = Duration::from_millis(80);
 /// What is judged: between that and other late wakeups of an emulated guest.
 const JUDGED_US: u64 = 60_000;
@@ -111,10 +111,10 @@ fn stop_and_continue(enough: &AtomicBool) {
     }
 }
 
-/// A stop of a virtual machine leaves no event and no steal time here. What tells it is that a timer's
-/// interrupt came late into user mode, where nothing of the kernel keeps it off, or that the timers of
-/// both CPUs came late at once. A record that ends before the other CPU handled its timer has neither:
-/// one of eight.
+/// A stop of a virtual machine leaves no event and no steal time here. What tells it is that a
+/// timer's interrupt came late into user mode, where nothing of the kernel keeps it off, or that
+/// the timers of both CPUs came late at once. A record that ends before the other CPU handled its
+/// timer has neither: one of eight.
 #[test]
 fn a_stopped_machine_is_blamed() {
     let output = tempfile::tempdir().unwrap();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Stops of the whole machine: by firmware, or by a hypervisor that keeps no steal clock.
 //!
-//! No event tells of them. But while one CPU may keep its interrupts off, others go on. If timers of
-//! several CPUs were due and nothing at all happened before they were handled late, no CPU ran.
+//! No event tells of them. But while one CPU may keep its interrupts off, others go on. If timers
+//! of several CPUs were due and nothing at all happened before they were handled late, no CPU ran.
 
 use crate::recording::{Event, Hole, What};
 use std::collections::BTreeMap;
@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 /// Shorter silence proves nothing: each CPU may have had its interrupts off by itself.
 const SILENCE_NS: u64 = 1_000_000;
 
-/// From when, at the latest, to when the machine stood. `events`: of all CPUs, in the order of time.
+/// From when, at the latest, to when the machine stood. `events`: of all CPUs, in the order of
+/// time.
 pub(super) fn stops(events: &[&Event], holes: &[Hole]) -> Vec<(u64, u64)> {
     let gaps = events.windows(2).enumerate();
     let gaps = gaps.filter(|(_, pair)| pair[1].ns.saturating_sub(pair[0].ns) >= SILENCE_NS);
@@ -27,8 +28,8 @@ pub(super) fn stops(events: &[&Event], holes: &[Hole]) -> Vec<(u64, u64)> {
     .collect()
 }
 
-/// Of each CPU whose timer waited long within the gap: since when. `after`: the events from the end of
-/// the gap on. A CPU that stood in the midst of other work does that first.
+/// Of each CPU whose timer waited long within the gap: since when. `after`: the events from the end
+/// of the gap on. A CPU that stood in the midst of other work does that first.
 fn due_by_cpu(after: &[&Event], gap: (u64, u64)) -> BTreeMap<u32, u64> {
     let mut due = BTreeMap::new();
     let soon = gap.1.saturating_add(gap.1 - gap.0);

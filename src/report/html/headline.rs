@@ -22,8 +22,8 @@ pub(super) fn normal() -> Metric {
 /// So many are named in a sentence.
 const OTHERS: usize = 3;
 
-/// Worst latencies no further apart than this are alike: then throughput decides whom the sentence is
-/// about.
+/// Worst latencies no further apart than this are alike: then throughput decides whom the sentence
+/// is about.
 const ALIKE: f64 = 1.1;
 
 /// The verdict for the job; without one, what the worst latencies are.
