@@ -188,6 +188,8 @@ pub enum Error {
         console: PathBuf,
         /// What the emulator did wrong, when that was the reason: another try may do.
         fault: Option<&'static str>,
+        /// Had its command begun?
+        begun: bool,
     },
     /// The guest sent something that is not in the protocol.
     #[error(transparent)]

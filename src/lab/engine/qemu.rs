@@ -62,6 +62,9 @@ static EARLY_TSC: LazyLock<Option<String>> =
 const BOOT_LIMIT: Duration = Duration::from_secs(240);
 const POWER_OFF_LIMIT: Duration = Duration::from_secs(5);
 
+/// What `lab/init` says when it finds such a CPU.
+const NO_TIMER: &str = "artis lab: no timer on CPU";
+
 /// What the kernel says about a breakpoint that nobody placed.
 const BREAKPOINT: &str = "Oops: int3";
 const BREAKPOINT_CODE: &str = "cc";
@@ -159,8 +162,11 @@ struct Running(Process);
 impl Power for Running {
     fn fault(&mut self, console: &str) -> Option<&'static str> {
         let replaced = "it ran code that the guest's kernel had replaced";
+        let no_timer = "a CPU got no interrupts of its timer";
         let crash = self.0.fault(console);
-        crash.or_else(|| ran_replaced_code(console).then_some(replaced))
+        crash
+            .or_else(|| ran_replaced_code(console).then_some(replaced))
+            .or_else(|| console.contains(NO_TIMER).then_some(no_timer))
     }
 
     fn complaint(&mut self) -> Option<String> {

@@ -70,25 +70,13 @@ impl Scratch {
     /// `error`; when it names a console in this folder, the folder stays for the user to read,
     /// under a name that no later run removes.
     pub fn keep_console(self, error: Error) -> Error {
-        let Error::GuestLost {
-            what,
-            tail,
-            console,
-            fault,
-        } = error
-        else {
-            return error;
-        };
-        let console = match console.strip_prefix(self.path()).map(Path::to_owned) {
-            Ok(name) => self.keep().join(name),
-            Err(_) => console,
-        };
-        Error::GuestLost {
-            what,
-            tail,
-            console,
-            fault,
+        let mut error = error;
+        if let Error::GuestLost { console, .. } = &mut error
+            && let Ok(name) = console.strip_prefix(self.path()).map(Path::to_owned)
+        {
+            *console = self.keep().join(name);
         }
+        error
     }
 
     fn keep(self) -> PathBuf {
@@ -193,6 +181,7 @@ mod tests {
             tail: String::new(),
             console,
             fault: None,
+            begun: true,
         });
         remove_leftovers_in(place.path());
         let Error::GuestLost { console, .. } = error else {

@@ -119,7 +119,8 @@ impl Machine {
         }
     }
 
-    /// Boots, runs `command`, passes its output on byte for byte, and brings its files back.
+    /// Boots, runs `command`, passes its output on byte for byte, and brings its files back. Boots
+    /// again, at most twice, when a fault of the emulator shows before the command begins.
     ///
     /// The calling thread must live until this returns: the virtual machine dies with it.
     ///
@@ -127,6 +128,17 @@ impl Machine {
     /// When a host tool or file is missing, when the guest does not boot or dies without an exit
     /// status, or when a sink cannot be written.
     pub fn run(
+        &self,
+        command: &[OsString],
+        stdout: &mut dyn Write,
+        stderr: &mut dyn Write,
+        progress: &mut dyn Progress,
+    ) -> Result<Outcome, Error> {
+        let once = |progress: &mut dyn Progress| self.run_once(command, stdout, stderr, progress);
+        with_restarts(progress, false, once)
+    }
+
+    fn run_once(
         &self,
         command: &[OsString],
         stdout: &mut dyn Write,
@@ -163,12 +175,10 @@ impl Machine {
         let (ended, files_whole) = match verdict? {
             Verdict::Ended { ended, files_whole } => (ended, files_whole),
             Verdict::Lost => {
-                let what = "the guest died before the command ended";
-                return Err(lost(what, started.power.as_mut(), console_path));
+                return Err(lost(true, started.power.as_mut(), console_path));
             }
             Verdict::NoBoot => {
-                let what = "the guest did not get as far as the command";
-                return Err(lost(what, started.power.as_mut(), console_path));
+                return Err(lost(false, started.power.as_mut(), console_path));
             }
         };
         drop(started.power);
@@ -193,21 +203,11 @@ impl Machine {
         stderr: &mut dyn Write,
         progress: &mut dyn Progress,
     ) -> Result<(Outcome, Vec<u8>), Error> {
-        for restart in 1..=RESTARTS {
+        with_restarts(progress, true, |progress| {
             let mut stdout = Vec::new();
-            match self.run(command, &mut stdout, stderr, progress) {
-                Err(Error::GuestLost {
-                    fault: Some(fault), ..
-                }) => progress.note(&format!(
-                    "the guest was lost by a fault of the emulator: {fault}; \
-                     starting it again ({restart} of {RESTARTS})"
-                )),
-                other => return other.map(|outcome| (outcome, stdout)),
-            }
-        }
-        let mut stdout = Vec::new();
-        let outcome = self.run(command, &mut stdout, stderr, progress)?;
-        Ok((outcome, stdout))
+            let outcome = self.run_once(command, &mut stdout, stderr, progress)?;
+            Ok((outcome, stdout))
+        })
     }
 
     /// The engine's version, fetched first when it is not in the cache.
@@ -368,8 +368,37 @@ impl Machine {
     }
 }
 
+/// Runs a guest, and again, at most twice, when it is lost by a fault of the emulator; when its
+/// command had begun only if `also_begun`.
+fn with_restarts<T>(
+    progress: &mut dyn Progress,
+    also_begun: bool,
+    mut once: impl FnMut(&mut dyn Progress) -> Result<T, Error>,
+) -> Result<T, Error> {
+    for restart in 1..=RESTARTS {
+        match once(progress) {
+            Err(Error::GuestLost {
+                fault: Some(fault),
+                begun,
+                ..
+            }) if also_begun || !begun => progress.note(&format!(
+                "the guest was lost by a fault of the emulator: {fault}; \
+                 starting it again ({restart} of {RESTARTS})"
+            )),
+            other => return other,
+        }
+    }
+    once(progress)
+}
+
 /// The error for a lost guest, with what the console, the emulator and the engine know about it.
-fn lost(what: &str, power: &mut dyn Power, console: PathBuf) -> Error {
+/// `begun`: the command had.
+fn lost(begun: bool, power: &mut dyn Power, console: PathBuf) -> Error {
+    let what = if begun {
+        "the guest died before the command ended"
+    } else {
+        "the guest did not get as far as the command"
+    };
     let text = fs::read(&console).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let fault = power.fault(&text);
@@ -387,6 +416,7 @@ fn lost(what: &str, power: &mut dyn Power, console: PathBuf) -> Error {
         tail: tail(&text),
         console,
         fault,
+        begun,
     }
 }
 
@@ -413,7 +443,37 @@ fn tail(console: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::progress::Silent;
     use super::*;
+
+    /// A guest that its emulator lost, once and for all.
+    fn lost_by_emulator(begun: bool) -> Error {
+        Error::GuestLost {
+            what: String::new(),
+            tail: String::new(),
+            console: PathBuf::new(),
+            fault: Some("it crashed"),
+            begun,
+        }
+    }
+
+    #[test]
+    fn only_a_guest_that_was_lost_before_its_command_is_started_again_by_itself() {
+        for (begun, also_begun, times) in [(false, false, 3), (true, false, 1), (true, true, 3)] {
+            let mut tries = 0;
+            let result = with_restarts(&mut Silent, also_begun, |_| {
+                tries += 1;
+                Err::<(), _>(lost_by_emulator(begun))
+            });
+            assert!(result.is_err() && tries == times, "{tries}");
+        }
+        let mut tries = 0;
+        let second = with_restarts(&mut Silent, false, |_| {
+            tries += 1;
+            (tries == 2).then_some(tries).ok_or(lost_by_emulator(false))
+        });
+        assert_eq!(second.unwrap(), 2);
+    }
 
     #[test]
     fn the_kernels_complaint_is_shown_and_not_its_long_trace() {
