@@ -256,6 +256,7 @@ fn who_makes_way_in_user_mode_waits_for_both_sides() {
 #[test]
 fn the_first_of_two_queues_is_whose_deadline_is_first() {
     assert!(is_first(true, 5, true, 6) && is_first(true, 5, false, 0));
+    assert!(is_first(true, u64::MAX, true, 1), "across a wrap");
     assert!(!is_first(true, 5, true, 5) && !is_first(false, 0, true, 6));
 }
 

@@ -445,14 +445,6 @@ fn an_nrt_cpu_takes_the_rt1_queue_of_the_rt_side_when_its_own_is_empty() {
 }
 
 #[test]
-fn tasks_of_one_cpu_share_with_the_queue_by_virtual_time() {
-    assert!(pinned_first(5, false, 0), "nobody else waits");
-    assert!(pinned_first(5, true, 5) && pinned_first(5, true, 6));
-    assert!(!pinned_first(5, true, 4));
-    assert!(pinned_first(u64::MAX, true, 1), "across a wrap");
-}
-
-#[test]
 fn a_task_whose_slice_rt0_ended_goes_behind_rt0_and_then_leaves() {
     let rt = task(Class::Linux, State::Rt);
     assert!(may_wait_behind_rt0(&rt, true, false, false));

@@ -89,9 +89,10 @@ __noinline int place_shared(const struct task_struct *p __arg_trusted,
 
 /*
  * The task is runnable on the side that @rt says: gives it its place in the virtual time
- * there, and a deadline.
+ * there, and a deadline. Global: verified once.
  */
-static void place(const struct task_struct *p, struct task_ctx *t, bool rt)
+__noinline int place(const struct task_struct *p __arg_trusted, struct task_ctx *t __arg_nonnull,
+		     bool rt)
 {
 	u32 side = rt ? SIDE_RT : SIDE_NRT;
 	enum artis_arrival arrival = artis_arrival(t->pooled_weight, t->side == side);
@@ -101,15 +102,14 @@ static void place(const struct task_struct *p, struct task_ctx *t, bool rt)
 		.spread = has_llcs(),
 	};
 
-	if (is_shared()) {
-		place_shared(p, t);
-		return;
-	}
+	if (is_shared())
+		return place_shared(p, t);
 	if (t->grouped)
 		leave_group(t);
 	advance(t, 0, true);
 	t->side = side;
 	join(t, &at, arrival, request_ns);
+	return 0;
 }
 
 /* Time that the kernel has charged @p with; with what it would charge now if @p @is_on its CPU. */
@@ -123,12 +123,13 @@ static u64 ran_ns(const struct task_struct *p, s32 cpu, bool is_on)
 }
 
 /*
- * Charges the task for the time it ran on the CPU of @record since the last charge.
- * @total_ns: see ran_ns(). @leaves: see advance().
+ * Charges the task for the time it ran on @cpu since the last charge. @total_ns: see ran_ns().
+ * @leaves: see advance(). Global: verified once.
  */
-static void charge(struct artis_cpu *record, const struct task_struct *p, struct task_ctx *t,
-		   u64 total_ns, bool leaves)
+__noinline int charge(s32 cpu, const struct task_struct *p __arg_trusted,
+		      struct task_ctx *t __arg_nonnull, u64 total_ns, bool leaves)
 {
+	struct artis_cpu *record = cpu_record(cpu);
 	u64 more_ns = total_ns - t->charged_ns;
 
 	t->charged_ns = total_ns;
@@ -139,9 +140,10 @@ static void charge(struct artis_cpu *record, const struct task_struct *p, struct
 	artis_calls_note(&t->calls, more_ns, record->calls);
 	record->calls = 0;
 	if (!record->rt)
-		return;
+		return 0;
 	record->ran_ns[class_of(p) % ARTIS_CLASSES] += more_ns;
 	t->stayed_ns += more_ns;
+	return 0;
 }
 
 /* The task runs on the CPU of @record from now on, as far as others compare themselves with it. */

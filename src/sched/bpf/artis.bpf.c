@@ -169,12 +169,12 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 		if (nr_nrt_online) {
 			tick_rt(record, p, t, cpu);
 			/* or the kernel would ask for the next task on RT0's way */
-			if (!p->scx.slice)
+			if (!p->scx.slice && may_go_on(record, p, t))
 				put_off(record, p, first_timer(cpu));
 		}
 		return;
 	}
-	charge(record, p, t, p->se.sum_exec_runtime, false);
+	charge(cpu, p, t, p->se.sum_exec_runtime, false);
 	makes_way = artis_makes_way(class_of(p)) && next_takes_over(cpu, record, clock_of(cpu));
 	tick_nrt(p, t, cpu, makes_way);
 	if (makes_way)
@@ -242,7 +242,7 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	/* by RT0: artis is not called for that, only when the task comes back */
 	displaced = t->is_on;
 	if (displaced)
-		charge(record, p, t, p->se.sum_exec_runtime, false);
+		charge(cpu, p, t, p->se.sum_exec_runtime, false);
 	else
 		t->charged_ns = p->se.sum_exec_runtime;
 	t->is_on = true;
@@ -284,7 +284,7 @@ void BPF_PROG(artis_quiescent, struct task_struct *p, u64 deq_flags)
 	/* going to sleep takes a system call */
 	if (is_current)
 		record->calls++;
-	charge(record, p, t, ran_ns(p, cpu, is_current), true);
+	charge(cpu, p, t, ran_ns(p, cpu, is_current), true);
 	if (t->grouped)
 		leave_group(t);
 	if (deq_flags & SCX_DEQ_SLEEP)

@@ -400,11 +400,12 @@ static enum artis_place place_by_sides(const struct task_struct *p,
 	return artis_place_by_sides(view, is_shared(), &rt, &nrt);
 }
 
-/* The task, which is on the CPU of @record, leaves it. */
-static void leaves(struct artis_cpu *record, const struct task_struct *p, struct task_ctx *t,
-		   u64 now)
+/* The task, which is on @cpu, leaves it. */
+static void leaves(s32 cpu, const struct task_struct *p, struct task_ctx *t, u64 now)
 {
-	charge(record, p, t, p->se.sum_exec_runtime, false);
+	struct artis_cpu *record = cpu_record(cpu);
+
+	charge(cpu, p, t, p->se.sum_exec_runtime, false);
 	t->is_on = false;
 	if (record->marked_pid != (u32)p->pid)
 		return;
@@ -443,7 +444,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 			scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, artis_slice_put_off_ns(), 0);
 			return;
 		}
-		leaves(record, p, t, now);
+		leaves(cpu, p, t, now);
 	}
 	count_eviction(view.state);
 	if (artis_is_entry(view.state))

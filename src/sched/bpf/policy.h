@@ -465,6 +465,11 @@ static inline bool artis_vtime_before(u64 a, u64 b)
 	return (s64)(a - b) < 0;
 }
 
+static inline u64 artis_vtime_later(u64 a, u64 b)
+{
+	return artis_vtime_before(a, b) ? b : a;
+}
+
 /* What a task counts with where shares are reckoned. @weight: sched_ext's, 100 is nice 0. */
 static inline u32 artis_weight(u32 weight)
 {
@@ -609,15 +614,19 @@ static inline u64 artis_vtime_place(const struct artis_joining *at, enum artis_a
 	u64 earliest = at->mean - artis_distance(credit_ns, at->weight, at->all);
 	u64 latest = at->mean + artis_distance(artis_debt_ns(at->shared), at->weight, at->all);
 
-	if (arrival == ARTIS_ARRIVAL_NEW)
-		vtime = at->starts ? at->start : at->mean;
-	if ((arrival == ARTIS_ARRIVAL_BACK && lag > 0) ||
-	    (arrival == ARTIS_ARRIVAL_MOVED && lag < 0))
-		vtime = at->mean - lag;
-	else if (arrival == ARTIS_ARRIVAL_MOVED)
-		vtime = at->mean;
-	else if (arrival != ARTIS_ARRIVAL_AGAIN && artis_vtime_before(vtime, at->mean))
-		vtime = at->mean;
+	switch (arrival) {
+	case ARTIS_ARRIVAL_AGAIN:
+		break;
+	case ARTIS_ARRIVAL_BACK:
+		vtime = lag > 0 ? at->mean - lag : artis_vtime_later(vtime, at->mean);
+		break;
+	case ARTIS_ARRIVAL_MOVED:
+		vtime = lag < 0 ? at->mean - lag : at->mean;
+		break;
+	case ARTIS_ARRIVAL_NEW:
+		vtime = at->starts ? artis_vtime_later(at->start, at->mean) : at->mean;
+		break;
+	}
 	if (artis_vtime_before(vtime, earliest))
 		return earliest;
 	if (artis_vtime_before(latest, vtime))
@@ -1346,12 +1355,6 @@ static inline bool artis_stays_first(u64 deadline, u64 first)
 static inline bool artis_is_first(bool has, u64 deadline, bool other, u64 other_deadline)
 {
 	return has && (!other || artis_vtime_before(deadline, other_deadline));
-}
-
-/* Who is first: the task of this CPU alone, or the shared queue's (@other: it has one)? */
-static inline bool artis_pinned_first(u64 pinned_deadline, bool other, u64 other_deadline)
-{
-	return !other || !artis_vtime_before(other_deadline, pinned_deadline);
 }
 
 /*

@@ -90,15 +90,12 @@ static bool next_takes_over(s32 cpu, struct artis_cpu *record, u64 now)
 }
 
 /* May @prev go on, whose slice is over? */
-static bool may_go_on(const struct artis_cpu *record, struct task_struct *prev)
+static bool may_go_on(const struct artis_cpu *record, const struct task_struct *prev,
+		      const struct task_ctx *t)
 {
 	struct artis_task_view view;
-	struct task_ctx *t;
 
-	if (!prev || !(prev->scx.flags & SCX_TASK_QUEUED) || record->marked_pid == (u32)prev->pid)
-		return false;
-	t = task_ctx(prev);
-	if (!t)
+	if (!(prev->scx.flags & SCX_TASK_QUEUED) || record->marked_pid == (u32)prev->pid)
 		return false;
 	view = view_of(prev, t);
 	return artis_may_go_on(&view, record->rt, nr_nrt_online);
@@ -115,6 +112,7 @@ static void go_on(struct artis_cpu *record, struct task_struct *prev, u64 slice_
 struct search {
 	struct artis_cpu *record;
 	struct task_struct *prev;
+	struct task_ctx *stays;	/* prev's record, if prev may go on; or NULL */
 	u64 enq_flags;
 	u64 now;
 	s32 cpu;
@@ -122,17 +120,46 @@ struct search {
 	bool looks;		/* it looks for tasks that wait where they rarely do */
 };
 
+/* The last two, for functions that are verified once: those take few arguments. */
+enum {
+	SEARCH_RT = 1,
+	SEARCH_LOOKS = 2,
+};
+
+static __always_inline struct search search_of(struct task_struct *prev, struct task_ctx *stays,
+					       s32 cpu, u32 how, u64 now)
+{
+	struct artis_cpu *record = cpu_record(cpu);
+
+	return (struct search) {
+		.record = record,
+		.prev = prev,
+		.stays = stays,
+		/*
+		 * Without a tick nobody hands a displaced task back: then the kernel has to,
+		 * at once, which costs RT0 the time of ops.enqueue() at each wakeup.
+		 */
+		.enq_flags = how & SEARCH_RT && record->rt_immed ? SCX_ENQ_IMMED : 0,
+		.now = now,
+		.cpu = cpu,
+		.rt = how & SEARCH_RT,
+		.looks = how & SEARCH_LOOKS,
+	};
+}
+
 /*
  * Takes an RT1+ task, or lets @prev go on, which is in no queue yet. False: it is the
- * others' turn, or no RT1+ task is here.
+ * others' turn, or no RT1+ task is here. Global: verified once.
  */
-static __always_inline bool take_rt1(const struct search *s)
+__noinline int take_rt1(struct task_struct *prev __arg_trusted __arg_nullable,
+			struct task_ctx *stays, s32 cpu, u32 how, u64 now)
 {
+	const struct search search = search_of(prev, stays, cpu, how, now), *s = &search;
 	u64 dsq = s->rt ? DSQ_RT_RT1 : DSQ_NRT_RT1;
 	bool runs = false, others = false, drains = false;
 	u32 waits = queued(dsq, s->now, s->looks);
 
-	runs = s->prev && artis_is_rt1(class_of(s->prev)) && may_go_on(s->record, s->prev);
+	runs = prev && stays && artis_is_rt1(class_of(prev));
 	if (!s->rt) {
 		u32 waits_rt = queued(DSQ_RT_RT1, s->now, s->looks);
 
@@ -160,7 +187,7 @@ static __always_inline bool take_rt1(const struct search *s)
 		return true;
 	}
 	if (runs)
-		go_on(s->record, s->prev, artis_slice_ns(s->rt));
+		go_on(s->record, prev, artis_slice_ns(s->rt));
 	return runs;
 }
 
@@ -215,14 +242,11 @@ static struct task_ctx *compared(const struct search *s)
 {
 	struct artis_cpu *record = s->record;
 	struct task_struct *prev = s->prev;
-	struct task_ctx *t;
+	struct task_ctx *t = s->stays;
 
-	if (!may_go_on(record, prev) || !artis_is_compared(class_of(prev)))
+	if (!prev || !t || !artis_is_compared(class_of(prev)))
 		return NULL;
-	t = task_ctx(prev);
-	if (!t)
-		return NULL;
-	charge(record, prev, t, prev->se.sum_exec_runtime, false);
+	charge(s->cpu, prev, t, prev->se.sum_exec_runtime, false);
 	place(prev, t, s->rt);
 	note_running(record, t, s->now);
 	return t;
@@ -304,10 +328,12 @@ static bool relieve(const struct search *s, const struct task_struct *first)
 /*
  * Takes whose deadline is first, of this CPU's own queue, that of its side, and where tasks
  * share by their CPU cgroups the one for both sides. The task that ran goes on if that
- * is its own.
+ * is its own. Global: verified once.
  */
-static bool take_fair(const struct search *s)
+__noinline int take_fair(struct task_struct *prev __arg_trusted __arg_nullable,
+			 struct task_ctx *stays, s32 cpu, u32 how, u64 now)
 {
+	const struct search search = search_of(prev, stays, cpu, how, now), *s = &search;
 	struct task_struct *pinned = first_pinned(s->cpu, s->record), *other, *both = NULL, *first;
 	u64 side = linux_queue(s->rt, llc_of(s->cpu));
 	bool both_first = false, pinned_first;
@@ -320,16 +346,16 @@ static bool take_fair(const struct search *s)
 		if (both_first)
 			first = both;
 	}
-	pinned_first = pinned && artis_pinned_first(pinned->scx.dsq_vtime, first,
-						    first ? first->scx.dsq_vtime : 0);
+	pinned_first = artis_is_first(pinned, pinned ? pinned->scx.dsq_vtime : 0, first,
+				      first ? first->scx.dsq_vtime : 0);
 	if (pinned_first)
 		first = pinned;
 	if (has_llcs() && s->looks && relieve(s, first))
 		return true;
 	if (!first)
 		return false;
-	if (stays_first(s, first->scx.dsq_vtime)) {
-		go_on(s->record, s->prev, artis_slice_ns(s->rt));
+	if (prev && stays_first(s, first->scx.dsq_vtime)) {
+		go_on(s->record, prev, artis_slice_ns(s->rt));
 		return true;
 	}
 	if (pinned_first && scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0))
@@ -365,6 +391,8 @@ __noinline int help_linux(s32 cpu, u64 now)
 
 static __always_inline bool try_step(const struct search *s, enum artis_step step)
 {
+	u32 how = (s->rt ? SEARCH_RT : 0) | (s->looks ? SEARCH_LOOKS : 0);
+
 	switch (step) {
 	case ARTIS_STEP_END:
 		return true;
@@ -374,7 +402,7 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 		return queued(DSQ_NRT_KTHREAD, s->now, s->looks) &&
 		       scx_bpf_dsq_move_to_local(DSQ_NRT_KTHREAD, 0);
 	case ARTIS_STEP_RT1:
-		return take_rt1(s);
+		return take_rt1(s->prev, s->stays, s->cpu, how, s->now);
 	case ARTIS_STEP_OVERDUE:
 		return take_overdue(s);
 	case ARTIS_STEP_FAIR:
@@ -383,14 +411,14 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 		    take(is_shared() ? linux_queue(true, llc_of(s->cpu)) : DSQ_BOTH_LINUX,
 			 s->enq_flags, s->now))
 			return true;
-		return take_fair(s);
+		return take_fair(s->prev, s->stays, s->cpu, how, s->now);
 	case ARTIS_STEP_PINNED:
 		return scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0);
 	case ARTIS_STEP_RT1_LEFT:
 		return s->rt ? scx_bpf_dsq_move_to_local(DSQ_RT_RT1, s->enq_flags) :
 			       take(DSQ_NRT_RT1, 0, s->now);
 	case ARTIS_STEP_GO_ON:
-		if (!may_go_on(s->record, s->prev))
+		if (!s->stays)
 			return false;
 		go_on(s->record, s->prev, artis_slice_ns(s->rt));
 		return true;
@@ -418,12 +446,12 @@ static __always_inline bool serve(const struct search *s, enum artis_service ser
 }
 
 /*
- * Lets @prev go on although its slice is over, because RT0's timer would meet the
- * switch: until RT0 has gone, see ops.running(), or to the next tick.
+ * Lets @prev, which may go on, do so although its slice is over, because RT0's timer would
+ * meet the switch: until RT0 has gone, see ops.running(), or to the next tick.
  */
 static bool put_off(struct artis_cpu *record, struct task_struct *prev, u64 due)
 {
-	if (!artis_may_put_off(record->put_off, record->offline) || !may_go_on(record, prev) ||
+	if (!artis_may_put_off(record->put_off, record->offline) ||
 	    !artis_finds(due, bpf_ktime_get_ns(), record->switch_ns))
 		return false;
 	record->put_off = true;
@@ -436,13 +464,15 @@ void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 {
 	struct artis_cpu *record = cpu_record(cpu);
 	enum artis_service service = artis_service(record->rt, record->offline, nr_nrt_online);
-	struct search search = {
-		.record = record,
-		.prev = prev,
-		.now = clock_of(cpu),
-		.cpu = cpu,
-	};
+	struct task_ctx *t = prev ? task_ctx(prev) : NULL;
+	u32 how = service == ARTIS_SERVICE_RT ? SEARCH_RT : 0;
+	struct search search = search_of(prev, NULL, cpu, how, clock_of(cpu));
 
+	if (t && may_go_on(record, prev, t)) {
+		if (service != ARTIS_SERVICE_NRT && put_off(record, prev, next_timer(cpu)))
+			return;
+		search.stays = t;
+	}
 	/* one that was idle has the time */
 	search.looks = !prev || artis_look_for_waiting(&record->looked_ns, search.now);
 
@@ -450,20 +480,12 @@ void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 		serve(&search, ARTIS_SERVICE_NRT);
 		return;
 	}
-	if (put_off(record, prev, next_timer(cpu)))
-		return;
 	if (!prev || record->marked_pid != (u32)prev->pid)
 		begin_switch(record);
 	if (service == ARTIS_SERVICE_RT_OFFLINE) {
 		serve(&search, ARTIS_SERVICE_RT_OFFLINE);
 		return;
 	}
-	search.rt = true;
-	/*
-	 * Without a tick nobody hands a displaced task back: then the kernel has to,
-	 * at once, which costs RT0 the time of ops.enqueue() at each wakeup.
-	 */
-	search.enq_flags = record->rt_immed ? SCX_ENQ_IMMED : 0;
 	serve(&search, ARTIS_SERVICE_RT);
 }
 
