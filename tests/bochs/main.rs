@@ -81,7 +81,7 @@ static SCHEDULED: LazyLock<String> = LazyLock::new(|| {
     let script = ". /common.sh; . /shares.sh; start --rt 1
         probe hog $0
         shares_by_nice bound 0 $1 0 10
-        shares_by_nice free 0,1 $1 0 0 10 10
+        shares_by_nice free 0,1 $(($1 * 2)) 0 0 10 10
         group d 900 0; echo +cpu >$groups/d/cgroup.subtree_control
         group a 100 4; group d/b 10 3; group d/c 20 2
         shares_of_groups share $2 a d/b d/c
@@ -119,9 +119,9 @@ fn nobody_is_stranded_behind_a_hog() {
 }
 
 /// How far a cgroup's share of the CPU time may be from its weight, in per cent of that: in the
-/// three seconds of `make test`, in which 5 as well as 25 were seen, and in the half minute of
-/// `make soak`. Without weights the lightest is four times too heavy.
-const OFF_PERCENT_MAX: [u64; 2] = [50, 5];
+/// three seconds of `make test`, of which a slice is 3 per cent of what the lightest has, and in the
+/// half minute of `make soak`. Without weights the lightest is four times too heavy.
+const OFF_PERCENT_MAX: [u64; 2] = [10, 5];
 
 /// Weights of 100 : 300 : 600, on two levels and each with another number of tasks. In this engine
 /// each task is charged with what it had; in others the host takes some of it away.
@@ -134,19 +134,19 @@ fn cgroups_share_by_weight() {
 }
 
 /// Tasks of nice 0 and 10, whose weights are 100 and 11: on one CPU, and two of each on an RT CPU
-/// and another one. A light one has a slice in ten, so a second of both CPUs tells its share to a
-/// third; where the two light ones keep a CPU for themselves they have twice theirs and more.
+/// and another one. A light one has a slice in ten, so two seconds of both CPUs tell its share to a
+/// quarter; where the two light ones keep a CPU for themselves they have twice theirs and more.
 #[test]
 fn nice_values_count() {
     let bound = common::numbers(&SCHEDULED, "bound");
     let free = common::numbers(&SCHEDULED, "free");
     println!("bound to one CPU: {bound:?}; on both: {free:?} of 1000");
     let is_light =
-        |share: &u64, tasks: u64| (99 * 2 / tasks).abs_diff(*share) * 3 <= 99 * 2 / tasks;
+        |share: &u64, tasks: u64| (99 * 2 / tasks).abs_diff(*share) * 4 <= 99 * 2 / tasks;
     assert!(bound.len() == 2 && is_light(&bound[1], 2), "{bound:?}");
     assert!(free.len() == 4, "{free:?}");
     assert!(free[2..].iter().all(|share| is_light(share, 4)), "{free:?}");
-    assert!(free[0].abs_diff(free[1]) * 5 <= free[0], "{free:?}");
+    assert!(free[0].abs_diff(free[1]) * 10 <= free[0], "{free:?}");
 }
 
 /// Starts an experiment and ends it when it says `when`: everything it said.

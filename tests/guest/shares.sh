@@ -43,7 +43,8 @@ shares() {
         }'
 }
 
-# Makes a cgroup, or takes one that is there, with tasks that compute: NAME WEIGHT TASKS.
+# Makes a cgroup, or takes one that is there, with tasks that compute: NAME WEIGHT TASKS. All of them
+# are in it when this returns: in the emulator that repeats one may need a second for that.
 group() {
     echo +cpu >$groups/cgroup.subtree_control
     mkdir -p "$groups/$1"
@@ -51,6 +52,11 @@ group() {
     for _ in $(seq "$3"); do
         sh -c "echo \$\$ >$groups/$1/cgroup.procs; while :; do :; done" &
     done
+    until_ok has_tasks "$1" "$3"
+}
+
+has_tasks() {
+    [ "$(wc -l <"$groups/$1/cgroup.procs")" -ge "$2" ]
 }
 
 # Ends what runs in these groups, and removes them.
