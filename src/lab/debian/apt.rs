@@ -108,8 +108,8 @@ impl Apt {
         run_with_progress(apt, &what, progress)
     }
 
-    /// Downloads `packages` and all that they depend on into `folder`, verified against the lists
-    /// of `mirror`, which are fetched first.
+    /// Downloads `packages` and all that they depend on into `folder`, from the first suite where it
+    /// has them, verified against the lists of `mirror`, which are fetched first.
     ///
     /// # Errors
     /// When they cannot be fetched.
@@ -129,6 +129,7 @@ impl Apt {
         apt.args(["install", "--download-only", "--no-install-recommends"]);
         apt.arg("-o")
             .arg(format!("Dir::Cache::archives={archives}"));
+        apt.args(["--target-release", self.suites[0]]);
         apt.args(packages);
         let what = format!("fetching {} and its libraries", packages[0]);
         run_with_progress(apt, &what, progress)

@@ -12,7 +12,7 @@ use super::{
     random_end_mark,
 };
 use crate::Error;
-use crate::debian::emulator::{Emulator, Wanted};
+use crate::debian::program::{Program, STABLE, Wanted};
 use crate::host::cache::Cache;
 use crate::host::tsc;
 use crate::progress::Progress;
@@ -31,6 +31,7 @@ pub const TIMING_WARNING: &str = "timing not meaningful: emulated CPU (QEMU TCG)
 /// QEMU, and where its packages keep the firmware.
 const QEMU: Wanted = Wanted {
     packages: &["qemu-system-x86"],
+    suites: STABLE,
     program: "usr/bin/qemu-system-x86_64",
 };
 const FIRMWARE: [&str; 2] = ["usr/share/qemu", "usr/share/seabios"];
@@ -136,14 +137,14 @@ impl Engine for Qemu {
         progress: &mut dyn Progress,
     ) -> Result<Box<dyn Prepared>, Error> {
         Ok(Box::new(PreparedQemu {
-            emulator: Emulator::resolve(QEMU, cache, mirror, progress)?,
+            emulator: Program::resolve(QEMU, cache, mirror, progress)?,
             cache: cache.clone(),
         }))
     }
 }
 
 struct PreparedQemu {
-    emulator: Emulator,
+    emulator: Program,
     cache: Cache,
 }
 

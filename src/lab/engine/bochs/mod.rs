@@ -26,7 +26,7 @@ use super::process::{Process, inherited_path};
 use super::topology::Topology;
 use super::{Channels, Engine, Hardware, Limits, Prepared, Started, first_words, pair};
 use crate::Error;
-use crate::debian::emulator::{Emulator, Wanted};
+use crate::debian::program::{Program, STABLE, Wanted};
 use crate::host::cache::Cache;
 use crate::progress::Progress;
 use artis_guest::frames::Sorter;
@@ -55,6 +55,7 @@ const CPUS_BESIDE_HPET: u32 = 15;
 /// before.
 const BOCHS: Wanted = Wanted {
     packages: &["bochs", "bochs-term", "libfaketime"],
+    suites: STABLE,
     program: "usr/bin/bochs-bin",
 };
 const PLUGINS: &str = "usr/lib/x86_64-linux-gnu/bochs/plugins";
@@ -164,14 +165,14 @@ impl Engine for Bochs {
         progress: &mut dyn Progress,
     ) -> Result<Box<dyn Prepared>, Error> {
         Ok(Box::new(PreparedBochs {
-            emulator: Emulator::resolve(BOCHS, cache, mirror, progress)?,
+            emulator: Program::resolve(BOCHS, cache, mirror, progress)?,
             cache: cache.clone(),
         }))
     }
 }
 
 struct PreparedBochs {
-    emulator: Emulator,
+    emulator: Program,
     cache: Cache,
 }
 
@@ -195,7 +196,7 @@ impl Prepared for PreparedBochs {
 }
 
 /// Bochs with the plug-ins that it loads itself, and a clock that stands still.
-fn command(emulator: &Emulator) -> Command {
+fn command(emulator: &Program) -> Command {
     let mut bochs = emulator.command();
     bochs.env("LTDL_LIBRARY_PATH", emulator.path(PLUGINS));
     bochs.env("LD_PRELOAD", emulator.path(FAKETIME));

@@ -4,7 +4,8 @@
 //!
 //! The emulators come this way because a guest's behaviour depends on them. For instance, QEMU
 //! before 8.1 now and then runs an instruction that the guest's kernel has patched away, and every
-//! kernel that loads tracing or a scheduler patches itself.
+//! kernel that loads tracing or a scheduler patches itself. A program that runs in a guest comes
+//! this way, too, when it has to be as new as the guest's kernel.
 
 use super::apt::Apt;
 use crate::Error;
@@ -16,8 +17,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The suite of the emulators: Debian's stable release, whose versions do not change.
-const SUITE: &str = "trixie";
+/// Debian's stable release, whose versions do not change.
+pub const STABLE: &[&str] = &["trixie"];
 /// Where Debian keeps the libraries of x86-64, and the program that loads them.
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 const LOADER: &str = "ld-linux-x86-64.so.2";
@@ -25,20 +26,22 @@ const LOADER: &str = "ld-linux-x86-64.so.2";
 /// What is fetched, and which of its files is run.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// Debian packages; the first one's name is the emulator's.
+    /// Debian packages; the first one's name is the program's.
     pub packages: &'static [&'static str],
+    /// Where they and their libraries come from: the first suite, the others for what it lacks.
+    pub suites: &'static [&'static str],
     /// The program's path below the root folder.
     pub program: &'static str,
 }
 
 /// A program in the cache, complete.
 #[derive(Clone, Debug)]
-pub struct Emulator {
+pub struct Program {
     root: PathBuf,
     program: &'static str,
 }
 
-impl Emulator {
+impl Program {
     /// The program from the cache, fetched from `mirror` first when it is not there.
     ///
     /// # Errors
@@ -49,23 +52,25 @@ impl Emulator {
         mirror: &str,
         progress: &mut dyn Progress,
     ) -> Result<Self, Error> {
-        let root = cache.path(&format!("emulators/{}-{SUITE}", wanted.packages[0]))?;
-        let emulator = Self {
+        // The folder has its name from the first programs that came this way.
+        let folder = format!("emulators/{}-{}", wanted.packages[0], wanted.suites[0]);
+        let root = cache.path(&folder)?;
+        let found = Self {
             root,
             program: wanted.program,
         };
-        if emulator.root.exists() {
-            return Ok(emulator);
+        if found.root.exists() {
+            return Ok(found);
         }
         let _lock =
             cache.lock(|| progress.note("waiting for another artis that is fetching something"))?;
         // Another run may have fetched it while this one waited.
-        if emulator.root.exists() {
-            return Ok(emulator);
+        if found.root.exists() {
+            return Ok(found);
         }
-        let folder = cache.unfinished_folder(&emulator.root)?;
+        let folder = cache.unfinished_folder(&found.root)?;
         let archives = folder.path().join("archives");
-        Apt::new(cache, &[SUITE])?.download_closure(
+        Apt::new(cache, wanted.suites)?.download_closure(
             mirror,
             wanted.packages,
             &archives,
@@ -73,8 +78,8 @@ impl Emulator {
         )?;
         unpack(&archives, folder.path(), progress)?;
         fs::remove_dir_all(&archives).map_err(Error::io("remove", &archives))?;
-        cache.finish_folder(folder, &emulator.root)?;
-        Ok(emulator)
+        cache.finish_folder(folder, &found.root)?;
+        Ok(found)
     }
 
     /// A command that runs the program with the libraries it was packaged with.
