@@ -4,8 +4,13 @@
 //! `culprits KIND TIMES`: the kinds are listed in [`injections::KINDS`]. Injects at random moments; a
 //! loss is judged when it is known without the recorder that an injection made it, and not when the
 //! hypervisor's steal clock says that the machine itself was stopped. Prints one line of numbers, and
-//! on standard error what was wrong. It is an example of the package only so that cargo builds it with
-//! the tests.
+//! on standard error what was wrong.
+//!
+//! `culprits KIND TIMES MS` has no victim and judges nothing: it injects for so many milliseconds
+//! (kernel work twice as long), for whoever watches the last CPU, and prints when: begin and end,
+//! ns of `CLOCK_MONOTONIC`.
+//!
+//! It is an example of the package only so that cargo builds it with the tests.
 
 mod injections;
 
@@ -19,6 +24,8 @@ use nix::unistd::gettid;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+/// Between two injections that somebody else watches.
+const REST: Duration = Duration::from_millis(500);
 /// Of a loss, an injection must have had the CPU so much.
 const COVERED: f64 = 0.6;
 /// Of a loss, so many injections must lie within it, where they are counted.
@@ -28,11 +35,45 @@ const STOLEN: f64 = 0.25;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [kind, times] = &words[..] else {
-        panic!("usage: culprits KIND TIMES");
+    let (kind, times, ms) = match &words[..] {
+        [kind, times] => (kind, times, None),
+        [kind, times, ms] => (kind, times, Some(ms)),
+        _ => panic!("usage: culprits KIND TIMES [MS]"),
     };
     let kind = Kind::named(kind).expect("a kind that is known");
     let times: usize = times.parse().expect("how often");
+    match ms {
+        None => inject_and_judge(kind, times),
+        Some(ms) => inject(
+            kind,
+            times,
+            Duration::from_millis(ms.parse().expect("a number of ms")),
+        ),
+    }
+}
+
+/// For somebody else who watches.
+fn inject(kind: Kind, times: usize, spin: Duration) {
+    let shared = Shared::new(spin);
+    for _ in 0..times {
+        std::thread::sleep(REST);
+        // In a thread, because it takes a name and a priority.
+        let made = std::thread::scope(|scope| {
+            let maker = scope.spawn(|| injections::make(kind, &shared, 1));
+            maker.join().expect("the maker ends")
+        });
+        match made {
+            Ok(injected) => {
+                for one in injected {
+                    println!("{} {}", one.begin_ns, one.end_ns);
+                }
+            }
+            Err(why) => return println!("cannot be done here: {why}"),
+        }
+    }
+}
+
+fn inject_and_judge(kind: Kind, times: usize) {
     let mut storage = Storage::uninit();
     let settings = Settings {
         worst: 4 * times,
@@ -43,7 +84,7 @@ fn main() {
         Ok(recorder) => recorder,
         Err(error) => return println!("refused {error}"),
     };
-    let shared = Shared::new();
+    let shared = Shared::new(injections::SPIN);
     let made = std::thread::scope(|scope| {
         let victim = scope.spawn(|| injections::victim(kind, &shared));
         let maker = scope.spawn(|| {

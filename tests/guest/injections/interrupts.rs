@@ -3,7 +3,7 @@
 //! loss long meanwhile, and what happens within it is counted.
 
 use super::memory::{PAGE, map};
-use super::{Injection, SPIN_NS, Shared, VICTIM, bind, fifo, now_ns, pause};
+use super::{Injection, Shared, VICTIM, bind, fifo, now_ns, pause};
 use crate::named;
 use std::fs::File;
 use std::io::Write;
@@ -11,9 +11,6 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc::sync_channel;
-
-/// The companion lets go of the CPU by itself after so long.
-const LONGEST_NS: u64 = 5 * SPIN_NS;
 
 /// Does something over and over while a companion on the victim's CPU makes the victim late. Says
 /// when each began and ended, of those that lie within the companion's time.
@@ -33,7 +30,8 @@ fn while_late(
             named(c"companion");
             fifo(VICTIM + 10);
             while begins.recv().is_ok() {
-                let until_ns = now_ns() + LONGEST_NS;
+                // It lets go of the CPU by itself.
+                let until_ns = now_ns() + 5 * shared.spin_ns;
                 spins.store(true, SeqCst);
                 while !enough.load(SeqCst) && now_ns() < until_ns {
                     std::hint::spin_loop();
@@ -75,16 +73,20 @@ fn while_late(
     })
 }
 
-fn membarrier(command: libc::c_int) -> libc::c_long {
+pub(super) fn membarrier(command: libc::c_int) -> libc::c_long {
     // SAFETY: takes numbers only.
     unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) }
 }
 
-/// Barriers, for which the kernel interrupts every CPU that runs a thread of this process.
-pub(super) fn membarriers(shared: &Shared, times: usize) -> Vec<Injection> {
+pub(super) fn register_for_barriers() {
     let registered = membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
     assert_eq!(registered, 0, "membarrier can be used");
-    while_late(shared, times, SPIN_NS, || {
+}
+
+/// Barriers, for which the kernel interrupts every CPU that runs a thread of this process.
+pub(super) fn membarriers(shared: &Shared, times: usize) -> Vec<Injection> {
+    register_for_barriers();
+    while_late(shared, times, shared.spin_ns, || {
         membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     })
 }
@@ -96,7 +98,7 @@ pub(super) fn shootdowns(shared: &Shared, times: usize) -> Vec<Injection> {
         // SAFETY: our own page.
         unsafe { libc::mprotect(page.cast(), PAGE, rights) };
     };
-    while_late(shared, times, SPIN_NS, || {
+    while_late(shared, times, shared.spin_ns, || {
         protect(libc::PROT_READ | libc::PROT_WRITE);
         // SAFETY: within the mapping, which can be written now.
         unsafe { page.write_volatile(1) };
@@ -140,7 +142,7 @@ pub(super) fn reads(shared: &Shared, times: usize) -> Result<Vec<Injection>, Str
     let (name, _) =
         of_disk.ok_or("the interrupts of this folder's disk do not come to the last CPU")?;
     let _ = shared.device.set(name.clone());
-    Ok(while_late(shared, times, 3 * SPIN_NS, read))
+    Ok(while_late(shared, times, 3 * shared.spin_ns, read))
 }
 
 /// Counts of the devices' interrupts on one CPU, by their names.

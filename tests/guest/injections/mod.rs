@@ -21,10 +21,8 @@ use std::time::Duration;
 /// The victim's period and priority.
 const PERIOD_NS: u64 = 1_000_000;
 const VICTIM: i32 = 50;
-/// How long an injection lasts, where we can say.
-const SPIN_NS: u64 = 400_000;
-/// A thread that reads the clock all the time had no CPU when so long passed between two times.
-const GAP_NS: u64 = 100_000;
+/// How long an injection lasts, where we can say and nobody says otherwise.
+pub const SPIN: Duration = Duration::from_micros(400);
 /// Between two injections, at random.
 const PAUSE_MS: std::ops::Range<u64> = 8..31;
 /// So long before the victim is due an injection begins.
@@ -53,10 +51,16 @@ pub enum Kind {
     Disk,
     Lock,
     Throttling,
+    /// A system call in which a normal task cannot be preempted, on any kernel.
+    Kept,
+    /// One with interrupts off.
+    Masked,
+    /// One long interrupt from another CPU.
+    Barrier,
 }
 
 /// By their names on the command line.
-pub const KINDS: [(&str, Kind); 13] = [
+pub const KINDS: [(&str, Kind); 16] = [
     ("fifo", Kind::Fifo),
     ("deadline", Kind::Deadline),
     ("softirq", Kind::Softirq),
@@ -70,6 +74,9 @@ pub const KINDS: [(&str, Kind); 13] = [
     ("disk", Kind::Disk),
     ("lock", Kind::Lock),
     ("throttling", Kind::Throttling),
+    ("kept", Kind::Kept),
+    ("masked", Kind::Masked),
+    ("barrier", Kind::Barrier),
 ];
 
 /// How it is known, without the recorder, that an injection made a loss.
@@ -118,7 +125,9 @@ impl Kind {
             Self::Fifo => lane == Lane::RealTimeTask && culprit.starts_with("inj-fifo"),
             Self::Deadline => lane == Lane::DeadlineTask && culprit.starts_with("inj-deadline"),
             Self::Softirq => lane == Lane::Softirq && culprit == "NET_RX",
-            Self::Ipi | Self::Tlb => lane == Lane::HardInterrupt && culprit == "IPI from inj-ipi",
+            Self::Ipi | Self::Tlb | Self::Barrier => {
+                lane == Lane::HardInterrupt && culprit == "IPI from inj-ipi"
+            }
             Self::Device => {
                 let device = shared.device.get().map_or("", String::as_str);
                 let named = culprit.strip_prefix("interrupt of ");
@@ -130,6 +139,8 @@ impl Kind {
                 matches!(lane, Lane::PreemptionOff | Lane::InterruptsOff)
                     && culprit.starts_with("inj-kernel")
             }
+            Self::Kept => lane == Lane::PreemptionOff && culprit.starts_with("inj-kept"),
+            Self::Masked => lane == Lane::InterruptsOff && culprit.starts_with("inj-masked"),
             Self::Work => {
                 matches!(lane, Lane::PreemptionOff | Lane::InterruptsOff)
                     && culprit.starts_with("kworker/")
@@ -158,6 +169,7 @@ pub struct Injection {
 pub struct Shared {
     pub victim: AtomicU32,
     pub done: AtomicBool,
+    spin_ns: u64,
     /// All that this program may use; the victim's, and another.
     cpus: CpuList,
     cpu: u32,
@@ -176,11 +188,13 @@ pub struct Shared {
 unsafe impl Sync for Shared {}
 
 impl Shared {
-    pub fn new() -> Self {
+    /// `spin`: how long an injection lasts.
+    pub fn new(spin: Duration) -> Self {
         let cpus = affinity(0).expect("an affinity");
         Self {
             victim: AtomicU32::new(0),
             done: AtomicBool::new(false),
+            spin_ns: spin.as_nanos() as u64,
             cpu: cpus.last().expect("a CPU"),
             other: cpus.first().expect("a CPU"),
             due_ns: AtomicU64::new(0),
@@ -190,6 +204,11 @@ impl Shared {
             device: OnceLock::new(),
             cpus,
         }
+    }
+
+    /// A thread that reads the clock all the time had no CPU when so long passed between two times.
+    fn gap_ns(&self) -> u64 {
+        self.spin_ns / 4
     }
 
     fn lock(&self) {
@@ -265,7 +284,7 @@ pub fn make(kind: Kind, shared: &Shared, times: usize) -> Result<Vec<Injection>,
         Kind::Tlb => interrupts::shootdowns(shared, times),
         Kind::Device => interrupts::reads(shared, times)?,
         Kind::Kernel => memory::unmappings(shared, times),
-        Kind::Work => work::work(shared, times)?,
+        Kind::Work | Kind::Kept | Kind::Masked | Kind::Barrier => work::work(kind, shared, times)?,
         Kind::Faults | Kind::Disk => memory::ask(shared, times),
         Kind::Cow => memory::forks(shared, times),
         Kind::Lock => tasks::lock(shared, times),
@@ -317,14 +336,14 @@ fn random(range: std::ops::Range<u64>) -> u64 {
 }
 
 /// Has the CPU so long, and says whether nobody took it meanwhile.
-fn spin(ns: u64) -> bool {
+fn spin(shared: &Shared, ns: u64) -> bool {
     let mut last_ns = now_ns();
     let end_ns = last_ns + ns;
     let mut alone = true;
     while last_ns < end_ns {
         spin_loop();
         let now = now_ns();
-        alone &= now - last_ns < GAP_NS;
+        alone &= now - last_ns < shared.gap_ns();
         last_ns = now;
     }
     alone

@@ -2,8 +2,8 @@
 //! Tasks that go before the victim, or keep from running whom it waits for.
 
 use super::{
-    GAP_NS, Injection, PERIOD_NS, SPIN_NS, Shared, VICTIM, bind, favoured, fifo, now_ns, pause,
-    repeat, repeat_if, spin,
+    Injection, PERIOD_NS, Shared, VICTIM, bind, favoured, fifo, now_ns, pause, repeat, repeat_if,
+    spin,
 };
 use crate::named;
 use artis::task::syscall;
@@ -12,12 +12,14 @@ use std::time::Duration;
 
 /// A deadline task looks so often where it is.
 const PART_NS: u64 = 10_000;
+/// The kernel takes 2^22 us (`kernel.sched_deadline_period_max_us`).
+const DEADLINE_PERIOD_NS_MAX: u64 = 4_000_000_000;
 
 pub(super) fn fifo_task(shared: &Shared, times: usize) -> Vec<Injection> {
     bind(shared.cpu);
     named(c"inj-fifo");
     fifo(VICTIM + 10);
-    repeat_if(shared, times, || spin(SPIN_NS))
+    repeat_if(shared, times, || spin(shared, shared.spin_ns))
 }
 
 /// It has to be free to use every CPU, and counts only on the victim's.
@@ -32,12 +34,12 @@ pub(super) fn deadline(shared: &Shared, times: usize) -> Vec<Injection> {
             become_normal();
             bind(shared.cpu);
             syscall::set_affinity(0, &shared.cpus).expect("the CPUs from the beginning");
-            become_deadline();
+            become_deadline(shared);
         }
         injected.extend(repeat_if(shared, 1, || {
-            let parts = SPIN_NS / PART_NS;
+            let parts = shared.spin_ns / PART_NS;
             // Not even in between it was elsewhere.
-            (0..parts).all(|_| here() && spin(PART_NS) && here())
+            (0..parts).all(|_| here() && spin(shared, PART_NS) && here())
         }));
     }
     injected
@@ -49,7 +51,7 @@ fn become_normal() {
     unsafe { libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameters) };
 }
 
-fn become_deadline() {
+fn become_deadline(shared: &Shared) {
     #[repr(C)]
     struct Attributes {
         size: u32,
@@ -62,15 +64,16 @@ fn become_deadline() {
         period: u64,
     }
 
+    let period_ns = (25 * shared.spin_ns).min(DEADLINE_PERIOD_NS_MAX);
     let attributes = Attributes {
         size: size_of::<Attributes>() as u32,
         policy: 6,
         flags: 0,
         nice: 0,
         priority: 0,
-        runtime: 2 * SPIN_NS,
-        deadline: 10_000_000,
-        period: 10_000_000,
+        runtime: 2 * shared.spin_ns,
+        deadline: period_ns,
+        period: period_ns,
     };
     // SAFETY: the attributes are alive and as sched_setattr(2) has them.
     let set = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
@@ -92,7 +95,7 @@ pub(super) fn lock(shared: &Shared, times: usize) -> Vec<Injection> {
                 let now = wake.load(Relaxed);
                 if now != seen {
                     seen = now;
-                    spin(3 * PERIOD_NS);
+                    spin(shared, 3 * PERIOD_NS);
                 }
             }
         });
@@ -104,7 +107,7 @@ pub(super) fn lock(shared: &Shared, times: usize) -> Vec<Injection> {
             shared.asked.fetch_add(1, Relaxed);
             wake.fetch_add(1, Relaxed);
             // Long enough for the victim to ask, and for the middle one to come.
-            spin(3 * PERIOD_NS);
+            spin(shared, 3 * PERIOD_NS);
             shared.unlock();
         });
         done.store(true, Relaxed);
@@ -136,7 +139,7 @@ pub(super) fn throttling(shared: &Shared, times: usize) -> Vec<Injection> {
         let end_ns = begin_ns + times as u64 * 1_000_000_000;
         while last_ns < end_ns {
             let now = now_ns();
-            if now - last_ns > GAP_NS {
+            if now - last_ns > shared.gap_ns() {
                 ran.push(Injection {
                     begin_ns,
                     end_ns: last_ns,
