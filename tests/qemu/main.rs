@@ -25,6 +25,7 @@ mod machine;
 mod pages;
 mod partition;
 mod rtc;
+mod rtla;
 mod sched;
 mod shared;
 mod split;

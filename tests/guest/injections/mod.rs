@@ -140,7 +140,11 @@ impl Kind {
                     && culprit.starts_with("inj-kernel")
             }
             Self::Kept => lane == Lane::PreemptionOff && culprit.starts_with("inj-kept"),
-            Self::Masked => lane == Lane::InterruptsOff && culprit.starts_with("inj-masked"),
+            // Where the victim was woken just before, it waits for the same task to let go.
+            Self::Masked => {
+                matches!(lane, Lane::PreemptionOff | Lane::InterruptsOff)
+                    && culprit.starts_with("inj-masked")
+            }
             Self::Work => {
                 matches!(lane, Lane::PreemptionOff | Lane::InterruptsOff)
                     && culprit.starts_with("kworker/")
