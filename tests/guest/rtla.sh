@@ -38,17 +38,13 @@ moment() {
 }
 
 for kind; do
-    # A thread in user mode stops the trace a little later than one of the kernel. An interrupt
-    # meanwhile hides from the analysis the one that came before the timer's.
-    threads=--user-threads
-    [ "$kind" != barrier ] || threads=--kernel-threads
     trial=0
     while [ $trial -lt "$trials" ]; do
         name=$kind.$trial
         trial=$((trial + 1))
         echo "$name"
-        rtla timerlat top -q -c 1 -p 1000 -P f:50 "$threads" -T $late_us -s $late_us -t \
-            --dump-tasks --warm-up 1 -d $patience >"rtla.$name" 2>&1 &
+        rtla timerlat top -q -u -c 1 -p 1000 -P f:50 -T $late_us -s $late_us -t --dump-tasks \
+            --warm-up 1 -d $patience >"rtla.$name" 2>&1 &
         watching=$!
         until_ok is_tracing
         # Its warm-up, in which it judges nothing.
@@ -59,7 +55,7 @@ for kind; do
         } >"injected.$name" 2>&1
         wait $watching
         echo "status $?" >>"rtla.$name"
-        tail -n 40 timerlat_trace.txt >>"rtla.$name" 2>/dev/null
+        tail -n 100 timerlat_trace.txt >>"rtla.$name" 2>/dev/null
         rm -f timerlat_trace.txt
     done
 
