@@ -73,8 +73,8 @@ const KINDS: [Kind; 6] = [
         lane: Lane::InterruptsOff,
         culprit: "inj-masked",
     },
-    // Its analysis has no line for it: a later interrupt, the trace's own, takes its place. Only the
-    // trace names it.
+    // Its analysis has no line for it: a later interrupt, the trace's own, takes its place. Only
+    // the trace names it.
     Kind {
         name: "barrier",
         rtla: |said| said.shows_interrupt("call_function"),
