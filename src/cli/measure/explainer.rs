@@ -48,9 +48,14 @@ impl<'obj> Explainer<'obj> {
         self.recorder.poll();
     }
 
-    /// Who made the worst.
-    pub fn explain(mut self) -> Document {
+    /// Keeps what is worth it and was not looked at yet. To be called at once, before it is written
+    /// over.
+    pub fn finish(&mut self) {
         self.recorder.finish();
+    }
+
+    /// Who made the worst.
+    pub fn explain(self) -> Document {
         let words = "the measuring threads".to_owned();
         document(&self.recorder, words, self.began, None)
     }

@@ -197,8 +197,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         line.show(|| report::progress(threads));
     })?;
     drop(line);
-    // At once, before its record is written over.
-    let explained = explainer.map(Explainer::explain);
+    if let Some(explainer) = &mut explainer {
+        explainer.finish();
+    }
     let exceeded = report::exceeded(&outcome);
     let mut finished = measurement.finish(Figures {
         seconds: Some(outcome.seconds),
@@ -208,6 +209,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         failure: failure(&outcome, args.source),
         ..Figures::default()
     });
+    // The loads have stopped: their work is not that of a machine that explains, too.
+    let explained = explainer.map(Explainer::explain);
     let histogram = args.cyclictest_histogram(&finished.document)?;
     if let (Some(target), Some(text)) = (histfile, &histogram) {
         finished.files.push((target, text.clone()));
