@@ -20,9 +20,10 @@ pub(crate) struct Part {
 }
 
 /// Looks backwards through the events with these numbers: the interval, and what leads to it.
-/// `read` has none for an event that cannot be read.
+/// `last_switch`: behind it there is none. `read` has none for an event that cannot be read.
 pub(crate) fn part(
     numbers: Range<u64>,
+    last_switch: u64,
     subject: &Subject,
     mut read: impl FnMut(u64) -> Option<recorder_event>,
 ) -> Part {
@@ -37,7 +38,13 @@ pub(crate) fn part(
     let mut is_missing = false;
     // When the event after this one came.
     let mut next_ns = subject.end_ns;
-    for number in numbers.rev() {
+    let mut left = numbers;
+    while let Some(mut number) = left.next_back() {
+        // Of what is this far back, only a switch counts.
+        if before > BEFORE && left.contains(&last_switch) {
+            left.end = last_switch;
+            number = last_switch;
+        }
         let Some(event) = read(number) else {
             is_missing = true;
             continue;
@@ -95,7 +102,8 @@ mod tests {
 
     /// Event `n` comes at 10 `n`; each tenth is a switch.
     fn found(numbers: Range<u64>, missing: &[u64]) -> (Vec<u64>, Vec<(u64, u64)>) {
-        let part = part(numbers, &subject(205, 405), |number| {
+        let last_switch = numbers.end.saturating_sub(1) / 10 * 10;
+        let part = part(numbers, last_switch, &subject(205, 405), |number| {
             let kind = match number % 10 {
                 0 => Kind::RECORDER_SWITCH,
                 _ => Kind::RECORDER_IDLE,
@@ -117,6 +125,26 @@ mod tests {
         assert_eq!(found(7..50, &[]), (all.clone(), Vec::new()));
         // What is missing outside is of no interest.
         assert_eq!(found(0..50, &[3, 19, 42, 43, 49]), (all, Vec::new()));
+    }
+
+    #[test]
+    fn a_switch_long_ago_is_not_searched_for() {
+        let mut reads = 0;
+        let part = part(0..10_000, 40, &subject(99_500, 99_900), |number| {
+            reads += 1;
+            let kind = match number {
+                40 => Kind::RECORDER_SWITCH,
+                _ => Kind::RECORDER_IDLE,
+            };
+            Some(recorder_event {
+                ns: number * 10,
+                kind: kind.0 as u16,
+                ..Default::default()
+            })
+        });
+        assert_eq!(part.events.last().unwrap().ns, 400);
+        assert_eq!(part.holes, []);
+        assert!(part.events.len() > BEFORE && reads < 400, "{reads}");
     }
 
     #[test]

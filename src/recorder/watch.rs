@@ -307,10 +307,11 @@ impl<'obj> Recorder<'obj> {
         let mut events = Vec::new();
         let mut holes = Vec::new();
         for ring in 0..self.cpus {
-            let head = self.cpu(ring).events;
+            let state = self.cpu(ring);
+            let head = state.events;
             let numbers = head.saturating_sub(EVENTS)..head;
             let read = |number| self.event(ring, number, patient_until);
-            let part = part(numbers, &subject, read);
+            let part = part(numbers, state.last_switch, &subject, read);
             let cpu = ring as u32;
             events.extend(part.events.iter().filter_map(|one| names.event(cpu, one)));
             let part_holes = part.holes.into_iter();
@@ -335,9 +336,12 @@ impl<'obj> Recorder<'obj> {
     fn event(&self, cpu: u64, number: u64, patient_until: Instant) -> Option<recorder_event> {
         loop {
             let event = self.events.entry(cpu, number);
-            let is_overwritten = self.cpu(cpu).events > number + EVENTS;
-            if event.is_some() || is_overwritten || Instant::now() >= patient_until {
+            if event.is_some() {
                 return event;
+            }
+            let is_overwritten = self.cpu(cpu).events > number + EVENTS;
+            if is_overwritten || Instant::now() >= patient_until {
+                return None;
             }
             std::thread::sleep(PAUSE);
         }

@@ -365,6 +365,7 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 		return 0;
 	number = event->a;
 	now = event->ns;
+	cpu->last_switch = number;
 	thread = thread_of(next->pid);
 	if (!(prev->flags & PF_KTHREAD)) {
 		struct pt_regs___recorder *regs =

@@ -169,6 +169,7 @@ struct recorder_names {
 /* One CPU, written by that CPU only. */
 struct recorder_cpu {
 	u64 events;		/* written so far */
+	u64 last_switch;	/* the number of the last RECORDER_SWITCH among them, from 0 on */
 	u64 marks;
 	u64 stacks;
 	u64 timer[2];		/* that is being handled: in interrupts, in softirqs */
