@@ -9,6 +9,7 @@ use artis_explain::document::{Counts, Thread};
 use artis_machine::Root;
 use libbpf_rs::{ErrorKind, MapCore, MapFlags, MapHandle};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Names of ended threads that are told apart; the rest is summed up. However long is watched, the
 /// memory stays the same.
@@ -36,8 +37,9 @@ impl Threads {
         self.map.max_entries() as usize * size_of::<recorder_thread>()
     }
 
-    /// How many of these threads are new.
-    pub fn watch(&mut self, watched: &Watched) -> Result<usize, Error> {
+    /// How many of these threads are new. `numbers`: the bits in the kernel of those that may be
+    /// watched.
+    pub fn watch(&mut self, watched: &Watched, numbers: &mut [u64]) -> Result<usize, Error> {
         let follow = match watched.follow() {
             Follow::Nobody => 0,
             Follow::Threads => 1,
@@ -52,6 +54,7 @@ impl Threads {
                 silent: u16::from(*watched == Watched::Caller),
                 ..Default::default()
             };
+            note(numbers, tid);
             let key = tid.to_ne_bytes();
             match self.map.update(&key, bytes_of(&fresh), MapFlags::NO_EXIST) {
                 Ok(()) => added += 1,
@@ -159,6 +162,16 @@ impl Ended {
         sum.tid = one.tid;
         sum.name = name;
         sum.ended = true;
+    }
+}
+
+/// Sets the bit of a thread's number, without which the kernel's part does not look for its record.
+fn note(numbers: &mut [u64], tid: u32) {
+    let at = (tid as usize / 64).checked_rem(numbers.len());
+    if let Some(bits) = at.and_then(|at| numbers.get_mut(at)) {
+        // SAFETY: an aligned integer that lives as long as the slice. The kernel sets bits, too.
+        let bits = unsafe { AtomicU64::from_ptr(bits) };
+        bits.fetch_or(1 << (tid % 64), Ordering::SeqCst);
     }
 }
 

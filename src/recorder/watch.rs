@@ -199,7 +199,9 @@ impl<'obj> Recorder<'obj> {
     /// # Errors
     /// When there is no room for one more.
     pub fn watch(&mut self, watched: &Watched) -> Result<usize, Error> {
-        self.threads.watch(watched)
+        let data = self.skeleton.maps.bss_data.as_deref_mut();
+        let numbers = data.map(|data| &mut data.numbers[..]).unwrap_or_default();
+        self.threads.watch(watched, numbers)
     }
 
     /// Stops watching these threads, and forgets what they lost.

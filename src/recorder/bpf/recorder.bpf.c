@@ -39,7 +39,10 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* A stack is taken of who had a CPU when a timer or a woken thread waited longer. */
+/*
+ * A stack is taken of who had a CPU when a timer or a woken thread waited longer, and what it waited
+ * may be told: no small part of a loss above the bar. It costs as much as thirty events.
+ */
 const volatile u64 stack_after_ns = 20000;
 /* Is there a hook at the end of a page fault? */
 const volatile bool faults_end = true;
@@ -81,6 +84,12 @@ struct {
 	__type(value, struct recorder_stack);
 } stacks SEC(".maps");
 
+/*
+ * A bit for the number of each watched thread, never cleared: who has none is not watched, which
+ * costs no look into the map. Set before the thread is in the map.
+ */
+u64 numbers[RECORDER_NUMBERS / 64];
+
 /* thread id -> its record; all room is taken when it is made */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -105,7 +114,7 @@ static struct rq___recorder *rq_of(struct task_struct *p)
 {
 	if (!bpf_core_field_exists(recorder(task_struct, p)->se.cfs_rq))
 		return NULL;
-	return BPF_CORE_READ(recorder(task_struct, p), se.cfs_rq, rq);
+	return recorder(task_struct, p)->se.cfs_rq->rq;
 }
 
 /* What the hypervisor took so far, as the scheduler saw it when it last looked at the clock. */
@@ -113,7 +122,7 @@ static u64 steal_ns(struct rq___recorder *rq)
 {
 	if (!rq || !bpf_core_field_exists(rq->prev_steal_time_rq))
 		return 0;
-	return BPF_CORE_READ(rq, prev_steal_time_rq);
+	return rq->prev_steal_time_rq;
 }
 
 /*
@@ -152,24 +161,30 @@ static void done(struct recorder_event *event, u64 number)
 	event->number = (u32)(number + 1) & 0x7fffffffU;
 }
 
-/* An event with two values. */
-static void record(u16 kind, u16 what, u64 a, u64 b)
+/* An event with a value; when it happened, 0 when nothing is recorded any more. */
+static u64 record(struct recorder_cpu *cpu, u16 kind, u16 what, u64 a)
 {
-	struct recorder_event *event = begin(this_cpu(), kind);
-	u64 number;
+	struct recorder_event *event = begin(cpu, kind);
+	u64 number, ns;
 
 	if (!event)
-		return;
+		return 0;
 	number = event->a;
+	ns = event->ns;
 	event->what = what;
 	event->a = a;
-	event->b = b;
 	done(event, number);
+	return ns;
 }
 
+/* In two words: the verifier knows @p, so no helper has to look whether it can be read. */
 static void name_of(char *name, struct task_struct *p)
 {
-	bpf_probe_read_kernel(name, RECORDER_NAME, recorder(task_struct, p)->comm);
+	const u64 *from = (const u64 *)recorder(task_struct, p)->comm;
+	u64 *to = (u64 *)name;
+
+	to[0] = from[0];
+	to[1] = from[1];
 }
 
 /* The number of the stack that is taken, counted from 1; 0: none. */
@@ -191,9 +206,14 @@ static u32 take_stack(void *ctx, struct recorder_cpu *cpu, u64 ns)
 	return (number & (RECORDER_STACKS - 1)) + 1;
 }
 
+static bool may_be_watched(u32 tid)
+{
+	return numbers[tid % RECORDER_NUMBERS / 64] & 1ULL << tid % 64;
+}
+
 static struct recorder_thread *thread_of(u32 tid)
 {
-	return bpf_map_lookup_elem(&threads, &tid);
+	return may_be_watched(tid) ? bpf_map_lookup_elem(&threads, &tid) : NULL;
 }
 
 /* The record of the thread that has this CPU, if it is watched. */
@@ -307,7 +327,15 @@ static bool throttled(struct rq___recorder *rq)
 {
 	if (!rq || !bpf_core_field_exists(rq->rt.rt_throttled))
 		return false;
-	return BPF_CORE_READ(rq, rt.rt_throttled);
+	return rq->rt.rt_throttled;
+}
+
+/* Will this wakeup be worth keeping, if what is left of it is short? */
+static bool may_be_kept(struct recorder_thread *thread, u64 now)
+{
+	u64 due_ns = thread->lock_ns ? thread->lock_ns : thread->due_ns;
+
+	return now + stack_after_ns > due_ns + bar_ns;
 }
 
 /* A thread that is watched leaves the CPU. */
@@ -371,7 +399,7 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 		struct pt_regs___recorder *regs =
 			(struct pt_regs___recorder *)bpf_task_pt_regs(prev);
 
-		call = BPF_CORE_READ(regs, orig_ax);
+		call = regs->orig_ax;
 	}
 	if (preempt || !prev_state)
 		flags |= RECORDER_PREEMPTED;
@@ -383,7 +411,7 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	if (throttled(rq))
 		flags |= RECORDER_THROTTLED;
 	if (thread && thread->pending && now > thread->waking_ns &&
-	    now - thread->waking_ns > stack_after_ns)
+	    now - thread->waking_ns > stack_after_ns && may_be_kept(thread, now))
 		stack = take_stack(ctx, cpu, now);
 	event->steal_ns = steal_ns(rq);
 	event->what = flags;
@@ -501,22 +529,20 @@ int BPF_PROG(inherits, struct task_struct *p, struct task_struct *donor)
 }
 
 /* An interrupt or softirq begins: what a watched thread loses to the outermost is counted. */
-static void irq_begins(struct recorder_cpu *cpu)
+static void irq_begins(struct recorder_cpu *cpu, u64 now)
 {
 	if (!cpu->irq_depth++)
-		cpu->irq_since_ns = bpf_ktime_get_ns();
+		cpu->irq_since_ns = now;
 }
 
-static void irq_ends(struct recorder_cpu *cpu)
+static void irq_ends(struct recorder_cpu *cpu, u64 now)
 {
 	struct recorder_thread *thread;
-	u64 now;
 
 	/* one that began before we were here */
 	if (!cpu->irq_depth || --cpu->irq_depth)
 		return;
 	thread = watched(cpu);
-	now = bpf_ktime_get_ns();
 	if (thread && thread->began_ns && !thread->pending && !thread->fault_ns &&
 	    now > cpu->irq_since_ns && cpu->irq_since_ns >= thread->began_ns)
 		thread->lost_ns += now - cpu->irq_since_ns;
@@ -544,7 +570,8 @@ int BPF_PROG(hrtimer_begins, struct hrtimer *timer)
 	event->a = (u64)t->function;
 	event->b = due_ns;
 	event->pid = (u32)(latest_ns > due_ns ? latest_ns - due_ns : 0);	/* slack */
-	if (event->ns > latest_ns && event->ns - latest_ns > stack_after_ns && !context)
+	if (event->ns > latest_ns && event->ns - latest_ns > stack_after_ns &&
+	    event->ns - latest_ns > bar_ns / 4 && !context)
 		event->other = take_stack(ctx, cpu, event->ns);
 	done(event, number);
 	return 0;
@@ -560,7 +587,7 @@ int BPF_PROG(hrtimer_ends, struct hrtimer *timer)
 		cpu->timer[0] = 0;
 	else if (cpu->timer[1] == (u64)timer)
 		cpu->timer[1] = 0;
-	record(RECORDER_HRTIMER_EXIT, 0, 0, 0);
+	record(cpu, RECORDER_HRTIMER_EXIT, 0, 0);
 	return 0;
 }
 
@@ -572,9 +599,9 @@ int BPF_PROG(irq_begins_here, int irq, struct irqaction *action)
 	struct recorder_event *event = begin(cpu, RECORDER_IRQ_ENTRY);
 	u64 number;
 
-	irq_begins(cpu);
 	if (!event)
 		return 0;
+	irq_begins(cpu, event->ns);
 	number = event->a;
 	event->what = irq;
 	event->a = 0;
@@ -588,26 +615,29 @@ int BPF_PROG(irq_begins_here, int irq, struct irqaction *action)
 SEC("tp_btf/irq_handler_exit")
 int BPF_PROG(irq_ends_here, int irq)
 {
-	record(RECORDER_IRQ_EXIT, irq, 0, 0);
-	irq_ends(this_cpu());
+	struct recorder_cpu *cpu = this_cpu();
+
+	irq_ends(cpu, record(cpu, RECORDER_IRQ_EXIT, irq, 0));
 	return 0;
 }
 
 /* what: enum recorder_vector. */
-#define VECTOR(name, which)                                                                        \
-	SEC("tp_btf/" #name "_entry")                                                              \
-	int BPF_PROG(name##_begins)                                                                \
-	{                                                                                          \
-		irq_begins(this_cpu());                                                            \
-				record(RECORDER_VECTOR_ENTRY, which, 0, 0);                                        \
-		return 0;                                                                          \
-	}                                                                                          \
-	SEC("tp_btf/" #name "_exit")                                                               \
-	int BPF_PROG(name##_ends)                                                                  \
-	{                                                                                          \
-		record(RECORDER_VECTOR_EXIT, which, 0, 0);                                         \
-		irq_ends(this_cpu());                                                              \
-		return 0;                                                                          \
+#define VECTOR(name, which)									   \
+	SEC("tp_btf/" #name "_entry")								   \
+	int BPF_PROG(name##_begins)								   \
+	{											   \
+		struct recorder_cpu *cpu = this_cpu();						   \
+												   \
+		irq_begins(cpu, record(cpu, RECORDER_VECTOR_ENTRY, which, 0));			   \
+		return 0;									   \
+	}											   \
+	SEC("tp_btf/" #name "_exit")								   \
+	int BPF_PROG(name##_ends)								   \
+	{											   \
+		struct recorder_cpu *cpu = this_cpu();						   \
+												   \
+		irq_ends(cpu, record(cpu, RECORDER_VECTOR_EXIT, which, 0));			   \
+		return 0;									   \
 	}
 
 VECTOR(local_timer, RECORDER_LOCAL_TIMER)
@@ -622,16 +652,18 @@ VECTOR(error_apic, RECORDER_APIC_ERROR)
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(softirq_begins, unsigned int which)
 {
-	irq_begins(this_cpu());
-	record(RECORDER_SOFTIRQ_ENTRY, which, 0, 0);
+	struct recorder_cpu *cpu = this_cpu();
+
+	irq_begins(cpu, record(cpu, RECORDER_SOFTIRQ_ENTRY, which, 0));
 	return 0;
 }
 
 SEC("tp_btf/softirq_exit")
 int BPF_PROG(softirq_ends, unsigned int which)
 {
-	record(RECORDER_SOFTIRQ_EXIT, which, 0, 0);
-	irq_ends(this_cpu());
+	struct recorder_cpu *cpu = this_cpu();
+
+	irq_ends(cpu, record(cpu, RECORDER_SOFTIRQ_EXIT, which, 0));
 	return 0;
 }
 
@@ -639,14 +671,14 @@ int BPF_PROG(softirq_ends, unsigned int which)
 SEC("tp_btf/timer_expire_entry")
 int BPF_PROG(timer_begins, struct timer_list *timer)
 {
-	record(RECORDER_TIMER_ENTRY, 0, (u64)recorder(timer_list, timer)->function, 0);
+	record(this_cpu(), RECORDER_TIMER_ENTRY, 0, (u64)recorder(timer_list, timer)->function);
 	return 0;
 }
 
 SEC("tp_btf/timer_expire_exit")
 int BPF_PROG(timer_ends)
 {
-	record(RECORDER_TIMER_EXIT, 0, 0, 0);
+	record(this_cpu(), RECORDER_TIMER_EXIT, 0, 0);
 	return 0;
 }
 
@@ -677,14 +709,14 @@ int BPF_PROG(napi_polled, struct napi_struct *napi, int work)
 SEC("raw_tp/csd_function_entry")
 int BPF_PROG(call_begins, void *function)
 {
-	record(RECORDER_CSD_ENTRY, 0, (u64)function, 0);
+	record(this_cpu(), RECORDER_CSD_ENTRY, 0, (u64)function);
 	return 0;
 }
 
 SEC("raw_tp/csd_function_exit")
 int BPF_PROG(call_ends, void *function)
 {
-	record(RECORDER_CSD_EXIT, 0, (u64)function, 0);
+	record(this_cpu(), RECORDER_CSD_EXIT, 0, (u64)function);
 	return 0;
 }
 
@@ -912,14 +944,14 @@ int fault_counted(void *ctx)
 SEC("tp_btf/contention_begin")
 int BPF_PROG(contention_begins, void *lock, unsigned int flags)
 {
-	record(RECORDER_CONTENTION_BEGIN, flags, (u64)lock, 0);
+	record(this_cpu(), RECORDER_CONTENTION_BEGIN, flags, (u64)lock);
 	return 0;
 }
 
 SEC("tp_btf/contention_end")
 int BPF_PROG(contention_ends, void *lock)
 {
-	record(RECORDER_CONTENTION_END, 0, (u64)lock, 0);
+	record(this_cpu(), RECORDER_CONTENTION_END, 0, (u64)lock);
 	return 0;
 }
 
@@ -927,14 +959,14 @@ int BPF_PROG(contention_ends, void *lock)
 SEC("tp_btf/workqueue_execute_start")
 int BPF_PROG(work_begins, struct work_struct *work)
 {
-	record(RECORDER_WORK_START, 0, (u64)recorder(work_struct, work)->func, 0);
+	record(this_cpu(), RECORDER_WORK_START, 0, (u64)recorder(work_struct, work)->func);
 	return 0;
 }
 
 SEC("tp_btf/workqueue_execute_end")
 int BPF_PROG(work_ends)
 {
-	record(RECORDER_WORK_END, 0, 0, 0);
+	record(this_cpu(), RECORDER_WORK_END, 0, 0);
 	return 0;
 }
 
@@ -942,23 +974,25 @@ int BPF_PROG(work_ends)
 SEC("tp_btf/cpu_idle")
 int BPF_PROG(idles, unsigned int state)
 {
-	record(RECORDER_IDLE, 0, state, 0);
+	record(this_cpu(), RECORDER_IDLE, 0, state);
 	return 0;
 }
 
 SEC("tp_btf/sched_entry_tp")
 int BPF_PROG(scheduler_begins)
 {
-	record(RECORDER_SCHED_ENTRY, 0, 0, 0);
+	record(this_cpu(), RECORDER_SCHED_ENTRY, 0, 0);
 	return 0;
 }
 
 SEC("tp_btf/sched_exit_tp")
 int BPF_PROG(scheduler_ends, bool switched)
 {
+	struct recorder_cpu *cpu = this_cpu();
+
 	/* after a switch it says when a watched thread goes on; without one, that nothing changes */
-	if (this_cpu()->watched || !switched)
-		record(RECORDER_SCHED_EXIT, 0, 0, 0);
+	if (cpu->watched || !switched)
+		record(cpu, RECORDER_SCHED_EXIT, 0, 0);
 	return 0;
 }
 
@@ -970,13 +1004,15 @@ int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 	struct recorder_thread fresh = {};
 	u32 tid = child->pid;
 
-	bpf_map_delete_elem(&threads, &tid);
+	if (may_be_watched(tid))
+		bpf_map_delete_elem(&threads, &tid);
 	if (!thread || thread->ended || thread->follow == RECORDER_ALONE)
 		return 0;
 	if (thread->follow == RECORDER_THREADS && child->tgid != parent->tgid)
 		return 0;
 	fresh.follow = thread->follow;
 	fresh.in_call = RECORDER_NOT_SEEN;
+	__sync_fetch_and_or(&numbers[tid % RECORDER_NUMBERS / 64], 1ULL << tid % 64);
 	bpf_map_update_elem(&threads, &tid, &fresh, 0);
 	return 0;
 }

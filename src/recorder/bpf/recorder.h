@@ -17,6 +17,8 @@
 #define RECORDER_DEPTH 24
 /* Threads that may be watched at a time. */
 #define RECORDER_THREADS_MAX 16384
+/* Bits that tell threads which are watched from most others; two threads may share one. */
+#define RECORDER_NUMBERS 32768
 /* Owners of locks that are followed, from a waiting thread on. */
 #define RECORDER_CHAIN 4
 #define RECORDER_NAME 16
