@@ -8,6 +8,7 @@
 #[macro_use]
 #[path = "../common/mod.rs"]
 mod common;
+mod cost;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
