@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The scheduler on a machine with two last-level caches, each with a memory node and an RT CPU.
 
+use super::sched::counter;
 use super::shared::{Group, Script};
 
 on_kernel!(normal, "newest":
@@ -47,13 +48,13 @@ static NEAR: Script = Script {
             while :; do :; done &
             tasks="$tasks $!"
         done
-        far=$(counter far)
+        status first
         dispatches
         first=$all
         shares share $((SECONDS * 1000)) used_us $tasks
         dispatches
         echo "dispatches $((all - first))"
-        echo "far $(($(counter far) - far))"
+        status last
 
         # those of the second socket alone, of which 7 is RT
         bound=
@@ -90,11 +91,22 @@ fn everybody_is_served_and_stays_near(kernel: &str) {
     let caches = String::from_utf8_lossy(ran.file("caches"));
     assert_eq!(caches, "0-3\n4-7\n", "the guest has two caches");
     let shares = ran.numbers("share");
-    let [dispatches, far] = ["dispatches", "far"].map(|word| ran.numbers(word)[0]);
-    println!("{kernel}: shares {shares:?} of 1000; {far} of {dispatches} times at another cache");
+    let dispatches = ran.numbers("dispatches")[0];
+    let [first, last] = ["first", "last"].map(|name| ran.json(name));
+    let counted = |name| counter(&last, name) - counter(&first, name);
+    let [far, relieved, drained] = ["far", "relieved", "drained"].map(counted);
+    println!(
+        "{kernel}: shares {shares:?} of 1000; {far} of {dispatches} times at another cache, \
+         {relieved} and {drained} times because somebody waited too long"
+    );
     assert_eq!(shares.len() as u64, NEAR.count("TASKS"));
     let (least, most) = (shares.iter().min().unwrap(), shares.iter().max().unwrap());
     assert!(*most <= TIMES_MAX * least, "{shares:?}");
-    // With one queue for all it is every other time.
-    assert!(3 * far <= dispatches, "{far} of {dispatches}");
+    // With one queue for all it is every other time. Who waited too long goes anywhere, and on a busy
+    // host that is most of them.
+    let without_reason = far.saturating_sub(relieved + drained);
+    assert!(
+        3 * without_reason <= dispatches,
+        "{without_reason} of {dispatches}"
+    );
 }

@@ -95,7 +95,7 @@ fn two_cpus(kernel: &str) -> &'static Group {
     }
 }
 
-fn counter(status: &Value, name: &str) -> u64 {
+pub(super) fn counter(status: &Value, name: &str) -> u64 {
     status["counters"][name]
         .as_u64()
         .unwrap_or_else(|| panic!("no counter {name} in {status}"))

@@ -44,6 +44,7 @@
 	COUNTER(others_turns, "slices given to other tasks although RT1+ tasks waited")            \
 	COUNTER(rt_only_tasks, "times a task was queued whose affinity holds RT CPUs only")        \
 	COUNTER(far, "times a task began to run at another last-level cache than before")          \
+	COUNTER(relieved, "times a task was taken from another cache, because it waited too long") \
 	COUNTER(cpu_offline, "times an RT CPU went offline")                                       \
 	COUNTER(cpu_online, "times an RT CPU came online")
 

@@ -274,8 +274,10 @@ static bool take_owed_of(u64 dsq_id, bool rt, u64 ours, u64 enq_flags, u64 now)
 			break;
 		if (bpf_cpumask_test_cpu(bpf_get_smp_processor_id(), p->cpus_ptr) &&
 		    !meets_rt0(p, now) &&
-		    scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, enq_flags))
+		    scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, enq_flags)) {
+			count(ARTIS_relieved);
 			return true;
+		}
 	}
 	return false;
 }
