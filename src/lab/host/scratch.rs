@@ -69,8 +69,7 @@ impl Scratch {
 
     /// `error`; when it names a console in this folder, the folder stays for the user to read,
     /// under a name that no later run removes.
-    pub fn keep_console(self, error: Error) -> Error {
-        let mut error = error;
+    pub fn keep_console(self, mut error: Error) -> Error {
         if let Error::GuestLost { console, .. } = &mut error
             && let Ok(name) = console.strip_prefix(self.path()).map(Path::to_owned)
         {
