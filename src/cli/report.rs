@@ -205,7 +205,7 @@ fn decide(job: &Path, groups: &[Group]) -> anyhow::Result<(Verdict, Option<Strin
 }
 
 fn compared(args: &Args, base: Option<String>, groups: &[Group]) -> anyhow::Result<Comparison> {
-    let read = input::read(&input::of_one_measurement(groups))?;
+    let read = input::read(&input::of_one_measurement(groups)?)?;
     if read.configurations.iter().all(|one| one.whole.is_empty()) {
         bail!("no file has a figure, so there is nothing to show; measure again");
     }

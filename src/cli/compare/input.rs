@@ -3,6 +3,7 @@
 //! configuration is called.
 
 use crate::cli::exit::UsageError;
+use crate::decide::compare::figures::machine::one_machine;
 use crate::decide::compare::figures::{self, of_experiment, of_results};
 use crate::decide::compare::{self, Configuration};
 use crate::explain::{self, document};
@@ -217,13 +218,18 @@ pub fn grouped(contents: Vec<(String, Content)>) -> Vec<Group> {
 }
 
 /// The same without the files that are no runs of their configuration's first measurement.
-pub fn of_one_measurement(groups: &[Group]) -> Vec<Group> {
+///
+/// # Errors
+/// When the files of a name are of several machines.
+pub fn of_one_measurement(groups: &[Group]) -> Result<Vec<Group>, figures::Error> {
     let all = groups.iter().map(|group| match group {
         Group::Results(name, runs) => {
-            Group::Results(name.clone(), figures::of_one_measurement(runs))
+            one_machine(name, runs)?;
+            let runs = figures::of_one_measurement(runs);
+            Ok(Group::Results(name.clone(), runs))
         }
         Group::Experiment(prefix, experiment) => {
-            Group::Experiment(prefix.clone(), experiment.clone())
+            Ok(Group::Experiment(prefix.clone(), experiment.clone()))
         }
     });
     all.collect()

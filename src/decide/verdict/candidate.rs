@@ -2,6 +2,7 @@
 //! One way to run the machine, and the facts about it.
 
 use super::Error;
+use crate::compare::figures::machine::one_machine;
 use crate::compare::figures::{of_experiment, of_one_measurement, of_results};
 use crate::compare::metric::{Quantity, Stat};
 use crate::compare::{Configuration, Metric};
@@ -9,6 +10,7 @@ use crate::completion::{self, Curve};
 use artis_result::experiment::{Experiment, Scheduler};
 use artis_result::{Blocks, Distribution, Document, Machine};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// The setting of `artis measure completion` that says how much work a unit is.
@@ -121,7 +123,10 @@ impl Candidate {
     /// # Errors
     /// [`Error`].
     pub fn of_results(name: &str, documents: &[Document]) -> Result<Self, Error> {
-        let configuration = of_results(name, &of_one_measurement(documents))?;
+        one_machine(name, documents)?;
+        let runs = of_one_measurement(documents);
+        one_load(name, &runs)?;
+        let configuration = of_results(name, &runs)?;
         let tools = documents.iter().map(|one| one.tool.to_lowercase());
         let co_kernel = |tool: &String| {
             ["xenomai", "evl", "latmus", "rtai", "cobalt"]
@@ -134,7 +139,7 @@ impl Candidate {
             true => Way::CoKernel,
             false => Way::of_name(name).ok_or_else(|| Error::NoWay(name.to_owned()))?,
         };
-        if let Some(machine) = &machine {
+        for machine in documents.iter().filter_map(|one| one.machine.as_ref()) {
             contradiction(name, way, machine)?;
         }
         let origin = if configuration.unit != "us" {
@@ -229,6 +234,27 @@ impl Candidate {
     }
 }
 
+/// Latencies beside one load say nothing of those beside another.
+fn one_load(name: &str, runs: &[Document]) -> Result<(), Error> {
+    let loads = |one: &Document| {
+        let names: BTreeSet<&str> = one.load.iter().map(|load| load.name.as_str()).collect();
+        match names.is_empty() {
+            true => "none".to_owned(),
+            false => Vec::from_iter(names).join(", "),
+        }
+    };
+    let Some((first, rest)) = runs.split_first() else {
+        return Ok(());
+    };
+    match rest.iter().find(|other| loads(other) != loads(first)) {
+        None => Ok(()),
+        Some(other) => Err(Error::Loads {
+            one: format!("a run of {name} had {}", loads(first)),
+            other: format!("another had {}", loads(other)),
+        }),
+    }
+}
+
 /// A file that was measured on something else than its name says.
 fn contradiction(name: &str, way: Way, machine: &Machine) -> Result<(), Error> {
     let wrong = |found: String| {
@@ -244,13 +270,11 @@ fn contradiction(name: &str, way: Way, machine: &Machine) -> Result<(), Error> {
         if is != way.is_preempt_rt() {
             return wrong(format!("a kernel whose preemption is {preemption}"));
         }
-        let scheduler = machine.scheduler.as_deref();
-        match scheduler {
-            Some("artis") if !way.is_artis() => {
-                return wrong("the scheduler artis".to_owned());
-            }
+        match machine.scheduler.as_deref() {
+            Some("artis") if way.is_artis() => {}
+            Some(other) => return wrong(format!("the scheduler {other}")),
             None if way.is_artis() => return wrong("the kernel's own scheduler".to_owned()),
-            _ => {}
+            None => {}
         }
     }
     Ok(())
@@ -292,5 +316,10 @@ mod tests {
         assert!(contradiction("rt", Way::PreemptRt, &machine).is_ok());
         let error = contradiction("artis-rt", Way::ArtisOnPreemptRt, &machine).unwrap_err();
         assert!(error.to_string().contains("own scheduler"), "{error}");
+        machine.scheduler = Some("lavd_1.0".to_owned());
+        for (name, way) in [("rt", Way::PreemptRt), ("artis-rt", Way::ArtisOnPreemptRt)] {
+            let error = contradiction(name, way, &machine).unwrap_err().to_string();
+            assert!(error.contains("the scheduler lavd_1.0"), "{error}");
+        }
     }
 }

@@ -4,9 +4,9 @@
 
 use super::candidate::{Candidate, Origin, Way};
 use super::{Error, candidate};
+use crate::compare::figures::machine::{HARDWARE, difference};
 use crate::compare::metric::{Quantity, Stat};
 use crate::compare::{self, Comparison, Metric};
-use artis_result::Machine;
 
 /// The candidates, and the comparison of their figures.
 #[derive(Clone, Debug)]
@@ -132,37 +132,18 @@ fn one_unit(candidates: &[Candidate]) -> Result<String, Error> {
 
 /// Kernels and schedulers differ, machines must not. What was measured elsewhere says so itself.
 fn one_machine(candidates: &[Candidate]) -> Result<(), Error> {
-    type Aspect = (&'static str, fn(&Machine) -> Option<&str>);
-    let aspects: [Aspect; 3] = [
-        ("CPU", |machine| machine.cpu_model.as_deref()),
-        ("CPUs", |machine| {
-            Some(machine.cpus.as_str()).filter(|cpus| !cpus.is_empty())
-        }),
-        ("virtualisation", |machine| {
-            Some(machine.virtualisation.as_deref().unwrap_or("none"))
-        }),
-    ];
     let here = candidates
         .iter()
         .filter(|one| one.origin == Origin::Measured)
         .filter_map(|one| Some((one.name(), one.machine.as_ref()?)));
-    let here: Vec<(&str, &Machine)> = here.collect();
-    for (what, aspect) in aspects {
-        let mut known = here
-            .iter()
-            .filter_map(|(name, it)| Some((name, aspect(it)?)));
-        let Some((first, one)) = known.next() else {
-            continue;
-        };
-        if let Some((name, other)) = known.find(|(_, it)| *it != one) {
-            return Err(Error::Machines {
-                what,
-                one: format!("{first} has {one}"),
-                other: format!("{name} has {other}"),
-            });
-        }
+    match difference(&HARDWARE, here) {
+        None => Ok(()),
+        Some(found) => Err(Error::Machines {
+            what: found.what,
+            one: format!("{} has {}", found.one.0, found.one.1),
+            other: format!("{} has {}", found.other.0, found.other.1),
+        }),
     }
-    Ok(())
 }
 
 /// Curves of completion times are comparable when a unit is the same work.

@@ -356,6 +356,18 @@ fn what_does_not_belong_together_is_refused_with_a_sentence() {
         "stock is called stock, and its file was measured on a kernel whose preemption is",
     );
     refused(
+        &["tune.toml", "stock=board-stock.json", "stock=board-rt.json"],
+        "files of stock differ in preemption: voluntary and PREEMPT_RT",
+    );
+    refused(
+        &["tune.toml", "stock=board-stock.json", "stock=vm-stock.json"],
+        "files of stock differ in virtualisation: none and KVM",
+    );
+    refused(
+        &["tune.toml", "stock=board-stock.json", "stock=paper-stock.json"],
+        "different loads: a run of stock had hackbench, another had kernel-build",
+    );
+    refused(
         &["tune.toml", "monday=board-rt.json"],
         "name it stock, tuned, shield",
     );

@@ -5,6 +5,7 @@
 //! work becomes work per time; a figure that not every run has is left out, with a note. Refuses
 //! times that mean nothing.
 
+pub mod machine;
 mod of_experiment;
 mod of_results;
 
@@ -66,6 +67,16 @@ pub enum Error {
     #[error("runs of {name} are in {one} and in {other}: these are not one configuration")]
     Units {
         name: String,
+        one: String,
+        other: String,
+    },
+    #[error(
+        "files of {name} differ in {what}: {one} and {other}; these are not one configuration, so \
+         give each a name of its own"
+    )]
+    Machines {
+        name: String,
+        what: &'static str,
         one: String,
         other: String,
     },

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Result files as runs of a configuration.
 
+use super::machine::one_machine;
 use super::{Configuration, Error, Figure, Figures};
 use crate::compare::metric::{Metric, Quantity, Stat};
 use artis_result::document::Document;
@@ -29,6 +30,7 @@ pub fn of_results(name: &str, documents: &[Document]) -> Result<Configuration, E
     if documents.iter().any(Document::is_emulated) {
         return Err(Error::Emulated(name.to_owned()));
     }
+    one_machine(name, documents)?;
     let inconsistent = |reason| Error::Inconsistent {
         name: name.to_owned(),
         reason,
