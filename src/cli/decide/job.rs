@@ -6,7 +6,7 @@ use crate::decide::job::{self, Job, Miss, Work};
 use crate::decide::verdict::Question;
 use crate::result::{Distribution, Kind, Nature, file, import};
 use anyhow::Context;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The numbers of the job.
 #[derive(clap::Args, Default)]
@@ -17,21 +17,45 @@ pub struct Options {
     /// How long one activation works on an idle machine
     #[arg(long, value_name = "TIME", value_parser = job::time_us)]
     work: Option<f64>,
+    /// As the execution times in this result are distributed
+    #[arg(long, value_name = "FILE", conflicts_with = "work")]
+    work_file: Option<PathBuf>,
     /// Time between two activations
     #[arg(long, value_name = "TIME", value_parser = job::time_us)]
     period: Option<f64>,
+    /// Activations a second
+    #[arg(long, value_name = "N", conflicts_with = "period")]
+    per_second: Option<f64>,
     /// What the work is: user, system-calls or io
     #[arg(long, value_name = "NATURE", value_parser = nature)]
     nature: Option<Nature>,
+    /// Threads compute equal pieces and wait for each other
+    #[arg(long)]
+    barrier: bool,
     /// So many misses an hour are bearable [default: none is]
     #[arg(long, value_name = "N", conflicts_with = "probability")]
     per_hour: Option<f64>,
     /// With 95 % confidence a miss must have at most this probability
     #[arg(long, value_name = "P")]
     probability: Option<f64>,
-    /// The part of the other work that may be lost: 0.1
-    #[arg(long, value_name = "PART")]
+    /// The other work of the machine: the load that it was measured with
+    #[arg(long, value_name = "LOAD")]
+    rest: Option<String>,
+    /// The part of the other work that may be lost: 0.1 or "10 %"
+    #[arg(long, value_name = "PART", value_parser = job::part)]
     loss: Option<f64>,
+    /// Memory that the workload needs, with its unit: 2GiB
+    #[arg(long, value_name = "SIZE", value_parser = job::bytes)]
+    memory_needed: Option<f64>,
+    /// Memory that the machine has
+    #[arg(long, value_name = "SIZE", value_parser = job::bytes)]
+    memory: Option<f64>,
+    /// It has to be a virtual machine
+    #[arg(long = "virtual")]
+    is_virtual: bool,
+    /// The part of the CPUs' time that is used at the peak
+    #[arg(long, value_name = "PART", value_parser = job::part)]
+    utilisation: Option<f64>,
 }
 
 fn nature(word: &str) -> Result<Nature, String> {
@@ -52,10 +76,17 @@ impl Options {
             }
         };
         job.deadline_us = self.deadline.or(job.deadline_us);
-        job.rate = self.period.map(|us| 1e6 / us).or(job.rate);
+        let period = self.period.map(|us| 1e6 / us);
+        job.rate = period.or(self.per_second).or(job.rate);
         job.nature = self.nature.unwrap_or(job.nature);
+        job.barrier |= self.barrier;
         if let Some(us) = self.work {
             job.work = Some(Work::Us(us));
+        }
+        if let Some(file) = &self.work_file {
+            // That of a job's file is relative to the job's folder.
+            let file = std::path::absolute(file).context("--work-file")?;
+            job.work = Some(Work::File(file.to_string_lossy().into_owned()));
         }
         if let Some(count) = self.per_hour {
             job.miss = Miss::PerHour(count);
@@ -65,12 +96,12 @@ impl Options {
                 probability: self.probability,
             };
         }
-        if let Some(loss) = self.loss {
-            if !(0.0..=1.0).contains(&loss) {
-                return Err(UsageError("--loss is a part from 0 to 1".to_owned()).into());
-            }
-            job.loss = loss;
-        }
+        job.rest = self.rest.clone().or(job.rest);
+        job.loss = self.loss.unwrap_or(job.loss);
+        job.memory_needed = self.memory_needed.or(job.memory_needed);
+        job.memory = self.memory.or(job.memory);
+        job.is_virtual |= self.is_virtual;
+        job.utilisation = self.utilisation.or(job.utilisation);
         job.check().map_err(|error| UsageError(error.to_string()))?;
         Ok(job)
     }

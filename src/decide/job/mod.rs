@@ -9,8 +9,8 @@ mod value;
 
 use artis_result::Nature;
 use serde::{Deserialize, Serialize};
-pub use value::time_us;
 use value::{Bytes, Part, Time};
+pub use value::{bytes, part, time_us};
 
 /// What is wrong with a job.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -120,8 +120,7 @@ struct Activation {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StoredMiss {
-    #[serde(default)]
-    hard: bool,
+    hard: Option<bool>,
     probability: Option<f64>,
     per_hour: Option<f64>,
 }
@@ -180,8 +179,18 @@ impl Job {
         };
         let miss = match stored.miss {
             None => Miss::Hard { probability: None },
+            Some(StoredMiss {
+                hard: Some(false),
+                probability: None,
+                per_hour: None,
+            }) => {
+                return wrong(
+                    "a miss that is not hard is bearable so often: add per_hour or probability \
+                     below [miss]",
+                );
+            }
             Some(miss) => match (miss.per_hour, miss.probability) {
-                (Some(_), _) if miss.hard => {
+                (Some(_), _) if miss.hard == Some(true) => {
                     return wrong(
                         "a miss is hard or so many an hour are bearable; give one of them",
                     );
@@ -254,6 +263,16 @@ impl Job {
                 "a deadline is met by the end of the work, and no work is given: add work, \
                  work_file or work_command below [activation]",
             );
+        }
+        let says_nothing = |word: &String| word.trim().is_empty();
+        match &self.work {
+            Some(Work::Command(words)) if words.first().is_none_or(says_nothing) => {
+                return wrong(
+                    "work_command is a command and its words, such as [\"./step\", \"--once\"]; it \
+                     is empty",
+                );
+            }
+            _ => {}
         }
         if self.memory_needed.is_some() != self.memory.is_some() {
             return wrong("give both memory_needed and memory below [machine], or neither");
@@ -365,6 +384,13 @@ mod tests {
             ("1GiB", "much", "line 15: write a size"),
             ("100 us", "2ms", "200 % of a CPU"),
             ("[rest]", "[rest", "line 10"),
+            (
+                "probability = 1e-6",
+                "hard = false",
+                "add per_hour or probability",
+            ),
+            ("work = \"100 us\"", "work_command = []", "it is empty"),
+            ("work = \"100 us\"", "work_command = [\" \"]", "it is empty"),
         ] {
             assert!(WHOLE.contains(from), "{from}");
             let error = Job::parse(&WHOLE.replacen(from, to, 1)).unwrap_err();

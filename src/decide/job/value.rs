@@ -38,7 +38,11 @@ fn fraction(text: &str) -> Option<f64> {
     Some(number * us).filter(|us| us.is_finite() && *us > 0.0)
 }
 
-fn bytes(text: &str) -> Result<f64, String> {
+/// A size with its unit, bytes.
+///
+/// # Errors
+/// A sentence.
+pub fn bytes(text: &str) -> Result<f64, String> {
     let units = [("KiB", 10), ("MiB", 20), ("GiB", 30), ("TiB", 40)];
     let found = units.into_iter().find_map(|(unit, power)| {
         let number: f64 = text.trim().strip_suffix(unit)?.trim().parse().ok()?;
@@ -49,7 +53,11 @@ fn bytes(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "write a size with its unit: \"512MiB\", \"8GiB\"".to_owned())
 }
 
-fn part(text: &str) -> Result<f64, String> {
+/// A part of the whole, 0 to 1.
+///
+/// # Errors
+/// A sentence.
+pub fn part(text: &str) -> Result<f64, String> {
     let found = match text.trim().strip_suffix('%') {
         Some(number) => number.trim().parse().ok().map(|it: f64| it / 100.0),
         None => text.trim().parse().ok(),
