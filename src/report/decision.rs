@@ -9,7 +9,7 @@ use super::words::plain;
 use artis_decide::extremes::Refusal;
 use artis_decide::extremes::binomial::activations_needed;
 use artis_decide::job::{Job, Miss, Work};
-use artis_decide::verdict::choice::time;
+use artis_decide::verdict::choice::{time, time_to};
 use artis_decide::verdict::flips::What;
 use artis_decide::verdict::flow::End;
 use artis_decide::verdict::miss::{CONFIDENCE, allowed};
@@ -28,8 +28,9 @@ const TITLED: Layout = Layout {
     width: WIDTH,
 };
 const NAME_MAX: usize = 12;
-/// Flips that are further away are no news.
-const FLIPS_MAX: usize = 6;
+/// Of the candidates' numbers, those further away are no news.
+const FLIPS_MAX: usize = 4;
+const FLIP_DIGITS: usize = 4;
 
 /// The whole answer.
 pub fn text(verdict: &Verdict, notes: &[String]) -> String {
@@ -60,8 +61,9 @@ pub fn text(verdict: &Verdict, notes: &[String]) -> String {
 }
 
 /// What stands below the candidates: each part with its title and sentences.
-pub(super) fn sections(verdict: &Verdict) -> [(&'static str, Vec<String>); 5] {
+pub(super) fn sections(verdict: &Verdict) -> [(&'static str, Vec<String>); 6] {
     [
+        ("What it costs", costs(verdict)),
         ("What the runs allow to claim", claims(verdict)),
         ("What would flip it", flips(verdict)),
         ("The paper's principles", principles(verdict)),
@@ -109,7 +111,11 @@ pub(super) fn job(job: &Job) -> String {
         words += &format!("; beside it {}", plain(rest));
     }
     if job.loss < 1.0 {
-        words += &format!(", of which {} may be lost", per_cent(job.loss));
+        let of = match job.rest {
+            Some(_) => ", of which",
+            None => "; of the other work",
+        };
+        words += &format!("{of} {} may be lost", per_cent(job.loss));
     }
     words
 }
@@ -204,7 +210,8 @@ pub(super) fn cells(one: &Judged, verdict: &Verdict) -> [String; 6] {
     let meets = match (&one.meets, one.affordable) {
         (Meets::Yes, true) => "met",
         (Meets::Yes, false) => "met, dear",
-        (Meets::Extrapolated, _) => "met*",
+        (Meets::Extrapolated, true) => "met*",
+        (Meets::Extrapolated, false) => "met*, dear",
         (Meets::No, _) => "missed",
         (Meets::NotShown { .. }, _) => "not shown",
         (Meets::Unknown, _) if verdict.job.deadline_us.is_none() => "-",
@@ -220,6 +227,26 @@ pub(super) fn cells(one: &Judged, verdict: &Verdict) -> [String; 6] {
     ]
 }
 
+/// What each keeps of the throughput, where the runs say how sure that is.
+fn costs(verdict: &Verdict) -> Vec<String> {
+    let wanted = 1.0 - verdict.job.loss;
+    let each = verdict.candidates.iter().filter_map(|one| {
+        let (kept, interval) = one.throughput_kept.zip(one.throughput_interval)?;
+        let mut words = format!(
+            "{} keeps {} of the throughput (95 %: {} to {})",
+            plain(&one.name),
+            per_cent(kept),
+            per_cent(interval.low),
+            per_cent(interval.high)
+        );
+        if (interval.low..interval.high).contains(&wanted) {
+            words += &format!(", so it is not sure that it keeps {}", per_cent(wanted));
+        }
+        Some(words + ".")
+    });
+    each.collect()
+}
+
 /// What each run shows, and how long one must run to show what the job asks for.
 fn claims(verdict: &Verdict) -> Vec<String> {
     let mut all = Vec::new();
@@ -230,7 +257,9 @@ fn claims(verdict: &Verdict) -> Vec<String> {
             plain(&one.name),
             misses.at_most
         );
-        if let Some(per_hour) = misses.per_hour {
+        // Hours of an emulator are none.
+        let per_hour = misses.per_hour.filter(|_| one.origin != Origin::Emulated);
+        if let Some(per_hour) = per_hour {
             words += &format!(
                 ", which is {} to {} an hour",
                 number(per_hour.low),
@@ -240,13 +269,9 @@ fn claims(verdict: &Verdict) -> Vec<String> {
         words.push('.');
         if let (0, Some(wanted)) = (misses.misses, allowed(&verdict.job))
             && misses.at_most > wanted
-            && let Some(needed) = activations_needed(wanted, CONFIDENCE)
+            && let Some(sentence) = to_claim(&verdict.job, wanted)
         {
-            words += &format!(" To claim {wanted:.1e} it takes {needed} without a miss");
-            if let Some(rate) = verdict.job.rate {
-                words += &format!(", which is {}", time(needed as f64 / rate * 1e6));
-            }
-            words.push('.');
+            words += &format!(" {sentence}");
         }
         if let Some(found) = &misses.extrapolation {
             words += &format!(
@@ -262,12 +287,33 @@ fn claims(verdict: &Verdict) -> Vec<String> {
         }
         all.push(words);
     }
+    if let (true, Some(wanted)) = (all.is_empty(), allowed(&verdict.job)) {
+        all.extend(to_claim(&verdict.job, wanted));
+    }
     all
 }
 
+/// How long a run has to be that shows so small a probability of a miss.
+fn to_claim(job: &Job, wanted: f64) -> Option<String> {
+    let needed = activations_needed(wanted, CONFIDENCE)?;
+    let mut words = format!("To claim {wanted:.1e} it takes {needed} without a miss");
+    if let Some(rate) = job.rate {
+        words += &format!(", which is {}", time(needed as f64 / rate * 1e6));
+    }
+    Some(words + ".")
+}
+
+/// All numbers of the job, and the nearest of the candidates'.
 fn flips(verdict: &Verdict) -> Vec<String> {
-    let all = verdict.flips.iter().take(FLIPS_MAX);
-    let mut words: Vec<String> = all.map(flip).collect();
+    let mut candidates = 0;
+    let shown = |one: &&Flip| match one.what {
+        What::Latency { .. } | What::ThroughputKept { .. } | What::Round { .. } => {
+            candidates += 1;
+            candidates <= FLIPS_MAX
+        }
+        _ => true,
+    };
+    let mut words: Vec<String> = verdict.flips.iter().filter(shown).map(flip).collect();
     for one in &verdict.break_even {
         let how = match one.measured {
             true => "curves of completion times",
@@ -291,6 +337,8 @@ fn flip(one: &Flip) -> String {
     };
     let then = one.then.to_string();
     let (at, now) = (one.at, one.now);
+    // A little beyond what is written the verdict has to flip.
+    let time = |us| time_to(us, FLIP_DIGITS);
     match &one.what {
         What::Deadline => format!(
             "a deadline {above} {} (now {}): {then}",

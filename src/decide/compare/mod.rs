@@ -329,6 +329,31 @@ impl Comparison {
         }
         Some((product_ln / loads.len() as f64).exp())
     }
+
+    /// Where that is likely to lie: the interval of the ratio of the runs' geometric means. None
+    /// for the baseline itself, and where either was measured once.
+    pub fn throughput_kept_interval(&self, one: &Compared) -> Option<Interval> {
+        let loads = self.common_loads();
+        if loads.is_empty() || std::ptr::eq(one, self.base()) {
+            return None;
+        }
+        let of_runs = |one: &Compared| -> Option<Vec<f64>> {
+            let mut products_ln = vec![0.0; one.configuration.runs.len()];
+            for load in &loads {
+                let values = one
+                    .configuration
+                    .of_runs(&Metric::Throughput((*load).to_owned()));
+                if values.len() != products_ln.len() {
+                    return None;
+                }
+                for (product, value) in products_ln.iter_mut().zip(values) {
+                    *product += value.ln() / loads.len() as f64;
+                }
+            }
+            Some(products_ln.into_iter().map(f64::exp).collect())
+        };
+        interval::fieller(&of_runs(one)?, &of_runs(self.base())?)
+    }
 }
 
 #[cfg(test)]
@@ -399,6 +424,41 @@ pub(crate) mod tests {
             Error::Twice("a".to_owned())
         );
         assert_eq!(tried(["a", "b"], Some("b")).unwrap().baseline, 1);
+    }
+
+    #[test]
+    fn what_is_kept_has_an_interval_from_two_runs_on() {
+        let with = |works: &[f64]| {
+            let mut row = row("row", &[1.0]);
+            row.figures.work_relative = [("compute".to_owned(), works[0])].into();
+            let one = figures::of_experiment(&experiment(vec![row])).unwrap();
+            let metric = Metric::Throughput("compute".to_owned());
+            let runs = works.iter().map(|work| {
+                let value = *work;
+                let samples = None;
+                Figures::from([(metric.clone(), Figure { value, samples })])
+            });
+            Configuration {
+                runs: runs.collect(),
+                ..one[0].clone()
+            }
+        };
+        let of = |stock: &[f64], artis: &[f64]| {
+            let named = |name: &str, works| Configuration {
+                name: name.to_owned(),
+                ..with(works)
+            };
+            let both = vec![named("stock", stock), named("artis", artis)];
+            let all = compare(both, "us".to_owned(), None, false).unwrap();
+            assert_eq!(all.throughput_kept_interval(all.base()), None);
+            all.throughput_kept_interval(&all.configurations[1])
+        };
+        assert_eq!(of(&[100.0], &[90.0, 92.0]), None);
+        let (stock, artis) = ([100.0, 102.0, 98.0], [90.0, 92.0, 91.0]);
+        let found = of(&stock, &artis).unwrap();
+        let expected = interval::fieller(&artis, &stock).unwrap();
+        assert!((found.low - expected.low).abs() < 1e-9, "{found:?}");
+        assert!((found.high - expected.high).abs() < 1e-9, "{found:?}");
     }
 
     #[test]

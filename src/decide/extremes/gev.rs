@@ -230,6 +230,18 @@ impl Fit {
         }
     }
 
+    /// The value that a block's maximum exceeds with at most this probability, on the safe side: the
+    /// upper edge of its interval. It is infinite where no value is large enough.
+    pub fn reach(&self, probability: f64) -> f64 {
+        let rate = -(-probability).ln_1p();
+        let bound = deviance_of(self.scaled.len());
+        let best = self.law.location + self.law.scale * above(rate, self.law.shape);
+        let fits = |value: f64, from: &mut [f64; 2]| self.deviance(value, rate, from) <= bound;
+        let (step, far) = (self.law.scale / 2.0, self.law.scale * 1e6);
+        self.edge(best, step, best + far, fits)
+            .unwrap_or(f64::INFINITY)
+    }
+
     /// From `best` on, the last place that fits; none when all up to `limit` do. Steps grow.
     fn edge(
         &self,

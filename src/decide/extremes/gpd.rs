@@ -157,6 +157,38 @@ impl Fit {
         }
     }
 
+    /// The value that this part of the values above the threshold exceeds at most, on the safe
+    /// side: the upper edge of its interval. It is infinite where no value is large enough.
+    pub fn reach(&self, part: f64) -> f64 {
+        let Gpd {
+            threshold,
+            scale,
+            shape,
+        } = self.law;
+        if part >= 1.0 {
+            return threshold;
+        }
+        let above = match shape.abs() < EXPONENTIAL {
+            true => -part.ln(),
+            false => (-shape * part.ln()).exp_m1() / shape,
+        };
+        let bound = deviance_of(self.excesses.len());
+        let fits = |value: f64| self.deviance(value, part) <= bound;
+        let (mut inside, mut step) = (threshold + scale * above, scale / 2.0);
+        let far = inside + scale * 1e6;
+        loop {
+            let next = inside + step;
+            if next > far {
+                return f64::INFINITY;
+            }
+            if !fits(next) {
+                return root::last(inside, next, step * 1e-4, fits);
+            }
+            inside = next;
+            step *= 1.5;
+        }
+    }
+
     /// Anderson's and Darling's distance between the values and the law.
     pub fn distance(&self) -> f64 {
         let excesses = self.excesses.iter();

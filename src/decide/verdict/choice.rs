@@ -6,7 +6,7 @@
 
 use super::candidate::{Candidate, Way};
 use super::flips::Changes;
-use super::miss::{self, Meets, Misses, WorkTimes};
+use super::miss::{self, Beyond, Meets, Misses, WorkTimes};
 use super::{Facts, Judged, Question};
 use crate::compare::metric::Stat;
 use crate::job::{Job, Miss};
@@ -51,7 +51,7 @@ pub struct Decided {
     pub because: String,
 }
 
-/// Judges every candidate, without extrapolation.
+/// Judges every candidate.
 pub fn judge(question: &Question, facts: &Facts, changes: &Changes) -> Vec<Judged> {
     let job = &question.job;
     let all = facts.candidates.iter().enumerate();
@@ -68,7 +68,7 @@ pub fn judge(question: &Question, facts: &Facts, changes: &Changes) -> Vec<Judge
             },
         };
         let latencies = changes.latencies[at].as_ref();
-        let misses = job
+        let mut misses = job
             .deadline_us
             .zip(question.work.as_ref())
             .zip(latencies)
@@ -83,8 +83,14 @@ pub fn judge(question: &Question, facts: &Facts, changes: &Changes) -> Vec<Judge
                     latencies,
                 )
             });
-        let meets = match &misses {
-            Some(misses) => meets(job, misses, one),
+        let beyond = &changes.beyond[at];
+        let meets = match &mut misses {
+            Some(misses) => {
+                if changes.are_none {
+                    beyond.add_to(misses, one);
+                }
+                meets(job, misses, one, beyond)
+            }
             None => Meets::Unknown,
         };
         Judged {
@@ -94,6 +100,7 @@ pub fn judge(question: &Question, facts: &Facts, changes: &Changes) -> Vec<Judge
             latency_us_mean: one.latency_us(Stat::Mean),
             latency_us_max: one.latency_us(Stat::Max),
             throughput_kept: kept,
+            throughput_interval: facts.kept_intervals[at],
             slowdown,
             misses,
             meets,
@@ -104,14 +111,14 @@ pub fn judge(question: &Question, facts: &Facts, changes: &Changes) -> Vec<Judge
 }
 
 /// Whether it is good enough, the machine being what it is.
-pub fn meets(job: &Job, misses: &Misses, one: &Candidate) -> Meets {
+fn meets(job: &Job, misses: &Misses, one: &Candidate, beyond: &Beyond) -> Meets {
     if job.fills_memory() || job.is_virtual && !one.is_virtual() {
         // What was measured is not what will run.
         return Meets::NotShown {
             activations_needed: None,
         };
     }
-    miss::meets(job, misses)
+    miss::meets(job, misses, one, beyond)
 }
 
 /// Chooses among what was judged.
@@ -183,6 +190,15 @@ pub fn choose(question: &Question, facts: &Facts, judged: &[Judged], changes: &C
 fn shortly(one: &Judged) -> String {
     match &one.misses {
         None => "it was not measured".to_owned(),
+        Some(Misses {
+            activations,
+            extrapolation: Some(found),
+            ..
+        }) if one.meets == Meets::Extrapolated => format!(
+            "no miss in {activations} activations, and by laws of extremes a miss has a \
+             probability of at most {:.1e} each (95 %)",
+            found.probability.high
+        ),
         Some(it) if it.misses == 0 => format!(
             "no miss in {} activations (at most {:.1e} each, 95 %)",
             it.activations, it.at_most
@@ -353,8 +369,13 @@ fn none_is_good(job: &Job, facts: &Facts, judged: &[Judged]) -> Decided {
     })
 }
 
-/// A time with the unit that suits it.
+/// A time with the unit that suits it, to three digits.
 pub fn time(us: f64) -> String {
+    time_to(us, 3)
+}
+
+/// The same to so many digits.
+pub fn time_to(us: f64, digits: usize) -> String {
     let units = [
         (86_400e6, "d"),
         (3600e6, "h"),
@@ -366,11 +387,12 @@ pub fn time(us: f64) -> String {
         .into_iter()
         .find(|(size, _)| us >= *size)
         .unwrap_or((1.0, "us"));
-    let digits = match us / size {
-        100.0.. => 0,
-        10.0.. => 1,
-        _ => 2,
+    let before = match us / size {
+        100.0.. => 3,
+        10.0.. => 2,
+        _ => 1,
     };
+    let digits = digits.saturating_sub(before);
     let text = format!("{:.digits$}", us / size);
     let text = match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.'),

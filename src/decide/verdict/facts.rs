@@ -6,7 +6,7 @@ use super::candidate::{Candidate, Origin, Way};
 use super::{Error, candidate};
 use crate::compare::figures::machine::{HARDWARE, difference};
 use crate::compare::metric::{Quantity, Stat};
-use crate::compare::{self, Comparison, Metric};
+use crate::compare::{self, Comparison, Interval, Metric};
 
 /// The candidates, and the comparison of their figures.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub struct Facts {
     pub base: usize,
     /// Of the throughput, of each candidate. Known for the base: 1.
     pub kept: Vec<Option<f64>>,
+    /// Where that lies with 95 % confidence; none where one of both was measured once.
+    pub kept_intervals: Vec<Option<Interval>>,
     pub comparison: Option<Comparison>,
 }
 
@@ -56,11 +58,16 @@ impl Facts {
                 false => kept(one, &candidates[base], comparison.as_ref(), at),
             })
             .collect();
+        let intervals = |all: &Comparison| {
+            let each = all.configurations.iter();
+            each.map(|one| all.throughput_kept_interval(one)).collect()
+        };
         Ok(Self {
             candidates,
             unit,
             base,
             kept,
+            kept_intervals: comparison.as_ref().map(intervals).unwrap_or_default(),
             comparison,
         })
     }

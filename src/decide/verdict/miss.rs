@@ -7,6 +7,7 @@ use crate::extremes::{Estimate, Extrapolation, Refusal, Tail, binomial};
 use crate::job::{Job, Miss};
 use artis_result::{Distribution, Nature};
 use serde::Serialize;
+use std::cell::OnceCell;
 
 const NS_PER_US: f64 = 1000.0;
 const SECONDS_PER_HOUR: f64 = 3600.0;
@@ -252,7 +253,7 @@ pub fn work_on(work: &WorkTimes, slowdown: Slowdown, one: &Candidate) -> WorkTim
     }
 }
 
-/// The misses, without extrapolation.
+/// The misses, without extrapolation: see [`Beyond`].
 pub fn misses(job: &Job, deadline_us: f64, work: &WorkTimes, all: &Latencies) -> Misses {
     let count = all.count();
     let expected: f64 = work
@@ -283,15 +284,53 @@ pub fn misses(job: &Job, deadline_us: f64, work: &WorkTimes, all: &Latencies) ->
     }
 }
 
-/// Adds what laws of extremes say, where no miss was seen.
-pub fn extrapolate(found: &mut Misses, one: &Candidate) {
-    if found.misses > 0 {
-        return;
+/// What laws of extremes say of a candidate: fitted once, and not before somebody asks.
+#[derive(Debug, Default)]
+pub struct Beyond {
+    tail: OnceCell<Result<Tail, Refusal>>,
+    /// What was found with the numbers as they are: the slack, us, and the probability above it.
+    shown: OnceCell<(f64, Extrapolation)>,
+    /// A probability, and the slack that it takes, us.
+    reach: OnceCell<(f64, f64)>,
+}
+
+impl Beyond {
+    fn tail(&self, one: &Candidate) -> &Result<Tail, Refusal> {
+        self.tail.get_or_init(|| {
+            let runs: Vec<_> = one.blocks.iter().collect();
+            Tail::new(&runs, one.configuration.latencies.as_ref())
+        })
     }
-    let runs: Vec<_> = one.blocks.iter().collect();
-    match Tail::new(&runs, one.configuration.latencies.as_ref()) {
-        Ok(tail) => found.extrapolation = Some(tail.exceedance(found.slack_us * NS_PER_US)),
-        Err(refusal) => found.refusal = Some(refusal),
+
+    /// Adds what is found to misses, where none was seen.
+    pub fn add_to(&self, found: &mut Misses, one: &Candidate) {
+        if found.misses > 0 {
+            return;
+        }
+        match self.tail(one) {
+            Ok(tail) => {
+                let slack_us = found.slack_us;
+                let at = || (slack_us, tail.exceedance(slack_us * NS_PER_US));
+                found.extrapolation = Some(self.shown.get_or_init(at).1);
+            }
+            Err(refusal) => found.refusal = Some(refusal.clone()),
+        }
+    }
+
+    /// Whether a miss has at most this probability, on the safe side. The interval at a slack takes
+    /// a while; at other slacks it is enough to know which one the probability takes.
+    fn shows(&self, one: &Candidate, slack_us: f64, allowed: f64) -> bool {
+        let Ok(tail) = self.tail(one) else {
+            return false;
+        };
+        if let Some((at_us, found)) = self.shown.get()
+            && *at_us == slack_us
+        {
+            return found.probability.high <= allowed;
+        }
+        let reach_us = || tail.reach(allowed) / NS_PER_US;
+        let (of, known_us) = *self.reach.get_or_init(|| (allowed, reach_us()));
+        slack_us >= if of == allowed { known_us } else { reach_us() }
     }
 }
 
@@ -305,7 +344,7 @@ pub fn allowed(job: &Job) -> Option<f64> {
 }
 
 /// Whether this is good enough for the job.
-pub fn meets(job: &Job, found: &Misses) -> Meets {
+pub fn meets(job: &Job, found: &Misses, one: &Candidate, beyond: &Beyond) -> Meets {
     let Some(allowed) = allowed(job) else {
         return match found.misses {
             0 => Meets::Yes,
@@ -324,10 +363,7 @@ pub fn meets(job: &Job, found: &Misses) -> Meets {
     if found.at_most <= allowed {
         return Meets::Yes;
     }
-    let extrapolated = found
-        .extrapolation
-        .is_some_and(|it| it.probability.high <= allowed);
-    if extrapolated {
+    if found.misses == 0 && beyond.shows(one, found.slack_us, allowed) {
         return Meets::Extrapolated;
     }
     if found.probability.value > allowed {

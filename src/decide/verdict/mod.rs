@@ -24,8 +24,8 @@ pub use facts::Facts;
 pub use flips::Flip;
 pub use miss::{Meets, Misses, Slowdown, WorkTimes};
 
-use crate::compare;
 use crate::compare::metric::Stat;
+use crate::compare::{self, Interval};
 use crate::completion::{self, Crossing, Line};
 use crate::job::{self, Job, Work};
 use artis_result::{Distribution, Nature};
@@ -73,6 +73,11 @@ pub enum Error {
     )]
     OtherLoad { rest: String, measured: String },
     #[error(
+        "the work's times are of {work}, and the candidates' are an emulator's: these are not in one \
+         unit; give the work as a time, or measure on the machine"
+    )]
+    EmulatedFacts { work: String },
+    #[error(
         "{0} has no histogram of execution times, so it is no distribution of work; give a result \
          of artis measure exec"
     )]
@@ -119,6 +124,8 @@ pub struct Judged {
     pub latency_us_max: Option<f64>,
     /// Of the baseline's throughput.
     pub throughput_kept: Option<f64>,
+    /// Where that lies with 95 % confidence; none where one of both was measured once.
+    pub throughput_interval: Option<Interval>,
     pub slowdown: Slowdown,
     pub misses: Option<Misses>,
     pub meets: Meets,
@@ -157,17 +164,22 @@ pub struct Verdict {
 /// Decides.
 ///
 /// # Errors
-/// [`Error::OtherLoad`] when the facts are of another load than the job's.
+/// [`Error::OtherLoad`] when the facts are of another load than the job's,
+/// [`Error::EmulatedFacts`] when the work was measured on a machine and they were not.
 pub fn verdict(question: &Question, facts: &Facts) -> Result<Verdict, Error> {
     same_load(&question.job, facts)?;
-    let none = flips::Changes::none(facts);
-    let mut judged = choice::judge(question, facts, &none);
-    for (found, one) in judged.iter_mut().zip(&facts.candidates) {
-        if let Some(misses) = &mut found.misses {
-            miss::extrapolate(misses, one);
-            found.meets = choice::meets(&question.job, misses, one);
+    if facts.are_emulated() && question.work.is_some() {
+        let work = match &question.job.work {
+            Some(Work::File(path)) => Some(path.clone()),
+            Some(Work::Command(words)) => Some(words.join(" ")),
+            _ => None,
+        };
+        if let Some(work) = work {
+            return Err(Error::EmulatedFacts { work });
         }
     }
+    let none = flips::Changes::none(facts);
+    let judged = choice::judge(question, facts, &none);
     let decided = choice::choose(question, facts, &judged, &none);
     let (flow, flow_says) = flow::flow(question, facts);
     Ok(Verdict {
@@ -178,7 +190,7 @@ pub fn verdict(question: &Question, facts: &Facts) -> Result<Verdict, Error> {
         flow,
         flow_says,
         principles: principles::principles(question, facts, &judged),
-        unknown: unknown(question, facts, &judged),
+        unknown: unknown(question, facts, &judged, &decided),
         decided,
         candidates: judged,
     })
@@ -246,7 +258,12 @@ fn break_even(question: &Question, facts: &Facts, judged: &[Judged]) -> Vec<Brea
 }
 
 /// What would have to be measured, and what for.
-fn unknown(question: &Question, facts: &Facts, judged: &[Judged]) -> Vec<String> {
+fn unknown(
+    question: &Question,
+    facts: &Facts,
+    judged: &[Judged],
+    decided: &Decided,
+) -> Vec<String> {
     let mut all = Vec::new();
     let job = &question.job;
     if let (Some(Work::Command(command)), None) = (&job.work, &question.work) {
@@ -267,6 +284,17 @@ fn unknown(question: &Question, facts: &Facts, judged: &[Judged]) -> Vec<String>
             }
         ));
     }
+    let chosen = |one: &&Judged| decided.candidate.as_ref() == Some(&one.name);
+    if let Some(one) = judged.iter().find(chosen)
+        && let (Some(misses), None) = (&one.misses, miss::allowed(job))
+        && one.meets == Meets::Yes
+    {
+        all.push(format!(
+            "whether {} never misses: no run shows that, and this one shows at most {:.1e} each \
+             activation; a probability below [miss] in the job says what has to be shown",
+            one.name, misses.at_most
+        ));
+    }
     for one in judged {
         if job.deadline_us.is_some() && one.misses.is_none() && one.latency_us_max.is_none() {
             all.push(format!(
@@ -285,6 +313,22 @@ fn unknown(question: &Question, facts: &Facts, judged: &[Judged]) -> Vec<String>
             all.push(format!(
                 "how much slower {} does {} work: artis measure completion",
                 one.name, job.nature
+            ));
+        }
+    }
+    let here = |one: &&Candidate| one.origin == Origin::Measured;
+    let nameless = facts.candidates.iter().filter(here);
+    for one in nameless.filter(|one| one.machine.is_none()) {
+        all.push(format!(
+            "whether {} was measured on this machine: its file does not say where",
+            one.name()
+        ));
+    }
+    if job.barrier && job.deadline_us.is_none() {
+        for one in facts.candidates.iter().filter(|one| one.round_us.is_none()) {
+            all.push(format!(
+                "how long a barrier's round takes on {}: artis measure jitter",
+                one.name()
             ));
         }
     }

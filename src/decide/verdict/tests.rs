@@ -183,13 +183,129 @@ fn a_price_that_is_too_high_rules_a_candidate_out() {
     };
     let both = || vec![with("stock", 500.0, 10.0), with("rt", 20.0, 7.0)];
     let job = |loss: &str| format!("{JOB}\n[rest]\nload = \"cache\"\nloss = \"{loss}\"");
-    let dear = decide(&job("20 %"), both());
-    assert_eq!(dear.decided.choice, Choice::NotOnThisMachine);
-    assert!(
-        dear.decided.because.contains("keeps only 70.0 %"),
-        "{:?}",
-        dear.decided
-    );
+    // Nothing may be lost, too: a number of 0 can grow.
+    for loss in ["20 %", "0 %"] {
+        let dear = decide(&job(loss), both());
+        assert_eq!(dear.decided.choice, Choice::NotOnThisMachine);
+        assert!(
+            dear.decided.because.contains("keeps only 70.0 %"),
+            "{:?}",
+            dear.decided
+        );
+        let flip = dear
+            .flips
+            .iter()
+            .find(|flip| flip.what == flips::What::Loss);
+        let flip = flip.unwrap_or_else(|| panic!("{loss}: {:?}", dear.flips));
+        assert!((flip.at - 0.3).abs() < 1e-5, "{loss}: {flip:?}");
+        assert_eq!(flip.then, Choice::Take(Way::PreemptRt));
+    }
     let bearable = decide(&job("40 %"), both());
     assert_eq!(bearable.decided.choice, Choice::Take(Way::PreemptRt));
+}
+
+/// Laws of extremes take part in the search: the flips hold of the decision that is shown.
+#[test]
+fn flips_of_what_is_extrapolated_hold() {
+    let decided = |deadline: f64, probability: f64| {
+        let job = format!(
+            "[activation]\ndeadline = \"{deadline}us\"\nwork = \"10us\"\nper_second = 100\n\
+             [miss]\nprobability = {probability:e}"
+        );
+        decide(&job, vec![of("stock", exponential(20, 0.0))])
+    };
+    let found = decided(100.0, 1e-5);
+    assert_eq!(found.candidates[0].meets, Meets::Extrapolated);
+    assert!(
+        found.decided.because.contains("by laws of extremes"),
+        "{:?}",
+        found.decided
+    );
+    let flip = |what: flips::What| {
+        let mut all = found.flips.iter();
+        let flip = all.find(|flip| flip.what == what && !flip.is_above());
+        flip.unwrap_or_else(|| panic!("{what:?}: {:?}", found.flips))
+    };
+    let deadline = flip(flips::What::Deadline);
+    // Not where the run ends, but where the laws do.
+    let worst_us = found.candidates[0].latency_us_max.unwrap();
+    assert!(deadline.at > worst_us + 10.5, "{deadline:?}");
+    assert_eq!(deadline.then, Choice::Unknown);
+    assert_eq!(
+        decided(deadline.at * 0.998, 1e-5).decided.choice,
+        Choice::Unknown
+    );
+    assert_eq!(
+        decided(deadline.at * 1.002, 1e-5).decided.choice,
+        Choice::Take(Way::Stock)
+    );
+    let probability = flip(flips::What::MissProbability);
+    assert_eq!(
+        decided(100.0, probability.at * 0.999).decided.choice,
+        Choice::Unknown
+    );
+    assert_eq!(
+        decided(100.0, probability.at * 1.001).decided.choice,
+        Choice::Take(Way::Stock)
+    );
+}
+
+#[test]
+fn what_is_not_known_is_said() {
+    let of_result = |name: &str| of(name, document(latencies(&[(10.0, 1000)])));
+    let is_said = |verdict: &Verdict, part: &str| {
+        let mut all = verdict.unknown.iter();
+        assert!(all.any(|one| one.contains(part)), "{:#?}", verdict.unknown);
+    };
+    let hard = decide(JOB, vec![of_result("stock")]);
+    is_said(&hard, "whether stock never misses: no run shows that");
+    is_said(&hard, "whether stock was measured on this machine");
+    let barrier = decide("[activation]\nbarrier = true", vec![of_result("stock")]);
+    is_said(
+        &barrier,
+        "a barrier's round takes on stock: artis measure jitter",
+    );
+}
+
+#[test]
+fn work_that_was_measured_is_not_held_against_emulated_facts() {
+    let rows: [(&str, &[f64]); 1] = [("stock", &[100.0])];
+    let experiment = artis_testing::experiment::of_rows(&rows);
+    let facts = Facts::new(Candidate::of_experiment(&experiment).unwrap()).unwrap();
+    let job = Job::parse("[activation]\ndeadline = \"1ms\"\nwork_file = \"a.json\"").unwrap();
+    let question = Question::new(job, Some(&latencies(&[(30.0, 10)]))).unwrap();
+    let error = verdict(&question, &facts).unwrap_err().to_string();
+    assert!(error.contains("a.json"), "{error}");
+    assert!(verdict(&self::question(JOB), &facts).is_ok());
+}
+
+#[test]
+fn several_files_of_a_name_are_all_held_against_it() {
+    let with = |preemption: &str, load: Option<&str>| {
+        let mut document = document(latencies(&[(10.0, 1000)]));
+        let mut machine = artis_result::Machine::of_kernel("6.12".to_owned());
+        machine.preemption = preemption.to_owned();
+        document.machine = Some(machine);
+        document.load.extend(load.map(|name| LoadDone {
+            name: name.to_owned(),
+            cpus: None,
+            command: String::new(),
+            work: 1.0,
+            unit: "rounds".to_owned(),
+            seconds: 1.0,
+            cpu_seconds: None,
+        }));
+        document
+    };
+    let refused = |documents: &[Document], part: &str| {
+        let error = Candidate::of_results("stock", documents).unwrap_err();
+        assert!(error.to_string().contains(part), "{error}");
+    };
+    let lazy = with("lazy", Some("cache"));
+    refused(
+        &[lazy.clone(), with("PREEMPT_RT", Some("cache"))],
+        "preemption",
+    );
+    refused(&[lazy.clone(), with("lazy", None)], "another had none");
+    assert!(Candidate::of_results("stock", &[lazy.clone(), lazy]).is_ok());
 }

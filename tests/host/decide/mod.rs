@@ -286,39 +286,63 @@ fn every_case_has_its_answer_and_flips_where_it_says() {
     }
 }
 
-/// Every flip that any case names is one: deciding with a number a little beyond it gives the
-/// choice it says, and a little before it the old one.
+/// The option that puts a number in the job's place, and its word for it; none where no option
+/// changes it.
+fn option_for(what: &str, number: f64) -> Option<String> {
+    Some(match what {
+        "deadline" => format!("--deadline={number}us"),
+        "work" => format!("--work={number}us"),
+        "per_second" => format!("--period={}us", 1e6 / number),
+        "misses_per_hour" => format!("--per-hour={number}"),
+        "miss_probability" => format!("--probability={number}"),
+        "loss" => format!("--loss={number}"),
+        _ => return None,
+    })
+}
+
+/// Flips of the job's numbers are flips: deciding with a number a little beyond gives the choice
+/// that was said, and a little before the old one. Two cases of each number and direction.
 #[test]
-fn flips_of_deadlines_are_exact() {
-    for case in CASES.iter().filter(|case| case.flip.0 == "deadline") {
+fn flips_are_exact() {
+    let mut checked = std::collections::BTreeMap::new();
+    for case in CASES {
         let job = format!("{}.toml", case.name);
         let words = [&[job.as_str()], case.facts].concat();
         let verdict = document(&words);
-        let flips = verdict["flips"].as_array().unwrap();
-        let deadlines = flips.iter().filter(|flip| flip["what"]["of"] == "deadline");
-        for flip in deadlines {
+        for flip in verdict["flips"].as_array().unwrap() {
+            let what = flip["what"]["of"].as_str().unwrap();
             let (now, at) = (flip["now"].as_f64().unwrap(), flip["at"].as_f64().unwrap());
             let outwards = (at - now).signum();
-            let with = |deadline_us: f64| {
-                let option = format!("{deadline_us}us");
-                let words = [&["--deadline", option.as_str()], words.as_slice()].concat();
-                choice(&document(&words)["decided"])
+            let with = |beyond: f64| {
+                let option = option_for(what, at * (1.0 + outwards * beyond))?;
+                let words = [&[option.as_str()], words.as_slice()].concat();
+                Some(choice(&document(&words)["decided"]))
+            };
+            let times: &mut u32 = checked.entry((what.to_owned(), at > now)).or_default();
+            if *times == 2 {
+                continue;
+            }
+            let Some((beyond, before)) = with(1e-5).zip(with(-1e-5)) else {
+                continue;
             };
             let then = choice(&serde_json::json!({ "choice": flip["then"] }));
-            assert_eq!(
-                with(at * (1.0 + outwards * 3e-4)),
-                then,
-                "{}: {flip}",
-                case.name
-            );
-            assert_eq!(
-                with(at * (1.0 - outwards * 3e-4)),
-                case.choice,
-                "{}: {flip}",
-                case.name
-            );
+            assert_eq!(beyond, then, "{}: {flip}", case.name);
+            assert_eq!(before, case.choice, "{}: {flip}", case.name);
+            *times += 1;
         }
     }
+    checked.retain(|_, times| *times > 0);
+    let numbers: std::collections::BTreeSet<&str> =
+        checked.keys().map(|(what, _)| what.as_str()).collect();
+    let all = [
+        "deadline",
+        "loss",
+        "miss_probability",
+        "misses_per_hour",
+        "per_second",
+        "work",
+    ];
+    assert!(numbers.into_iter().eq(all), "{checked:?}");
 }
 
 #[test]
@@ -364,7 +388,11 @@ fn what_does_not_belong_together_is_refused_with_a_sentence() {
         "files of stock differ in virtualisation: none and KVM",
     );
     refused(
-        &["tune.toml", "stock=board-stock.json", "stock=paper-stock.json"],
+        &[
+            "tune.toml",
+            "stock=board-stock.json",
+            "stock=paper-stock.json",
+        ],
         "different loads: a run of stock had hackbench, another had kernel-build",
     );
     refused(

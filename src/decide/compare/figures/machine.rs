@@ -111,7 +111,10 @@ mod tests {
         let kernel = of(|machine| machine.kernel = "6.13".to_owned());
         let mut unknown = plain.clone();
         unknown.machine = None;
-        assert_eq!(one_machine("stock", &[plain.clone(), kernel, unknown]), Ok(()));
+        assert_eq!(
+            one_machine("stock", &[plain.clone(), kernel, unknown]),
+            Ok(())
+        );
         for (other, part) in [
             (of(|it| it.cpus = "0-1".to_owned()), "CPUs: 0-3 and 0-1"),
             (

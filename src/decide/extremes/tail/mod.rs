@@ -144,6 +144,18 @@ impl Tail {
     }
 }
 
+impl Tail {
+    /// The value from which on one activation is above it with at most this probability, on the
+    /// safe side: where the upper edge of [`exceedance`](Self::exceedance) is the probability.
+    pub fn reach(&self, probability: f64) -> f64 {
+        let of_block = -((-probability).ln_1p() * self.per_block).exp_m1();
+        let by_blocks = self.maxima.reach(of_block);
+        let by_peaks = self.peaks.as_ref();
+        let by_peaks = by_peaks.map(|(fit, part)| fit.reach(probability / part));
+        by_peaks.map_or(by_blocks, |peaks| by_blocks.max(peaks))
+    }
+}
+
 /// Counts and maxima of all runs, without blocks that are much shorter than the others: the last
 /// one of a run mostly is.
 fn whole_blocks<'a>(runs: &'a [&'a Blocks]) -> impl Iterator<Item = (f64, f64)> + 'a {
