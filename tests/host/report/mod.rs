@@ -239,8 +239,13 @@ fn a_browser_shows_the_page_as_it_should() {
     };
     let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("report");
     std::fs::create_dir_all(&kept).unwrap();
-    let (folder, words) = everything();
-    let whole = page(folder.path(), &refs(&words)).0;
+    let (folder, mut words) = everything();
+    let job = "[activation]\ndeadline = \"150us\"\nwork = \"50us\"\nperiod = \"1ms\"\n\
+               [rest]\nload = \"hackbench\"\nloss = \"20 %\"\n";
+    std::fs::write(folder.path().join("job.toml"), job).unwrap();
+    words.push("--job=job.toml".to_owned());
+    let (whole, text) = page(folder.path(), &refs(&words));
+    assert!(sections(&text).contains(&"job") && text.contains("Verdict: artis"));
     let other = tempfile::tempdir().unwrap();
     let table1 = page(other.path(), &[&data("docs/results/table1.json")]).0;
     for (name, page) in [("everything", &whole), ("table1", &table1)] {

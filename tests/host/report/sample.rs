@@ -50,6 +50,7 @@ impl Sketch {
             cpus: "0-3".to_owned(),
             preemption: "lazy".to_owned(),
             cpu_model: Some("a <b>CPU</b>".to_owned()),
+            scheduler: (self.file == "artis").then(|| "artis".to_owned()),
             ..Machine::of_kernel("6.12.0".to_owned())
         });
         document.load.push(LoadDone {
