@@ -107,11 +107,13 @@ pub(super) fn job(job: &Job) -> String {
             Miss::PerHour(count) => format!("; {} misses an hour are bearable", number(count)),
         };
     }
-    if let Some(rest) = &job.rest {
+    let command = job.rest_command.as_ref().map(|words| words.join(" "));
+    let rest = job.rest.clone().or(command);
+    if let Some(rest) = &rest {
         words += &format!("; beside it {}", plain(rest));
     }
     if job.loss < 1.0 {
-        let of = match job.rest {
+        let of = match rest {
             Some(_) => ", of which",
             None => "; of the other work",
         };

@@ -28,6 +28,8 @@ use std::time::Duration;
 
 /// What keeps the machine busy when the job does not say.
 const LOAD: &str = "compute,hackbench";
+/// Times that the command is run which is the machine's other work.
+const REST_RUNS: &str = "3";
 /// Times of the job's command.
 const COMMANDS: &str = "100";
 /// What a run takes besides its duration: the run before the load, and the load's start.
@@ -164,16 +166,26 @@ impl Candidates {
                 "measure", "all", "-q", "-a", &run.rt, "-D", &seconds, "--load", load, "--json",
                 &path_word,
             ];
+            let rest_path = path.with_extension("rest.json");
             let done = match run.become_way(*way) {
                 Err(error) => Err(error),
                 Ok(undo) => {
-                    let done = run.finished(&words, &[]);
+                    let done = run
+                        .finished(&words, &[])
+                        .and_then(|()| run.rest_times(job.rest_command.as_deref(), &rest_path));
                     undo.undo()?;
                     done
                 }
             };
             match done {
-                Ok(()) => measured.words.push(format!("{name}={}", path.display())),
+                Ok(()) => {
+                    measured.words.push(format!("{name}={}", path.display()));
+                    if job.rest_command.is_some() {
+                        measured
+                            .words
+                            .push(format!("{name}={}", rest_path.display()));
+                    }
+                }
                 Err(error) => {
                     run.go_on()?;
                     impossible.push(*name);
@@ -345,6 +357,26 @@ impl Run {
             .stdout(Stdio::null())
             .stderr(Stdio::null());
         Ok(status.status().context("cannot start artis")?.success())
+    }
+
+    /// How long the command takes that is the machine's other work, if it is one.
+    fn rest_times(&self, command: Option<&[String]>, path: &Path) -> anyhow::Result<()> {
+        let Some(command) = command else {
+            return Ok(());
+        };
+        let path = path.to_string_lossy();
+        let mut all = vec![
+            "measure",
+            "throughput",
+            "-q",
+            "--runs",
+            REST_RUNS,
+            "--json",
+            &path,
+            "--",
+        ];
+        all.extend(command.iter().map(String::as_str));
+        self.finished(&all, &[]).context("the job's other work")
     }
 
     /// How long the job's command takes, by `artis measure commands`.

@@ -60,6 +60,8 @@ pub struct Job {
     pub miss: Miss,
     /// What else the machine does: the name of a load.
     pub rest: Option<String>,
+    /// Or the command that it is.
+    pub rest_command: Option<Vec<String>>,
     /// The part of that work that may be lost, 0 to 1.
     pub loss: f64,
     /// What the workload needs, and what the machine has.
@@ -82,6 +84,7 @@ impl Default for Job {
             barrier: false,
             miss: Miss::Hard { probability: None },
             rest: None,
+            rest_command: None,
             loss: 1.0,
             memory_needed: None,
             memory: None,
@@ -129,6 +132,7 @@ struct StoredMiss {
 #[serde(deny_unknown_fields)]
 struct Rest {
     load: Option<String>,
+    command: Option<Vec<String>>,
     loss: Option<Part>,
 }
 
@@ -202,9 +206,14 @@ impl Job {
                 (None, probability) => Miss::Hard { probability },
             },
         };
-        let (rest, loss) = match stored.rest {
-            None => (None, None),
-            Some(rest) => (rest.load, rest.loss),
+        let (rest, rest_command, loss) = match stored.rest {
+            None => (None, None, None),
+            Some(Rest {
+                load: Some(_),
+                command: Some(_),
+                ..
+            }) => return wrong("the other work is a load or a command; give one of them"),
+            Some(rest) => (rest.load, rest.command, rest.loss),
         };
         let machine = stored.machine;
         let machine = machine.as_ref();
@@ -217,6 +226,7 @@ impl Job {
             barrier: activation.barrier,
             miss,
             rest,
+            rest_command,
             loss: loss.map_or(1.0, |part| part.0),
             memory_needed: machine
                 .and_then(|it| it.memory_needed.as_ref())
@@ -273,6 +283,13 @@ impl Job {
                 );
             }
             _ => {}
+        }
+        if let Some(words) = &self.rest_command
+            && words.first().is_none_or(says_nothing)
+        {
+            return wrong(
+                "the command below [rest] has its words, such as [\"make\", \"-j8\"]; it is empty",
+            );
         }
         if self.memory_needed.is_some() != self.memory.is_some() {
             return wrong("give both memory_needed and memory below [machine], or neither");
@@ -339,6 +356,7 @@ mod tests {
                 probability: Some(1e-6),
             },
             rest: Some("hackbench".to_owned()),
+            rest_command: None,
             loss: 0.1,
             memory_needed: Some(536_870_912.0),
             memory: Some(1_073_741_824.0),
@@ -390,6 +408,8 @@ mod tests {
                 "add per_hour or probability",
             ),
             ("work = \"100 us\"", "work_command = []", "it is empty"),
+            ("load = \"hackbench\"", "command = []", "it is empty"),
+            ("[rest]", "[rest]\ncommand = [\"make\"]", "give one of them"),
             ("work = \"100 us\"", "work_command = [\" \"]", "it is empty"),
         ] {
             assert!(WHOLE.contains(from), "{from}");

@@ -99,6 +99,14 @@ pub enum Origin {
     Elsewhere,
 }
 
+/// Times of a command.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CommandTimes {
+    /// As the file says it; none in one that does not.
+    pub words: Option<String>,
+    pub mean_ns: f64,
+}
+
 /// One way with its facts.
 #[derive(Clone, Debug)]
 pub struct Candidate {
@@ -110,6 +118,8 @@ pub struct Candidate {
     pub machine: Option<Machine>,
     /// Times of a fixed piece of work under the loads, and its shortest time without, ns.
     pub execution: Option<(Distribution, f64)>,
+    /// How long the same command took, which stands for the rest of the machine's work.
+    pub command: Option<CommandTimes>,
     /// Mean time of a barrier's round, us.
     pub round_us: Option<f64>,
     pub curves: Vec<Curve>,
@@ -172,6 +182,12 @@ impl Candidate {
                 .collect(),
             machine,
             execution: execution.zip(unloaded.filter(|min| *min > 0.0)),
+            command: moments("real")
+                .or_else(|| moments("command"))
+                .map(|moments| CommandTimes {
+                    words: command_of(documents),
+                    mean_ns: moments.mean,
+                }),
             round_us: moments("round").map(|moments| moments.mean / 1000.0),
             curves: completion::curves(documents),
             steps: documents
@@ -206,6 +222,7 @@ impl Candidate {
                     blocks: Vec::new(),
                     machine: None,
                     execution: None,
+                    command: None,
                     round_us: None,
                     curves: Vec::new(),
                     steps: None,
@@ -232,6 +249,20 @@ impl Candidate {
         let machine = self.machine.as_ref();
         machine.is_some_and(|machine| machine.virtualisation.is_some())
     }
+}
+
+/// The command that a measurement of throughput or of commands ran.
+fn command_of(documents: &[Document]) -> Option<String> {
+    let measured = |one: &&Document| {
+        let mut all = one.series.iter();
+        all.any(|series| ["real", "command"].contains(&series.name.as_str()))
+    };
+    let options = |one: &Document| {
+        let options = &one.setup.options;
+        let words = options.get("workload").or_else(|| options.get("command"));
+        words.and_then(|words| words.as_str().map(str::to_owned))
+    };
+    documents.iter().filter(measured).find_map(options)
 }
 
 /// Latencies beside one load say nothing of those beside another.

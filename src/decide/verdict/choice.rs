@@ -56,7 +56,8 @@ pub fn judge(question: &Question, facts: &Facts, changes: &Changes) -> Vec<Judge
     let job = &question.job;
     let all = facts.candidates.iter().enumerate();
     all.map(|(at, one)| {
-        let kept = facts.kept[at].map(|kept| kept * changes.kept[at]);
+        let (kept, interval) = facts.kept_of(job, at);
+        let kept = kept.map(|kept| kept * changes.kept[at]);
         let length_us = question.work.as_ref().map_or(1000.0, WorkTimes::mean_us);
         let slowdown = match facts.base() {
             Some(base) if at != facts.base => {
@@ -100,7 +101,7 @@ pub fn judge(question: &Question, facts: &Facts, changes: &Changes) -> Vec<Judge
             latency_us_mean: one.latency_us(Stat::Mean),
             latency_us_max: one.latency_us(Stat::Max),
             throughput_kept: kept,
-            throughput_interval: facts.kept_intervals[at],
+            throughput_interval: interval,
             slowdown,
             misses,
             meets,

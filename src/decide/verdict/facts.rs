@@ -5,8 +5,8 @@
 use super::candidate::{Candidate, Origin, Way};
 use super::{Error, candidate};
 use crate::compare::figures::machine::{HARDWARE, difference};
-use crate::compare::metric::{Quantity, Stat};
-use crate::compare::{self, Comparison, Interval, Metric};
+use crate::compare::{self, Comparison, Interval};
+use crate::job::Job;
 
 /// The candidates, and the comparison of their figures.
 #[derive(Clone, Debug)]
@@ -18,7 +18,9 @@ pub struct Facts {
     pub base: usize,
     /// Of the throughput, of each candidate. Known for the base: 1.
     pub kept: Vec<Option<f64>>,
-    /// Where that lies with 95 % confidence; none where one of both was measured once.
+    /// The same by how long a command took.
+    pub kept_by_command: Vec<Option<f64>>,
+    /// Where `kept` lies with 95 % confidence; none where one of both was measured once.
     pub kept_intervals: Vec<Option<Interval>>,
     pub comparison: Option<Comparison>,
 }
@@ -33,6 +35,7 @@ impl Facts {
         one_machine(&candidates)?;
         one_load(&candidates)?;
         one_piece(&candidates)?;
+        one_command(&candidates)?;
         let base = candidates
             .iter()
             .position(|one| one.way == Way::Stock)
@@ -50,12 +53,14 @@ impl Facts {
                 )?)
             }
         };
-        let kept = candidates
+        let kept_by_command: Vec<Option<f64>> = candidates
             .iter()
-            .enumerate()
-            .map(|(at, one)| match at == base {
+            .map(|one| by_command(one, &candidates[base]))
+            .collect();
+        let kept = (0..candidates.len())
+            .map(|at| match at == base {
                 true => Some(1.0),
-                false => kept(one, &candidates[base], comparison.as_ref(), at),
+                false => by_loads(comparison.as_ref(), at).or(kept_by_command[at]),
             })
             .collect();
         let intervals = |all: &Comparison| {
@@ -67,9 +72,18 @@ impl Facts {
             unit,
             base,
             kept,
+            kept_by_command,
             kept_intervals: comparison.as_ref().map(intervals).unwrap_or_default(),
             comparison,
         })
+    }
+
+    /// What a candidate keeps of the job's other work, and where that lies.
+    pub fn kept_of(&self, job: &Job, at: usize) -> (Option<f64>, Option<Interval>) {
+        match job.rest_command {
+            Some(_) => (self.kept_by_command[at], None),
+            None => (self.kept[at], self.kept_intervals[at]),
+        }
     }
 
     /// The candidate that prices are relative to.
@@ -107,18 +121,30 @@ impl Facts {
     }
 }
 
-/// By the loads' work; else by how long the same commands took.
-fn kept(
-    one: &Candidate,
-    base: &Candidate,
-    comparison: Option<&Comparison>,
-    at: usize,
-) -> Option<f64> {
-    let by_loads = comparison.and_then(|all| all.throughput_kept(&all.configurations[at]));
-    by_loads.or_else(|| {
-        let real = Metric::Of(Quantity::Other("real".to_owned()), Stat::Mean);
-        Some(base.figure(&real)? / one.figure(&real)?).filter(|kept| kept.is_finite())
-    })
+fn by_loads(comparison: Option<&Comparison>, at: usize) -> Option<f64> {
+    comparison.and_then(|all| all.throughput_kept(&all.configurations[at]))
+}
+
+fn by_command(one: &Candidate, base: &Candidate) -> Option<f64> {
+    let (ours, theirs) = one.command.as_ref().zip(base.command.as_ref())?;
+    Some(theirs.mean_ns / ours.mean_ns).filter(|kept| kept.is_finite())
+}
+
+/// Times of different commands say nothing of each other.
+fn one_command(candidates: &[Candidate]) -> Result<(), Error> {
+    let mut all = candidates
+        .iter()
+        .filter_map(|one| Some((one.name(), one.command.as_ref()?.words.as_ref()?)));
+    let Some((first, words)) = all.next() else {
+        return Ok(());
+    };
+    match all.find(|(_, other)| *other != words) {
+        None => Ok(()),
+        Some((name, other)) => Err(Error::Commands {
+            one: format!("{first} ran {words}"),
+            other: format!("{name} ran {other}"),
+        }),
+    }
 }
 
 fn one_unit(candidates: &[Candidate]) -> Result<String, Error> {

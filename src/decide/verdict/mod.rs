@@ -77,6 +77,13 @@ pub enum Error {
          unit; give the work as a time, or measure on the machine"
     )]
     EmulatedFacts { work: String },
+    #[error("different commands: {one}, {other}; measure the same one everywhere")]
+    Commands { one: String, other: String },
+    #[error(
+        "the job's other work is {rest}, and the files have times of {measured}; measure it with artis \
+         measure throughput -- {rest}, or correct the job"
+    )]
+    OtherCommand { rest: String, measured: String },
     #[error(
         "{0} has no histogram of execution times, so it is no distribution of work; give a result \
          of artis measure exec"
@@ -197,6 +204,16 @@ pub fn verdict(question: &Question, facts: &Facts) -> Result<Verdict, Error> {
 }
 
 fn same_load(job: &Job, facts: &Facts) -> Result<(), Error> {
+    let commands = facts.candidates.iter();
+    let measured = commands
+        .filter_map(|one| one.command.as_ref()?.words.clone())
+        .next();
+    if let (Some(words), Some(measured)) = (&job.rest_command, measured) {
+        let rest = words.join(" ");
+        if rest != measured {
+            return Err(Error::OtherCommand { rest, measured });
+        }
+    }
     let (Some(rest), Some(base)) = (&job.rest, facts.base()) else {
         return Ok(());
     };
@@ -273,7 +290,7 @@ fn unknown(
         ));
     }
     let once = facts.measured_once();
-    if !once.is_empty() {
+    if !once.is_empty() && job.rest_command.is_none() {
         all.push(format!(
             "how sure the prices are: {} measured once, and loads never do the same work twice; \
              measure each several times, and name each file of one alike",
@@ -303,11 +320,18 @@ fn unknown(
             ));
         }
         if one.throughput_kept.is_none() && one.origin != Origin::Elsewhere {
-            all.push(format!(
-                "what {} costs: its files have no work of a load (--load), and no time of a \
+            all.push(match &job.rest_command {
+                Some(command) => format!(
+                    "what {} costs: artis measure throughput --json FILE -- {}",
+                    one.name,
+                    command.join(" ")
+                ),
+                None => format!(
+                    "what {} costs: its files have no work of a load (--load), and no time of a \
                  command (artis measure throughput)",
-                one.name
-            ));
+                    one.name
+                ),
+            });
         }
         if one.slowdown.source == miss::SlowdownSource::Unknown {
             all.push(format!(

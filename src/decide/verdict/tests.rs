@@ -309,3 +309,48 @@ fn several_files_of_a_name_are_all_held_against_it() {
     refused(&[lazy.clone(), with("lazy", None)], "another had none");
     assert!(Candidate::of_results("stock", &[lazy.clone(), lazy]).is_ok());
 }
+
+#[test]
+fn the_other_work_may_be_a_command_whose_time_counts() {
+    let of_command = |words: &str, seconds: f64| {
+        let mut document = Document::new(Setup::default());
+        let values = latencies(&[(seconds * 1e6, 5)]);
+        let series = Series::new("real", Kind::Duration, Unit::Nanoseconds, values);
+        document.series.push(series);
+        document
+            .setup
+            .options
+            .insert("workload".to_owned(), words.into());
+        document
+    };
+    let with = |name: &str, us, words: &str, seconds| {
+        let files = [
+            document(latencies(&[(us, 1000)])),
+            of_command(words, seconds),
+        ];
+        Candidate::of_results(name, &files).unwrap()
+    };
+    let both = |words: &str| {
+        Facts::new(vec![
+            with("stock", 500.0, words, 10.0),
+            with("rt", 20.0, "make -j8", 12.5),
+        ])
+    };
+    let job = |loss: &str, command: &str| {
+        question(&format!(
+            "{JOB}\n[rest]\ncommand = {command}\nloss = \"{loss}\""
+        ))
+    };
+    let make = "[\"make\", \"-j8\"]";
+    let facts = both("make -j8").unwrap();
+    let dear = verdict(&job("10 %", make), &facts).unwrap();
+    assert_eq!(dear.decided.choice, Choice::NotOnThisMachine);
+    let kept = dear.candidates[1].throughput_kept.unwrap();
+    assert!((kept - 0.8).abs() < 0.01, "{kept}");
+    let bearable = verdict(&job("25 %", make), &facts).unwrap();
+    assert_eq!(bearable.decided.choice, Choice::Take(Way::PreemptRt));
+    let error = verdict(&job("25 %", "[\"ninja\"]"), &facts).unwrap_err();
+    assert!(error.to_string().contains("times of make -j8"), "{error}");
+    let error = both("make -j2").unwrap_err().to_string();
+    assert!(error.contains("stock ran make -j2"), "{error}");
+}
