@@ -7,7 +7,7 @@
 use super::candidate::{Candidate, Way};
 use super::flips::Changes;
 use super::miss::{self, Beyond, Meets, Misses, WorkTimes};
-use super::{Facts, Judged, Question};
+use super::{Facts, Judged, Origin, Question};
 use crate::compare::metric::Stat;
 use crate::job::{Job, Miss};
 use serde::Serialize;
@@ -179,6 +179,9 @@ pub fn choose(question: &Question, facts: &Facts, judged: &[Judged], changes: &C
     }
     if let (true, Some(kept)) = (best.name != base, best.throughput_kept) {
         because += &format!("; it keeps {:.1} % of {base}'s throughput", kept * 100.0);
+    }
+    if best.origin == Origin::Elsewhere {
+        because += "; it was measured elsewhere, so measure it on this machine";
     }
     Decided {
         choice: Choice::Take(best.way),

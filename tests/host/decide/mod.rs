@@ -433,6 +433,9 @@ fn co_kernels_and_emulated_facts_are_marked() {
         assert_eq!(elsewhere["way"], "co_kernel");
         assert_eq!(elsewhere["origin"], "elsewhere");
         assert!(elsewhere["latency_us_max"].is_number(), "{elsewhere}");
+        assert_eq!(choice(&verdict["decided"]), "co_kernel");
+        let because = verdict["decided"]["because"].as_str().unwrap();
+        assert!(because.contains("measured elsewhere"), "{because}");
         let text = String::from_utf8(artis(&words).stdout).unwrap();
         assert!(
             text.contains(&format!("{name}: measured elsewhere")),
