@@ -111,6 +111,22 @@ fn the_guest_is_a_complete_small_system() {
 }
 
 #[test]
+fn a_guest_whose_instructions_are_counted_sleeps_in_no_time() {
+    // Three hours, for which the command has ten minutes of the host's time.
+    let output = run(
+        &["--engine", "qemu-icount", "--timeout", "600"],
+        r#"set -e
+          before=$(cut -d. -f1 /proc/uptime)
+          sleep 10800
+          after=$(cut -d. -f1 /proc/uptime)
+          [ $((after - before)) -ge 10800 ] && [ $((after - before)) -le 10900 ]
+          [ "$(nproc)" = 2 ] && [ "$ARTIS_LAB" = qemu-icount ]
+          artis measure latency -D 1 -q | grep -c 'mean nothing'"#,
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
 fn a_time_out_ends_the_command_and_brings_back_what_there_is() {
     let folder = tempfile::tempdir().unwrap();
     let output = run(

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The engines: what runs a guest, and what its times are worth.
 //!
-//! | engine  | for      | its time                                                          |
-//! |---------|----------|-------------------------------------------------------------------|
-//! | `qemu`  | function | follows the host's clock while instructions are translated: none  |
-//! | `bochs` | figures  | counts instructions, all CPUs in lock step: the same in every run |
+//! | engine        | for      | its time                                                         |
+//! |---------------|----------|------------------------------------------------------------------|
+//! | `qemu`        | function | follows the host's clock while instructions are translated: none |
+//! | `qemu-icount` | the same | counts instructions, idle time passes at once: no busy host's    |
+//! | `bochs`       | figures  | counts instructions, all CPUs in lock step: the same in each run |
 //!
 //! An engine knows nothing about commands, files or results: it gets a description of the hardware
 //! ([`Hardware`]) and an initramfs, and returns the guest's streams.
@@ -38,6 +39,8 @@ use topology::Topology;
 pub enum Kind {
     /// Boots in seconds; times taken in it mean nothing
     Qemu,
+    /// The same, but its time counts instructions: no host is too busy for it, and sleep is short
+    QemuIcount,
     /// Slow and exact: virtual time counts instructions, every run is the same
     Bochs,
 }
@@ -46,7 +49,8 @@ impl Kind {
     /// The engine of this name.
     pub fn engine(self) -> Arc<dyn Engine> {
         match self {
-            Self::Qemu => Arc::new(qemu::Qemu),
+            Self::Qemu => Arc::new(qemu::Qemu(qemu::Clock::Host)),
+            Self::QemuIcount => Arc::new(qemu::Qemu(qemu::Clock::Instructions)),
             Self::Bochs => Arc::new(bochs::Bochs),
         }
     }

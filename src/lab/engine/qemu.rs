@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The engine QEMU: an emulated PC that needs no privileges and no hardware support.
 //!
-//! TCG translates every instruction, so any x86-64 host boots any kernel in seconds. Virtual time
-//! follows the host's clock, so no time taken in this guest means anything.
+//! TCG translates every instruction, so any x86-64 host boots any kernel in seconds. No time taken in
+//! this guest means anything: it follows the host's clock ([`Clock::Host`]), or counts instructions
+//! of all CPUs together ([`Clock::Instructions`]).
 
 use super::devices::{Devices, Network};
 use super::process::{Process, inherited_path};
@@ -90,13 +91,34 @@ fn ran_replaced_code(console: &str) -> bool {
         .any(|pair| pair[1].starts_with('<') && pair[0] != BREAKPOINT_CODE)
 }
 
+/// What the guest's time follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// The host's clock. Each virtual CPU is a thread of the host.
+    Host,
+    /// The instructions executed: the virtual CPUs take turns on one thread, an instruction of any
+    /// takes the same time, and when all are idle the next timer is due at once. A busy
+    /// host takes nothing from the guest, and a guest that sleeps costs nothing.
+    Instructions,
+}
+
+/// An instruction takes 2 to the power of this, in ns. Much slower, and a guest of four busy CPUs
+/// does not get through its work between two ticks; much faster, and it seldom has a tick.
+const INSTRUCTION_SHIFT: u32 = 4;
+
+/// The time-stamp counter that QEMU gives a guest whose instructions are counted, in kHz.
+const COUNTED_TSC_KHZ: u32 = 1_000_000;
+
 /// The engine.
 #[derive(Debug)]
-pub struct Qemu;
+pub struct Qemu(pub Clock);
 
 impl Engine for Qemu {
     fn name(&self) -> &'static str {
-        "qemu"
+        match self.0 {
+            Clock::Host => "qemu",
+            Clock::Instructions => "qemu-icount",
+        }
     }
 
     fn timing(&self) -> &'static str {
@@ -121,7 +143,11 @@ impl Engine for Qemu {
     }
 
     fn arguments(&self) -> String {
-        let tsc = EARLY_TSC.as_deref().into_iter();
+        let counted = format!("tsc_early_khz={COUNTED_TSC_KHZ}");
+        let tsc = match self.0 {
+            Clock::Host => EARLY_TSC.as_deref(),
+            Clock::Instructions => Some(counted.as_str()),
+        };
         let arguments: Vec<&str> = ARGUMENTS.iter().copied().chain(tsc).collect();
         arguments.join(" ")
     }
@@ -139,6 +165,7 @@ impl Engine for Qemu {
         Ok(Box::new(PreparedQemu {
             emulator: Program::resolve(QEMU, cache, mirror, progress)?,
             cache: cache.clone(),
+            clock: self.0,
         }))
     }
 }
@@ -146,6 +173,7 @@ impl Engine for Qemu {
 struct PreparedQemu {
     emulator: Program,
     cache: Cache,
+    clock: Clock,
 }
 
 impl Prepared for PreparedQemu {
@@ -176,7 +204,11 @@ impl Power for Running {
 }
 
 fn start(hardware: &Hardware, engine: &PreparedQemu, initramfs: &File) -> Result<Started, Error> {
-    let PreparedQemu { emulator, cache } = engine;
+    let PreparedQemu {
+        emulator,
+        cache,
+        clock,
+    } = engine;
     let (console, console_end) = pair()?;
     let (control, control_end) = pair()?;
     let (stdout, stdout_end) = pair()?;
@@ -186,6 +218,7 @@ fn start(hardware: &Hardware, engine: &PreparedQemu, initramfs: &File) -> Result
     for folder in FIRMWARE {
         qemu.arg("-L").arg(emulator.path(folder));
     }
+    qemu.args(accelerator(*clock));
     qemu.args(machine(hardware));
     if let Some(topology) = hardware.topology {
         qemu.args(arranged(topology, hardware.memory_mib));
@@ -234,13 +267,25 @@ fn start(hardware: &Hardware, engine: &PreparedQemu, initramfs: &File) -> Result
     })
 }
 
+fn accelerator(clock: Clock) -> Vec<String> {
+    match clock {
+        Clock::Host => vec!["-accel".to_owned(), "tcg,thread=multi".to_owned()],
+        Clock::Instructions => vec![
+            "-accel".to_owned(),
+            "tcg,thread=single".to_owned(),
+            "-icount".to_owned(),
+            format!("shift={INSTRUCTION_SHIFT},sleep=off"),
+        ],
+    }
+}
+
 fn machine(hardware: &Hardware) -> Vec<String> {
     let cpus = hardware.cpus.to_string();
     let memory = format!("{}M", hardware.memory_mib);
     [
-        // One host thread for each virtual CPU. "max" has every feature that the emulator knows,
-        // so the host's programs run whatever they were built for.
-        &["-accel", "tcg,thread=multi", "-cpu", "max"][..],
+        // "max" has every feature that the emulator knows, so the host's programs run whatever
+        // they were built for.
+        &["-cpu", "max"][..],
         &["-smp", &cpus, "-m", &memory],
         // Only what is named here, whatever the user's configuration adds.
         &["-machine", "pc", "-nodefaults", "-no-user-config"],

@@ -28,7 +28,7 @@ pub enum Ended {
 pub struct Record {
     /// Version of artis.
     pub artis: String,
-    /// Engine, "qemu" or "bochs".
+    /// Engine: "qemu", "qemu-icount" or "bochs".
     pub engine: String,
     /// Version of the engine's program.
     pub engine_version: String,

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// # Errors
 /// [`Error`].
 pub fn of_experiment(experiment: &Experiment) -> Result<Vec<Configuration>, Error> {
-    if experiment.engine == "qemu" {
+    if experiment.engine.starts_with("qemu") {
         return Err(Error::Emulated(experiment.name.clone()));
     }
     let names = names(&experiment.rows)?;
