@@ -46,9 +46,6 @@ loads() {
 
 # Leaks of all kinds, of so many entries of each.
 leaks() {
-    # The kernel's detector of lockups ends the scheduler: not for a CPU that the emulator of a busy
-    # host did not run for a while. This makes it two minutes.
-    echo 60 >/proc/sys/kernel/watchdog_thresh
     count() { sed -n "s/^ *\"$1\": \([0-9]*\),*$/\1/p" /tmp/status; }
     start --rt 1
     least=0
