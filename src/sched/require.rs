@@ -17,6 +17,8 @@ use std::error::Error;
 const HOOKS: &[&str] = &[
     "arch_do_signal_or_restart",
     "bpf_get_numa_node_id",
+    "force_sig",
+    "force_sig_fault",
     "get_signal",
     "handle_mm_fault",
     "perf_tp_event",

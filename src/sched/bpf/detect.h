@@ -216,6 +216,24 @@ int signal_entry(void *ctx)
 	return 0;
 }
 
+/*
+ * An exception that is no page fault becomes a signal to its own task, by one of these two.
+ * With PREEMPT_RT the lock of the process's signals sleeps, so the task must go before it.
+ */
+SEC("kprobe/force_sig")
+int exception_entry(void *ctx)
+{
+	enter_by_helper(ARTIS_STATE_LEAVES_SIGNAL);
+	return 0;
+}
+
+SEC("kprobe/force_sig_fault")
+int exception_entry_at(void *ctx)
+{
+	enter_by_helper(ARTIS_STATE_LEAVES_SIGNAL);
+	return 0;
+}
+
 /* Before a traced task's system call, and so before the tracepoint. */
 SEC("kprobe/ptrace_notify")
 int tracer_entry(void *ctx)
