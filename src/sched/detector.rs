@@ -25,13 +25,13 @@ impl Detector {
                 "system calls, while a BPF program of somebody else on raw_syscalls:sys_enter \
                  returns 0, which ends the event before perf",
                 "exceptions other than page faults (divide error, breakpoint), \
-                 until their signal is delivered",
+                 until they become a signal",
                 "task work on the way back to user mode",
                 "calls on NRT CPUs: the next-migration-attempt estimate learns from stays on RT CPUs",
             ],
             Self::Entry => &[
                 "exceptions other than page faults (divide error, breakpoint), \
-                 until their signal is delivered",
+                 until they become a signal",
                 "task work on the way back to user mode",
                 "calls that were moved only half-way through: the leak counter shows whole ones",
                 "calls on NRT CPUs: the next-migration-attempt estimate learns from stays on RT CPUs",

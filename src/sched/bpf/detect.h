@@ -13,7 +13,7 @@
  *
  * What no hook here sees: seccomp filters and system call user dispatch, which
  * come before the system call tracepoint; exceptions other than page faults,
- * until their signal is delivered; work queued for the return to user mode
+ * until they become a signal; work queued for the return to user mode
  * (task_work); interrupts, which belong to the CPU and not to the task.
  */
 #ifndef ARTIS_DETECT_H
