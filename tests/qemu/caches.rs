@@ -10,7 +10,12 @@ on_kernel!(normal, "newest":
 
 static TWO_CACHES: Group = Group {
     name: "two sockets",
-    options: &["--topology", "sockets=2,cores=2,threads=2"],
+    options: &[
+        "--engine",
+        "qemu-icount",
+        "--topology",
+        "sockets=2,cores=2,threads=2",
+    ],
     scripts: &[&NEAR],
 };
 
@@ -81,10 +86,9 @@ static NEAR: Script = Script {
     ),
 };
 
-/// How far the shares of like tasks may be apart. The emulator stops virtual CPUs for longer than
-/// artis remembers, more so on a busy host; a task that only one cache's CPUs would serve, or that
-/// nobody relieves, has nothing.
-const TIMES_MAX: u64 = 6;
+/// How far the shares of like tasks may be apart, in per cent of the least: they were 61 to 65 of 1000.
+/// A task that only one cache's CPUs would serve, or that nobody relieves, has nothing.
+const APART_PERCENT_MAX: u64 = 30;
 
 fn everybody_is_served_and_stays_near(kernel: &str) {
     let ran = TWO_CACHES.ran(kernel, &NEAR);
@@ -101,12 +105,14 @@ fn everybody_is_served_and_stays_near(kernel: &str) {
     );
     assert_eq!(shares.len() as u64, NEAR.count("TASKS"));
     let (least, most) = (shares.iter().min().unwrap(), shares.iter().max().unwrap());
-    assert!(*most <= TIMES_MAX * least, "{shares:?}");
-    // With one queue for all it is every other time. Who waited too long goes anywhere, and on a busy
-    // host that is most of them.
+    assert!(
+        100 * most <= (100 + APART_PERCENT_MAX) * least,
+        "{shares:?}"
+    );
+    // With one queue for all it is every other time. Who waited too long goes anywhere.
     let without_reason = far.saturating_sub(relieved + drained);
     assert!(
-        3 * without_reason <= dispatches,
-        "{without_reason} of {dispatches}"
+        5 * without_reason <= dispatches && 3 * far <= dispatches,
+        "{without_reason} and {far} of {dispatches}"
     );
 }

@@ -69,7 +69,6 @@ pub static TWO_CPUS: Group = Group {
         &OFFLINE,
         &CYCLE,
         &LAST_NRT_CPU,
-        &CGROUPS,
     ],
 };
 
@@ -84,7 +83,14 @@ static NOHZ_FULL: Group = Group {
 static OLDER: Group = Group {
     name: "two CPUs of an older kernel",
     options: &[],
-    scripts: &[&LOADS, &ENTRIES, &HOG, &KILLS, &CGROUPS],
+    scripts: &[&LOADS, &ENTRIES, &HOG, &KILLS],
+};
+
+/// Where shares count: the guest's time stands still while the host does not run it.
+static COUNTED: Group = Group {
+    name: "two CPUs, instructions counted",
+    options: &["--engine", "qemu-icount"],
+    scripts: &[&CGROUPS],
 };
 
 /// The group of two CPUs that has the guest for this kernel.
@@ -657,7 +663,7 @@ static CGROUPS: Script = Script {
 };
 
 fn cgroups_share_by_weight(kernel: &str) {
-    let ran = two_cpus(kernel).ran(kernel, &CGROUPS);
+    let ran = COUNTED.ran(kernel, &CGROUPS);
     for round in ["same", "uneven", "nested"] {
         let shares = ran.numbers(round);
         println!("{kernel}: {round}: {shares:?} of 1000");
@@ -685,7 +691,6 @@ fn cgroups_share_by_weight(kernel: &str) {
 }
 
 /// How far a share may be from its weight, in per cent of that; without weights the lightest is 120 %
-/// off at least. Undisturbed it is less than one. The emulator may stop a virtual CPU for longer than
-/// artis remembers: 93 were seen beside two other emulators. `tests/bochs` has the bound that is
-/// wanted.
-const OFF_PERCENT_MAX: u64 = 100;
+/// off at least. So many are due to slow CPUs, on which a tick takes a tenth of the time; `tests/bochs`
+/// has the bound that is wanted.
+const OFF_PERCENT_MAX: u64 = 40;
