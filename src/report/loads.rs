@@ -17,6 +17,17 @@ pub fn names(document: &Document) -> String {
     }
 }
 
+/// The names that can be given, and what each of them does.
+pub fn list(loads: &[(&str, &str)]) -> String {
+    let all = [("all", "every one of these")];
+    let width = loads.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    loads
+        .iter()
+        .chain(&all)
+        .map(|(name, what)| format!("{name:width$}  {what}\n"))
+        .collect()
+}
+
 /// One line for each load: what it did, in how much time, and on how much CPU time.
 pub fn table(loads: &[LoadDone]) -> String {
     let width = |heading: &str, word: &dyn Fn(&LoadDone) -> &str| {

@@ -120,13 +120,9 @@ fn list(json: bool) -> anyhow::Result<ExitCode> {
         print_json(&mut out, &all)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let width = Preset::all()
-        .map(|preset| preset.name().len())
-        .max()
-        .unwrap_or(0);
-    for preset in Preset::all() {
-        writeln!(out, "{:width$}  {}", preset.name(), preset.description())?;
-    }
-    writeln!(out, "{:width$}  every one of these", "all")?;
+    let all: Vec<_> = Preset::all()
+        .map(|preset| (preset.name(), preset.description()))
+        .collect();
+    out.write_all(loads::list(&all).as_bytes())?;
     Ok(ExitCode::SUCCESS)
 }
