@@ -54,6 +54,23 @@ pub fn compile(name: &str, source: &str) {
     }
 }
 
+/// Writes each `#define {prefix}NAME number` of a header as a constant `NAME` of Rust, to
+/// `OUT_DIR/constants.rs`.
+pub fn generate_constants(header: &str, prefix: &str) {
+    let text = std::fs::read_to_string(header)
+        .unwrap_or_else(|error| stop(&format!("could not read {header}: {error}")));
+    let constant = |line: &str| {
+        let (name, value) = line.strip_prefix("#define ")?.split_once(' ')?;
+        let (name, value) = (name.strip_prefix(prefix)?, value.parse::<u32>().ok()?);
+        Some(format!("pub const {name}: u32 = {value};\n"))
+    };
+    let constants: String = text.lines().filter_map(constant).collect();
+    let output = out_folder().join("constants.rs");
+    if let Err(error) = std::fs::write(&output, constants) {
+        stop(&format!("could not write {}: {error}", output.display()));
+    }
+}
+
 /// The compiler that `CLANG` names, or the newest one on the search path.
 pub fn find_clang() -> PathBuf {
     println!("cargo:rerun-if-env-changed=CLANG");

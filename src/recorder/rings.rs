@@ -10,10 +10,16 @@ use std::num::NonZeroUsize;
 use std::ptr::NonNull;
 use std::sync::atomic::{Ordering, fence};
 
-/// Entries of each CPU; the same numbers stand in `bpf/recorder.h`.
-pub(crate) const EVENTS: u64 = 65_536;
-pub(crate) const MARKS: u64 = 256;
-pub(crate) const STACKS: u64 = 256;
+/// The numbers of `bpf/recorder.h`.
+mod constants {
+    #![allow(dead_code)]
+    include!(concat!(env!("OUT_DIR"), "/constants.rs"));
+}
+
+/// Entries of each CPU.
+pub(crate) const EVENTS: u64 = constants::EVENTS as u64;
+pub(crate) const MARKS: u64 = constants::MARKS as u64;
+pub(crate) const STACKS: u64 = constants::STACKS as u64;
 
 /// What is written and overwritten while it is read.
 pub(crate) trait Entry: Copy {

@@ -7,8 +7,8 @@
 use artis_machine::CpuList;
 use artis_machine::topology::Topology;
 
-/// Caches that have queues of their own: `ARTIS_LLCS_MAX` of `bpf/intf.h`.
-pub const CACHES_MAX: usize = 32;
+/// Caches that have queues of their own.
+pub const CACHES_MAX: usize = super::bpf::LLCS_MAX as usize;
 
 /// The CPUs of a machine, by their last-level cache.
 #[derive(Clone, Debug, PartialEq, Eq)]

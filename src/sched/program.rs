@@ -17,8 +17,8 @@ use libbpf_rs::{Link, OpenObject, ProgramInput, ProgramType};
 use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
 
-/// CPUs a machine may have: `ARTIS_CPUS_MAX` of `bpf/intf.h`.
-pub const CPUS_MAX: u32 = 1024;
+/// CPUs a machine may have.
+pub const CPUS_MAX: u32 = super::bpf::CPUS_MAX;
 
 /// Settings of the scheduler, written before it is loaded.
 #[derive(Clone, Debug)]

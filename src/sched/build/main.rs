@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Compiles the scheduler, its policy for native callers, and the table of its counters.
+//! Compiles the scheduler, its policy for native callers, the table of its counters and constants.
 
 mod policy;
 
-use artis_bpf_build::{compile, find_clang, out_folder, stop};
+use artis_bpf_build::{compile, find_clang, generate_constants, out_folder, stop};
 use std::path::Path;
 
 fn main() {
@@ -12,6 +12,7 @@ fn main() {
     // Which compiler and which policy a test compiles the BPF side with.
     println!("cargo:rustc-env=ARTIS_CLANG={}", clang.display());
     generate_counters("bpf/intf.h", &out.join("counters.rs"));
+    generate_constants("bpf/intf.h", "ARTIS_");
     compile("artis", "bpf/artis.bpf.c");
 }
 
