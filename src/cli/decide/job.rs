@@ -32,11 +32,11 @@ pub struct Options {
     /// Threads compute equal pieces and wait for each other
     #[arg(long)]
     barrier: bool,
-    /// So many misses an hour are bearable [default: none is]
-    #[arg(long, value_name = "N", conflicts_with = "probability")]
+    /// How many misses an hour are acceptable [default: none]
+    #[arg(long, value_name = "N", value_parser = per_hour, conflicts_with = "probability")]
     per_hour: Option<f64>,
     /// With 95 % confidence a miss must have at most this probability
-    #[arg(long, value_name = "P")]
+    #[arg(long, value_name = "P", value_parser = probability)]
     probability: Option<f64>,
     /// The other work of the machine: the load that it was measured with
     #[arg(long, value_name = "LOAD")]
@@ -61,6 +61,21 @@ pub struct Options {
 fn nature(word: &str) -> Result<Nature, String> {
     let known = Nature::ALL.into_iter().find(|it| it.to_string() == word);
     known.ok_or_else(|| "write user, system-calls or io".to_owned())
+}
+
+fn per_hour(text: &str) -> Result<f64, String> {
+    number(text, |count| count.is_finite() && count >= 0.0)
+        .ok_or_else(|| "write a number of misses, 0 or more, such as 5 or 0.1".to_owned())
+}
+
+fn probability(text: &str) -> Result<f64, String> {
+    number(text, |chance| chance > 0.0 && chance < 1.0)
+        .ok_or_else(|| "write a probability above 0 and below 1, such as 1e-6".to_owned())
+}
+
+/// The number, if it is one and allowed.
+fn number(text: &str, allowed: impl Fn(f64) -> bool) -> Option<f64> {
+    text.parse().ok().filter(|number| allowed(*number))
 }
 
 impl Options {

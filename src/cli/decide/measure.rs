@@ -5,7 +5,7 @@
 use crate::cli::exit::UsageError;
 use crate::cli::progress::Stderr;
 use crate::cli::signals::stop_on_signals;
-use crate::cli::value::{duration, number};
+use crate::cli::value::{cpus, duration, number};
 use crate::decide::job::{Job, Work};
 use crate::lab::progress::Progress;
 use crate::machine::Root;
@@ -52,12 +52,12 @@ pub struct Candidates {
     )]
     #[arg(value_parser = duration::parse)]
     duration: Duration,
-    /// So many times each, in turn: the price of each gets an interval from twice on
+    /// How often each is measured, in turn; from 2 on its price has an interval
     #[arg(long, value_name = "N", default_value_t = 1, requires = "measure")]
     #[arg(value_parser = number::whole(1..=1000_u32))]
     runs: u32,
     /// The CPU that real-time tasks get [default: the last one]
-    #[arg(long, value_name = "CPU", requires = "measure")]
+    #[arg(long, value_name = "CPU", value_parser = cpus::one, requires = "measure")]
     rt: Option<u32>,
     /// Keep the results in this folder
     #[arg(long, value_name = "DIR", requires = "measure")]
@@ -438,9 +438,7 @@ impl Undo<'_> {
 impl Drop for Undo<'_> {
     fn drop(&mut self) {
         if let Err(error) = self.take_back() {
-            eprintln!(
-                "artis: the machine is not as before: {error:#}; type: artis partition reset"
-            );
+            say!("artis: the machine is not as before: {error:#}; type: artis partition reset");
         }
     }
 }

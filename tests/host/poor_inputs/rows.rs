@@ -104,6 +104,13 @@ pub const ROWS: &[Row] = &[
     row("run rt1 --level abc -- true", USAGE, &["'abc'", "write a whole number from 1 to 40"]),
     row("lab run --cpus abc -- true", USAGE, &["'abc'", "write a whole number from 1 to 64"]),
     row("lab run --timeout abc -- true", USAGE, &["'abc'", "whole seconds from 0", "90s, 5m, 1h"]),
+    row("decide --per-hour abc", USAGE, &["'abc'", "--per-hour", "0 or more, such as 5"]),
+    row("decide --probability abc", USAGE, &["'abc'", "--probability", "above 0 and below 1"]),
+    row("decide --probability 1", USAGE, &["'1'", "--probability", "above 0 and below 1"]),
+    row("decide --loss abc", USAGE, &["'abc'", "--loss", "a part from 0 to 1, or per cent"]),
+    row("decide --loss -1", USAGE, &["'-1'", "--loss", "a part from 0 to 1, or per cent"]),
+    row("decide --measure --rt abc", USAGE, &["'abc'", "--rt", ONE_CPU]),
+    row("decide --measure --rt 8191", USAGE, &["'8191'", "--rt", THERE_ARE]),
     // Huge.
     row("measure latency -p 99999999999999999999", USAGE, &["'99999999999999999999'", PRIORITY]),
     row("measure latency -i 99999999999999999999", USAGE, &["'99999999999999999999'", INTERVAL]),
