@@ -104,8 +104,10 @@ fn table(group: &[&Series]) -> String {
         .iter()
         .filter_map(|series| series.missed)
         .fold(0, u64::saturating_add);
-    if missed > 0 {
-        text += &format!("{missed} periods were missed\n");
+    match missed {
+        0 => {}
+        1 => text += "1 period was missed\n",
+        _ => text += &format!("{missed} periods were missed\n"),
     }
     text
 }

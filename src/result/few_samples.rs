@@ -9,7 +9,7 @@ use super::document::Warning;
 /// Its [`Warning::id`].
 pub const ID: &str = "few_samples";
 
-/// So many values beyond a percentile make it repeatable.
+/// How many values beyond a percentile make it repeatable.
 const SAMPLES_BEYOND: f64 = 10.0;
 
 /// Warns of the series with the fewest values, given by name and count, if those are too few.
@@ -25,7 +25,8 @@ pub fn warning<'a>(series: impl Iterator<Item = (&'a str, u64)>) -> Option<Warni
     Some(Warning {
         id: ID.to_owned(),
         seen: format!(
-            "{name} has {count} samples: fewer than 10 lie beyond its percentiles {}",
+            "{name} has {count} {}: fewer than 10 lie beyond its percentiles {}",
+            if count == 1 { "sample" } else { "samples" },
             names.join(", ")
         ),
         why: "these percentiles, and the maximum, may be quite different in the next run"

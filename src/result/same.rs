@@ -3,7 +3,7 @@
 //!
 //! A run that counts twice narrows every interval and proves nothing. Two runs do not have the same
 //! number of values in each bucket of each series, so these are compared. What a conversion may
-//! lose (start, CPU, the last digits of the mean) need not be in both.
+//! change or lose (names, start, CPU, the last digits of the mean) need not be in both.
 
 use super::document::Document;
 use super::series::{Kind, Series, Unit};
@@ -21,7 +21,7 @@ pub fn is_same_run(one: &Document, other: &Document) -> bool {
         && values(one) == values(other)
 }
 
-/// Whether the starts can be one; an imported file may not tell its own.
+/// Whether the starts can be one; an imported file may not have its own.
 fn begun_together(one: Option<&str>, other: Option<&str>) -> bool {
     let (Some(one), Some(other)) = (one, other) else {
         return true;
@@ -40,8 +40,7 @@ fn between(one: SystemTime, other: SystemTime) -> Duration {
 
 /// What makes the values of a series.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Values<'a> {
-    name: &'a str,
+struct Values {
     kind: Kind,
     unit: Unit,
     count: u64,
@@ -50,16 +49,15 @@ struct Values<'a> {
     buckets: Vec<(i64, u64)>,
 }
 
-fn values(document: &Document) -> Vec<Values<'_>> {
+fn values(document: &Document) -> Vec<Values> {
     let mut all: Vec<Values> = document.series.iter().map(of_series).collect();
     all.sort();
     all
 }
 
-fn of_series(series: &Series) -> Values<'_> {
+fn of_series(series: &Series) -> Values {
     let moments = series.distribution.moments();
     Values {
-        name: &series.name,
         kind: series.kind,
         unit: series.unit,
         count: series.distribution.count(),
@@ -91,6 +89,7 @@ mod tests {
         let mut one = run(&[10, 20]);
         let mut other = run(&[20, 10]);
         other.series[0].cpu = Some(1);
+        other.series[0].name = "delay".to_owned();
         other.tool = "hlog".to_owned();
         assert!(is_same_run(&one, &other));
         one.started = Some("2026-11-21T19:10:04.500Z".to_owned());
