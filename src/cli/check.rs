@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis check`: what on this machine speaks against real time.
 
+use super::advice::followable;
 use super::exit::{BOUND_MISSED, UsageError};
 use super::output::{print_json, stdout};
 use crate::check::{Report, Severity, Subject};
@@ -39,12 +40,18 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let scheduler = match scheduler::running(&root) {
         Ok(running) => running.map(|running| running.rt_cpus),
         Err(error) => {
-            eprintln!("artis: warning: {:#}", anyhow::Error::from(error));
+            say!("artis: warning: {:#}", anyhow::Error::from(error));
             None
         }
     };
     let subject = Subject::choose(&facts, asked, scheduler);
-    let report = Report::new(facts, subject);
+    let mut report = Report::new(facts, subject);
+    // Of another machine nobody knows here who types it.
+    if root == Root::default() {
+        for finding in &mut report.findings {
+            finding.fix = finding.fix.take().map(|fix| followable(&fix));
+        }
+    }
     let mut out = stdout();
     if args.json {
         print_json(&mut out, &report)?;

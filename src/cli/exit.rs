@@ -25,7 +25,7 @@ pub fn parse_error(error: &clap::Error) -> ExitCode {
     // A closed pipe (`artis --help | head -1`) is not an error.
     let _ = error.print();
     if let Some(word) = negative(error) {
-        eprintln!("artis: {word} looks like a negative value, and no option takes one with a unit");
+        say!("artis: {word} looks like a negative value, and no option takes one with a unit");
     }
     if error.use_stderr() {
         ExitCode::from(USAGE)
@@ -49,7 +49,7 @@ pub fn failure(error: &anyhow::Error) -> ExitCode {
     if is_broken_pipe(error) {
         return ExitCode::SUCCESS;
     }
-    eprintln!("artis: {error:#}");
+    say!("artis: {error:#}");
     if error.chain().any(|cause| cause.is::<UsageError>()) {
         ExitCode::from(USAGE)
     } else {

@@ -153,12 +153,8 @@ fn list(kernels: &Kernels, json: bool) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     out.write_all(table(&listed).as_bytes())?;
-    let unknown = listed.iter().any(|kernel| kernel.sched_ext.is_none());
-    if unknown {
-        writeln!(
-            stderr(),
-            "sched_ext \"?\": unknown until fetched (artis lab fetch RELEASE)"
-        )?;
+    if listed.iter().any(|kernel| kernel.sched_ext.is_none()) {
+        say!("artis: SCHED_EXT \"?\": unknown until fetched (artis lab fetch RELEASE)");
     }
     Ok(ExitCode::SUCCESS)
 }

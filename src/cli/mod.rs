@@ -1,9 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The command line: one file a subcommand, its flags and what it prints.
 
-// These macros panic when the disk is full; output.rs has the replacement.
-#![deny(clippy::print_stdout)]
+// These macros panic when the disk is full or the terminal is gone; output.rs and the macros below
+// are the replacement.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
+/// As `eprintln!`, and goes on when nobody can read it: that must not cost the figures.
+macro_rules! say {
+    ($($text:tt)*) => {
+        $crate::cli::output::to_stderr(format_args!("{}\n", format_args!($($text)*)))
+    };
+}
+
+/// As [`say!`], of a text that ends its own lines.
+macro_rules! say_text {
+    ($($text:tt)*) => {
+        $crate::cli::output::to_stderr(format_args!($($text)*))
+    };
+}
+
+mod advice;
 mod check;
 mod compare;
 mod decide;

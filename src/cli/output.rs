@@ -2,10 +2,12 @@
 //! How every command prints: to standard output, with errors that say so. What a long run gave is
 //! printed first and written then, so that neither can lose the other.
 
+use super::advice::followable;
 use super::exit;
 use crate::result::file::{self, Target};
 use anyhow::anyhow;
 use serde::Serialize;
+use std::fmt;
 use std::io::{self, ErrorKind, StdoutLock, Write};
 use std::path::Path;
 
@@ -25,6 +27,12 @@ impl Write for Output {
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush().map_err(named)
     }
+}
+
+/// Prints on standard error, for [`say!`]; when that fails there is nowhere left to say so.
+pub fn to_stderr(text: fmt::Arguments<'_>) {
+    let text = followable(&text.to_string());
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// The error with its place and the next step; a closed pipe stays recognisable by its kind.
@@ -97,7 +105,7 @@ impl<D: Serialize> Outcome<'_, D> {
             return Ok(());
         };
         for error in failures.filter(|error| !exit::is_broken_pipe(error)) {
-            eprintln!("artis: {error:#}");
+            say!("artis: {error:#}");
         }
         Err(first)
     }

@@ -28,7 +28,7 @@ impl Progress for Stderr {
         // "booting, 3 s" is the step that began as "booting".
         let name = what.split(',').next().unwrap_or(what);
         if self.begun.as_deref() != Some(name) {
-            eprintln!("artis: {name} …");
+            say!("artis: {name} …");
             self.begun = Some(name.to_owned());
         }
     }
@@ -42,7 +42,7 @@ impl Progress for Stderr {
 
     fn note(&mut self, sentence: &str) {
         self.done();
-        eprintln!("artis: {sentence}");
+        say!("artis: {sentence}");
     }
 }
 

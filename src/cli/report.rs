@@ -88,7 +88,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         };
         print_json(&mut stdout(), &written)?;
     } else if !is_stdout {
-        eprintln!(
+        say!(
             "artis: {} is written, {} kB: {}",
             args.output.display(),
             page.html.len().div_ceil(1000),

@@ -119,7 +119,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let warning = check(&root, class)?;
     if let Some(warning) = warning.filter(|_| !target.quiet) {
-        eprintln!("artis: warning: {warning}");
+        say!("artis: warning: {warning}");
     }
     match target.pid {
         None => start(&root, class, &target.command),
@@ -222,7 +222,7 @@ fn start(root: &Root, class: Class, command: &[OsString]) -> anyhow::Result<Exit
     class.apply(root, nix::unistd::gettid().as_raw())?;
     let error = Command::new(program).args(arguments).exec();
     let (code, reason) = not_started(program, &error);
-    eprintln!("artis: could not run {}: {reason}", program.display());
+    say!("artis: could not run {}: {reason}", program.display());
     Ok(ExitCode::from(code))
 }
 
@@ -251,7 +251,7 @@ pub(super) fn not_started(program: &OsStr, error: &std::io::Error) -> (u8, Strin
     }
 }
 
-/// Whether a folder of `PATH` holds the command. `execvp` cannot tell: it answers EACCES, too, when
+/// Whether a folder of `PATH` holds the command. `execvp` does not say: it answers EACCES, too, when
 /// one of the folders may not be searched.
 fn in_path(program: &OsStr) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();

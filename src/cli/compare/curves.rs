@@ -21,7 +21,7 @@ pub fn write(
         .collect();
     let (pictures, absent) = pictures(&shown, base, unit, &Sheet::FILE);
     if !absent.is_empty() && !pictures.is_empty() {
-        eprintln!(
+        say!(
             "artis: the pictures of completion times leave configurations out: no file of artis \
              measure completion, in {}",
             absent.join(", ")

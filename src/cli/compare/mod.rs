@@ -141,7 +141,7 @@ fn plot(all: &Comparison, folder: &Path) -> anyhow::Result<()> {
                 None => "was not written",
             };
             let (path, names) = (path.display(), absent.join(", "));
-            eprintln!("artis: {path} {without}: no {needs}, in {names}");
+            say!("artis: {path} {without}: no {needs}, in {names}");
         }
         if let Some(picture) = picture {
             Target::open(&path)?.write(picture.svg.as_bytes())?;

@@ -165,7 +165,7 @@ fn explain(
     let mut storage = Storage::uninit();
     let mut recorder = Recorder::load(&mut storage, plan.settings)?;
     if !plan.quiet {
-        eprintln!("artis: {}", report::memory(recorder.memory_bytes()));
+        say!("artis: {}", report::memory(recorder.memory_bytes()));
     }
     let mut child = None;
     let (watched, words) = match resolved {
@@ -193,7 +193,7 @@ fn explain(
     opened.publish(&document)?;
     let exceeded = plan.until_us.and_then(|us| report::exceeded(&document, us));
     if let Some(exceeded) = exceeded {
-        eprintln!("artis: {exceeded}");
+        say!("artis: {exceeded}");
         return Ok(ExitCode::from(BOUND_MISSED));
     }
     Ok(status.map_or(ExitCode::SUCCESS, ExitCode::from))
@@ -208,7 +208,7 @@ fn start(words: &[OsString], recorder: &mut Recorder) -> anyhow::Result<Result<C
     recorder.forget(&Watched::Caller);
     Ok(child.map_err(|error| {
         let (code, reason) = not_started(program, &error);
-        eprintln!("artis: could not run {}: {reason}", program.display());
+        say!("artis: could not run {}: {reason}", program.display());
         ExitCode::from(code)
     }))
 }
@@ -273,7 +273,7 @@ fn end(mut child: Child, status: Option<std::process::ExitStatus>) -> anyhow::Re
     use std::os::unix::process::ExitStatusExt;
     let Some(status) = status else {
         let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id())?);
-        // One that has just ended needs no signal.
+        // A command that has just ended needs no signal.
         let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM);
         let asked = Instant::now();
         while child.try_wait()?.is_none() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The user's command beside a load: runs it to its end, to a time limit, or until artis is told
-//! to stop, and gives its exit status.
+//! The user's command beside a load: runs it to its end, to a time limit, or until artis is
+//! asked to stop, and gives its exit status.
 
 use crate::cli::run::not_started;
 use crate::task::starter::ends_with;
@@ -43,7 +43,7 @@ pub fn run(
         Ok(child) => child,
         Err(error) => {
             let (code, reason) = not_started(program, &error);
-            eprintln!("artis: could not run {}: {reason}", program.display());
+            say!("artis: could not run {}: {reason}", program.display());
             return Ok(ExitCode::from(code));
         }
     };

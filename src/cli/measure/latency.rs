@@ -211,22 +211,30 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     });
     // The loads have stopped: their work is not that of a machine that explains, too.
     let explained = explainer.map(Explainer::explain);
-    let histogram = args.cyclictest_histogram(&finished.document)?;
+    let histogram = match args.cyclictest_histogram(&finished.document) {
+        Ok(histogram) => histogram,
+        Err(error) => {
+            finished.fail(error);
+            None
+        }
+    };
     if let (Some(target), Some(text)) = (histfile, &histogram) {
         finished.files.push((target, text.clone()));
     }
     let explanation = explained.as_ref().map(explain::text);
     let explanation = explanation.map_or_else(String::new, |text| format!("\n{text}"));
     if let (Some(target), Some(explained)) = (explain_json, &explained) {
-        let text = serde_json::to_string_pretty(explained)?;
-        finished.files.push((target, text));
+        match serde_json::to_string_pretty(explained) {
+            Ok(text) => finished.files.push((target, text)),
+            Err(error) => finished.fail(error.into()),
+        }
     }
     match histogram.filter(|_| args.histogram.is_some()) {
         Some(text) => finished.publish(&(text + &explanation))?,
         None => finished.publish_table(|document| of_document(document) + &explanation)?,
     }
     if let Some(exceeded) = exceeded {
-        eprintln!("artis: {exceeded}");
+        say!("artis: {exceeded}");
         return Ok(ExitCode::from(BOUND_MISSED));
     }
     Ok(ExitCode::SUCCESS)

@@ -163,7 +163,7 @@ impl Session {
         })
     }
 
-    /// Starts the loads, if there are any. One that ends by itself sets the stop flag.
+    /// Starts the loads, if there are any. A load that ends by itself sets the stop flag.
     fn start_loads(&self) -> anyhow::Result<Option<Running>> {
         let Some(presets) = &self.presets else {
             return Ok(None);
@@ -285,6 +285,11 @@ pub struct Finished {
 }
 
 impl Finished {
+    /// Notes what failed afterwards: [`Finished::publish`] returns it when the figures are safe.
+    pub fn fail(&mut self, error: anyhow::Error) {
+        self.failures.push(error);
+    }
+
     /// Prints the figures as `table` lays them out, then writes the files. Times of an emulator are
     /// counted and not shown.
     ///
@@ -316,7 +321,7 @@ impl Finished {
     }
 }
 
-/// The mark of the lab, which tells its guests of itself: their CPUs are emulated, and their
+/// The mark by which the lab makes itself known to its guests: their CPUs are emulated, and their
 /// times mean nothing, or mean something only within the emulator.
 fn emulated() -> Option<Warning> {
     let lab = std::env::var("ARTIS_LAB").ok()?;

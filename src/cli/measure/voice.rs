@@ -20,14 +20,14 @@ pub struct Voice {
 impl Voice {
     pub fn say(self, sentence: &str) {
         if !self.quiet {
-            eprintln!("artis: {sentence}");
+            say!("artis: {sentence}");
         }
     }
 
     /// Prints a text of lines, such as a table that is not the result of the command.
     pub fn aside(self, text: &str) {
         if !self.quiet {
-            eprint!("{text}");
+            say_text!("{text}");
         }
     }
 
@@ -41,7 +41,7 @@ impl Voice {
                 true => warnings::block(warning),
                 false => warnings::line(warning),
             };
-            eprint!("{text}");
+            say_text!("{text}");
         }
     }
 

@@ -223,13 +223,13 @@ pub(super) fn warn(missing: &[Refused], warnings: &[String]) {
         }
     }
     for (why, kinds) in by_reason {
-        eprintln!(
+        say!(
             "artis: not possible for this user: {}: {why}",
             kinds.join(", ")
         );
     }
     for warning in warnings {
-        eprintln!("artis: warning: {warning}");
+        say!("artis: warning: {warning}");
     }
 }
 
@@ -238,7 +238,7 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
     let request = args.request.resolve(&host.root)?;
     let mut notice = |notice: Notice<'_>| match notice {
         Notice::Earlier(reverted) if !args.quiet => {
-            eprint!("{}", text::reverted(reverted, "an earlier partition"));
+            say_text!("{}", text::reverted(reverted, "an earlier partition"));
         }
         Notice::Earlier(_) => {}
         Notice::Limits { missing, warnings } => warn(missing, warnings),
@@ -259,7 +259,7 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
         print_json(&mut stdout, &report(&request, &plan, &missing, &refused))?;
     } else if args.quiet {
         for one in &refused {
-            eprintln!("artis: refused by the kernel: {}: {}", one.change, one.why);
+            say!("artis: refused by the kernel: {}: {}", one.change, one.why);
         }
     } else if was_there {
         writeln!(stdout, "RT CPUs {} are partitioned already", request.rt)?;

@@ -73,7 +73,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 fn clean_up() -> anyhow::Result<()> {
     let restored = service::clean_up().context("could not put back what an earlier artis left")?;
     if !restored.is_empty() {
-        eprintln!("artis: {}", restored_in_words(&restored));
+        say!("artis: {}", restored_in_words(&restored));
     }
     clean_up_partition(&Host::default())
 }
@@ -82,7 +82,7 @@ fn clean_up() -> anyhow::Result<()> {
 fn clean_up_partition(host: &Host<'_>) -> anyhow::Result<()> {
     if let Some(reverted) = partition::clean_up(host)? {
         let text = reverted_in_words(&reverted, "the partition of an artis that was killed");
-        eprint!("artis: {text}");
+        say_text!("artis: {text}");
     }
     Ok(())
 }

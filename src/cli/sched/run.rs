@@ -131,7 +131,7 @@ fn schedule(settings: &Settings, voice: &mut Voice) -> anyhow::Result<Outcome> {
         match ended {
             Ok(reverted) => voice.departitioned(reverted.as_ref()),
             Err(error) if outcome.is_ok() => return Err(error.into()),
-            Err(error) => eprintln!("artis: {:#}", anyhow::Error::from(error)),
+            Err(error) => say!("artis: {:#}", anyhow::Error::from(error)),
         }
     }
     Ok(outcome?)

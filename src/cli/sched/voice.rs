@@ -24,7 +24,7 @@ impl Voice {
     /// The first two lines, if nobody has said them.
     pub fn begin(&mut self) {
         for line in self.heading.take().into_iter().flatten() {
-            eprintln!("artis: {line}");
+            say!("artis: {line}");
         }
     }
 
@@ -32,21 +32,21 @@ impl Voice {
     pub fn event(&mut self, event: Event) {
         self.begin();
         match event {
-            Event::Restored(changes) => eprintln!("artis: {}", scheduler::restored(&changes)),
+            Event::Restored(changes) => say!("artis: {}", scheduler::restored(&changes)),
             Event::LimitsUnseen(cgroups) => {
-                eprintln!("artis: {}", scheduler::limits_unseen(&cgroups));
+                say!("artis: {}", scheduler::limits_unseen(&cgroups));
             }
             Event::WeightsUnseen(cgroups) => {
-                eprintln!("artis: {}", scheduler::weights_unseen(&cgroups));
+                say!("artis: {}", scheduler::weights_unseen(&cgroups));
             }
             Event::Changed(changes) => {
                 for change in changes.iter().filter(|_| !self.quiet) {
-                    eprintln!("artis: {}", scheduler::changed(change));
+                    say!("artis: {}", scheduler::changed(change));
                 }
             }
             Event::Ready { .. } => {
                 if !self.quiet {
-                    eprintln!("artis: scheduling, until Ctrl-C or `artis sched stop`");
+                    say!("artis: scheduling, until Ctrl-C or `artis sched stop`");
                 }
                 notify_ready();
             }
@@ -61,7 +61,7 @@ impl Voice {
         match notice {
             Notice::Earlier(_) if self.quiet => {}
             Notice::Earlier(reverted) => {
-                eprint!(
+                say_text!(
                     "artis: {}",
                     partition::reverted(reverted, "an earlier partition")
                 );
@@ -73,13 +73,13 @@ impl Voice {
     /// The partition is in force.
     pub fn partitioned(&self, made: &Partitioned) {
         for one in &made.refused {
-            eprintln!("artis: refused by the kernel: {}: {}", one.change, one.why);
+            say!("artis: refused by the kernel: {}: {}", one.change, one.why);
         }
         if self.quiet {
         } else if made.was_there {
-            eprintln!("artis: the RT CPUs are partitioned already");
+            say!("artis: the RT CPUs are partitioned already");
         } else {
-            eprintln!(
+            say!(
                 "artis: partitioned: {} settings changed (put back at the end; `artis partition \
                  show` lists them)",
                 made.plan.changes.len()
@@ -92,9 +92,9 @@ impl Voice {
         match reverted {
             _ if self.quiet => {}
             Some(reverted) => {
-                eprint!("artis: {}", partition::reverted(reverted, "the partition"));
+                say_text!("artis: {}", partition::reverted(reverted, "the partition"));
             }
-            None => eprintln!(
+            None => say!(
                 "artis: the partition stays: it was made before; `artis partition reset` ends it"
             ),
         }

@@ -206,3 +206,20 @@ fn a_table_that_cannot_be_printed_leaves_the_document() {
         assert!(said.contains(&kept[0].display().to_string()), "{said}");
     }
 }
+
+#[test]
+fn a_standard_error_that_takes_nothing_loses_nothing() {
+    for case in cases() {
+        let folder = tempfile::tempdir().unwrap();
+        let full = fs::File::create("/dev/full").unwrap();
+        let mut command = artis(case.short, folder.path());
+        let output = command
+            .stdout(Stdio::piped())
+            .stderr(full)
+            .output()
+            .unwrap();
+        let table = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{}: {table}", case.short);
+        assert!(table.contains(case.word), "{}: {table}", case.short);
+    }
+}
