@@ -19,7 +19,7 @@ const SLICES: usize = 100;
 /// A slice is 0.1 s.
 const SLICE_SAMPLES: &str = "100";
 const NAMES: [&str; 2] = ["cyclictest", "artis"];
-/// What both are told: one thread, 1 kHz.
+/// The options of both: one thread, 1 kHz.
 const COMMON: [&str; 9] = [
     "-q",
     "-p",
@@ -87,7 +87,7 @@ fn compare() -> Result<bool, String> {
     for turn in 1..=TURNS {
         let mut all = [Distribution::new(), Distribution::new()];
         for slice in 0..SLICES {
-            // Who comes second finds the machine as the first one left it: each is first in turn.
+            // The second run finds the machine as the first one left it: each is first in turn.
             let order = if slice % 2 == 0 { [0, 1] } else { [1, 0] };
             for sampler in order {
                 all[sampler].merge(&match sampler {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What watching costs: the wakeups of a 1 kHz real-time thread and the work of two loads, with the
-//! flight recorder of `artis explain` and without it, in turns. Prints ratios; judges nothing, since
-//! the bars of docs/explain.md are counted in the emulator, where two runs are alike.
+//! flight recorder of `artis explain` and without it, in turns. Prints ratios; judges nothing,
+//! since the bars of docs/explain.md are counted in the emulator, where two runs are alike.
 
 use artis::machine::CpuList;
 use artis::recorder::{Recorder, Settings, Storage, Watched};
@@ -61,7 +61,7 @@ fn compare() -> Result<(), String> {
     println!("turn  recorder       mean       p50       p99       max    work/s");
     let mut slices = [Vec::new(), Vec::new()];
     for turn in 1..=TURNS {
-        // Who comes second finds the machine as the first one left it: each is first in turn.
+        // The second run finds the machine as the first one left it: each is first in turn.
         let order = if turn % 2 == 0 {
             [true, false]
         } else {
@@ -189,7 +189,7 @@ fn load(cpu: u32, done: &AtomicBool, work: &AtomicU64) {
 }
 
 fn bind(cpu: u32) {
-    // One that may not be bound measures where it is.
+    // A thread that may not be bound measures where it is.
     let _ = syscall::set_affinity(0, &CpuList::from_iter([cpu]));
 }
 

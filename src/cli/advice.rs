@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Advice as the user of this process can follow it: no sudo for root, and none where there is none.
+//! Advice as the user of this process can follow it: no sudo for root, and none where there is
+//! none.
 
 use crate::measure::audit::User;
 use std::env;

@@ -15,9 +15,9 @@ use std::process::ExitCode;
 /// Say who made the worst samples of one guest of an experiment
 #[derive(clap::Args)]
 #[command(
-    after_help = "Runs the guest once more in the deterministic engine, which tells of the calls\n\
-                  and interrupts of the RT CPU and does not disturb it. When the sample is not\n\
-                  that of the plain run, it says so. What the lines mean: docs/explain.md.\n\n\
+    after_help = "Runs the guest once more in the deterministic engine, which reports calls and\n\
+                  interrupts of the RT CPU and does not disturb it. When the sample is not that of\n\
+                  the plain run, it says so. What the lines mean: docs/explain.md.\n\n\
                   Example:\n  artis lab explain lab/smoke.toml --configuration artis --seed 1"
 )]
 pub struct Args {
@@ -30,7 +30,7 @@ pub struct Args {
     /// One of its seeds
     #[arg(long, value_name = "N", value_parser = value::number::whole(0..=u64::MAX))]
     seed: u64,
-    /// Explain so many
+    /// How many to explain
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = value::number::whole(1..=100_u16))]
     worst: u16,
     #[command(flatten)]

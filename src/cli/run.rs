@@ -251,8 +251,8 @@ pub(super) fn not_started(program: &OsStr, error: &std::io::Error) -> (u8, Strin
     }
 }
 
-/// Whether a folder of `PATH` holds the command. `execvp` does not say: it answers EACCES, too, when
-/// one of the folders may not be searched.
+/// Whether a folder of `PATH` holds the command. `execvp` does not say: it answers EACCES, too,
+/// when one of the folders may not be searched.
 fn in_path(program: &OsStr) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).exists())

@@ -2,9 +2,9 @@
 //! Who made a thread late, to the last nanosecond.
 //!
 //! Owns what a recording is ([`recording`]), the cutting of what a thread lost into segments, each
-//! with a lane and a culprit ([`mod@cut`]), the sums over all of them ([`summary`]), what to do about
-//! it ([`advice`]) and the document that holds it all ([`document`]). Pure: `artis-recorder` fills
-//! recordings, and the commands print.
+//! with a lane and a culprit ([`mod@cut`]), the sums over all of them ([`summary`]), what to do
+//! about it ([`advice`]) and the document that holds it all ([`document`]). Pure: `artis-recorder`
+//! fills recordings, and the commands print.
 //!
 //! Lanes over time are Frank Rowand's ("How Linux `RT_PREEMPT` Works"): there somebody draws them
 //! by hand and counts the score; here a program does.

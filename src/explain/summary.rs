@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// One culprit in one lane.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// None: it cannot be told.
+    /// None: it is not known.
     pub culprit: Option<String>,
     pub lane: Lane,
     /// How many of the late ones it had a part in.

@@ -11,8 +11,9 @@ fn main() {
     assemble(&clang, &out, "enter", 256);
 }
 
-/// Assembles what the lab's machines execute before their kernel. It is x86 code whatever this machine
-/// is, and it needs no linker: the assembler's `.text` is the code, which has `length` bytes.
+/// Assembles what the lab's machines execute before their kernel. It is x86 code whatever this
+/// machine is, and it needs no linker: the assembler's `.text` is the code, which has `length`
+/// bytes.
 fn assemble(clang: &Path, out: &Path, name: &str, length: usize) {
     use object::{Object, ObjectSection};
     let source = format!("engine/bochs/{name}.S");

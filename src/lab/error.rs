@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 /// reason is its source.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The engine cannot tell what a CPU does.
-    #[error("this engine does not tell what a CPU does; bochs does")]
+    /// The engine cannot report what a CPU does.
+    #[error("this engine does not report what a CPU does; bochs does")]
     NotObservable,
     /// A file or folder could not be used.
     #[error("cannot {what} {}", path.display())]

@@ -84,7 +84,7 @@ mod tests {
     use artis_testing::canned;
 
     #[test]
-    fn a_refusal_is_told_by_what_the_machine_says() {
+    fn a_refusal_is_explained_by_what_the_machine_says() {
         let said = |lockdown: &str, error: libbpf_rs::Error| {
             let (_folder, root) = canned(&[("sys/kernel/security/lockdown", lockdown)]);
             Error::refused(error, &root).to_string()

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Which hooks this kernel has, and what cannot be told without one.
+//! Which hooks this kernel has, and what remains unknown without one.
 
 use crate::Error;
 use libbpf_rs::OpenObject;
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{Func, Typedef};
 
-/// Tracepoints without which no lateness can be told.
+/// Tracepoints without which no lateness can be explained.
 const NEEDED: [&str; 6] = [
     "sched_switch",
     "sched_waking",
@@ -20,7 +20,7 @@ const NEEDED: [&str; 6] = [
 const UNKNOWN: [(&str, &str); 7] = [
     (
         "local_timer_entry",
-        "which code had interrupts off is told less exactly",
+        "which code had interrupts off is known less exactly",
     ),
     (
         "call_function_entry",
@@ -51,7 +51,8 @@ const UNKNOWN: [(&str, &str); 7] = [
 /// How the programs' names end that do the work of another one where a task may be preempted within
 /// the hook.
 const AGAIN: &str = "_again";
-/// The programs that may have one, by the begin of their names. They count themselves what they miss.
+/// The programs that may have one, by the begin of their names. They count themselves what they
+/// miss.
 const CALLS: [&str; 2] = ["call_entered", "call_left"];
 
 /// Whether what this program misses counts.
@@ -142,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_hook_is_told_with_what_is_unknown_then() {
+    fn a_missing_hook_is_reported_with_what_is_unknown_then() {
         let names = |names: &[&str]| {
             names
                 .iter()

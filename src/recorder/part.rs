@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The part of a CPU's ring that tells of a loss, and the holes in it.
+//! The part of a CPU's ring that concerns a loss, and the holes in it.
 
 use crate::skeleton::types::{recorder_event, recorder_kind as Kind};
 use artis_explain::recording::{Loss, Subject};
@@ -28,7 +28,7 @@ pub(crate) fn part(
     mut read: impl FnMut(u64) -> Option<recorder_event>,
 ) -> Part {
     let is_whole_history = numbers.start == 0;
-    // Who has a lock may have lost its CPU long before somebody asked for it.
+    // The owner of a lock may have lost its CPU long before somebody asked for the lock.
     let mut switches_left = match subject.loss {
         Loss::LockedOut => LOCK_SWITCHES,
         Loss::Late | Loss::Stretched => 1,

@@ -23,7 +23,8 @@ pub(crate) const STACKS: u64 = constants::STACKS as u64;
 
 /// What is written and overwritten while it is read.
 pub(crate) trait Entry: Copy {
-    /// One more than its place in the order of all, as far as that fits; 0 where none was written yet.
+    /// One more than its place in the order of all, as far as that fits; 0 where none was written
+    /// yet.
     fn number(&self) -> u32;
 }
 

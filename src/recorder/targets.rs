@@ -15,7 +15,7 @@ pub enum Follow {
     Children,
 }
 
-/// Who is watched.
+/// Which threads are watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Watched {
     /// All threads of a process, and those that it will have.

@@ -11,8 +11,8 @@ use libbpf_rs::{ErrorKind, MapCore, MapFlags, MapHandle};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Names of ended threads that are told apart; the rest is summed up. However long is watched, the
-/// memory stays the same.
+/// Names of ended threads that are counted separately; the others are summed up. So the memory does
+/// not grow with the time.
 const ENDED_NAMES: usize = 1024;
 const OTHERS: &str = "(others)";
 /// A thread that nobody has asked for its name yet.
@@ -69,7 +69,7 @@ impl Threads {
     pub fn forget(&mut self, watched: &Watched) {
         for tid in watched.threads(&Root::default()).keys() {
             self.names.remove(tid);
-            // One that is not watched is forgotten already.
+            // The kernel has forgotten a thread that is not watched.
             let _ = self.map.delete(&tid.to_ne_bytes());
         }
     }

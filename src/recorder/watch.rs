@@ -296,7 +296,7 @@ impl<'obj> Recorder<'obj> {
         self.seen.iter().zip(heads).any(|(seen, head)| seen < head)
     }
 
-    /// Copies the parts of all rings that tell of this loss.
+    /// Copies the parts of all rings that concern this loss.
     fn record(&mut self, subject: Subject) -> Recording {
         let smi = self.count_smi();
         let new_smi = smi.saturating_sub(self.smi);
@@ -365,7 +365,7 @@ impl<'obj> Recorder<'obj> {
     /// All threads that were watched; those that ended are summed up by name.
     pub fn threads(&self) -> Vec<Thread> {
         let mut threads = self.threads.all();
-        // One that nobody asked for its name has it in what was kept.
+        // A thread whose name nobody asked for has it in what was kept.
         for thread in threads.iter_mut().filter(|one| one.name == NAMELESS) {
             let mut kept = self.kept.iter().map(|one| &one.subject.task);
             if let Some(task) = kept.find(|task| task.tid == thread.tid) {

@@ -10,7 +10,7 @@ use super::words::plain;
 use artis_result::{Blocks, Document, Kind};
 
 const NS_PER_US: f64 = 1000.0;
-/// So many stretches are told apart.
+/// How many stretches of time have a point of their own.
 const COLUMNS: usize = 100;
 const COLUMNS_NARROW: usize = 50;
 const LOWEST_US: f64 = 0.1;

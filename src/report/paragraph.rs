@@ -35,7 +35,7 @@ impl Layout {
 /// What stays on the line of the number before it.
 const UNITS: [&str; 7] = ["%", "us", "ms", "s", "min", "h", "MiB"];
 
-/// Does this word tell the unit of the number before it?
+/// Is this word the unit of the number before it?
 fn is_unit_of(word: &str, before: &str) -> bool {
     UNITS.contains(&word.trim_end_matches([',', '.', ';', ':', ')']))
         && before.ends_with(|last: char| last.is_ascii_digit())

@@ -15,7 +15,7 @@ pub struct Columns {
     pub percentiles: &'static [f64],
 }
 
-/// As many figures as 80 columns hold.
+/// How many figures 80 columns hold.
 pub const IN_80: Columns = Columns {
     name: 14,
     percentiles: &[50.0, 99.0, 99.9],

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the flight recorder of `artis explain` costs, counted in instructions: RT0's wakeups and the
-//! work of loads beside it, with the recorder and without, one after the other in one guest.
+//! What the flight recorder of `artis explain` costs, counted in instructions: RT0's wakeups and
+//! the work of loads beside it, with the recorder and without, one after the other in one guest.
 
 use super::{artis, guest_file, stderr};
 use artis::explain;
@@ -15,8 +15,9 @@ const SECONDS: u64 = 2;
 const ROUNDS: [(u64, &str); 1] = [(1, "off on")];
 
 /// What is held beside each load: with the recorder, so many times what it is without. At most: the
-/// mean wakeup and the worst one; at least: the load's work. Seen in two runs: up to 1.97, up to 7.2,
-/// and from 0.58 on. Of 1,000 events at most one may be missed; beside hackbench 18 of 133,000 were.
+/// mean wakeup and the worst one; at least: the load's work. Seen in two runs: up to 1.97, up to
+/// 7.2, and from 0.58 on. Of 1,000 events at most one may be missed; beside hackbench 18 of 133,000
+/// were.
 const MEAN_MAX: f64 = 2.2;
 const WORST_MAX: f64 = 9.0;
 const WORK_MIN: f64 = 0.52;

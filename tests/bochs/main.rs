@@ -120,8 +120,8 @@ fn nobody_is_stranded_behind_a_hog() {
 }
 
 /// How far a cgroup's share of the CPU time may be from its weight, in per cent of that: in the
-/// three seconds of `make test`, of which a slice is 3 per cent of what the lightest has, and in the
-/// half minute of `make soak`. Without weights the lightest is four times too heavy.
+/// three seconds of `make test`, of which a slice is 3 per cent of what the lightest has, and in
+/// the half minute of `make soak`. Without weights the lightest is four times too heavy.
 const OFF_PERCENT_MAX: [u64; 2] = [10, 5];
 
 /// Weights of 100 : 300 : 600, on two levels and each with another number of tasks. In this engine

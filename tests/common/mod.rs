@@ -23,8 +23,8 @@ pub fn skipped(test: &str, reason: &str) {
     report(&format!("SKIPPED: {test}: {reason}"));
 }
 
-/// The artis that virtual machines are run with: of the folder `ARTIS_PROGRAMS`, in which `make test`
-/// has what is shipped, or else the one that cargo built with the tests.
+/// The artis that virtual machines are run with: of the folder `ARTIS_PROGRAMS`, in which `make
+/// test` has what is shipped, or else the one that cargo built with the tests.
 pub fn artis() -> PathBuf {
     let built = PathBuf::from(env!("CARGO_BIN_EXE_artis"));
     match std::env::var_os("ARTIS_PROGRAMS") {
@@ -62,8 +62,8 @@ pub fn numbers(text: &str, word: &str) -> Vec<u64> {
         .collect()
 }
 
-/// Fails unless cgroups with weights of 100 : 300 : 600 got such shares, in thousandths, each within
-/// `off_percent` of its own.
+/// Fails unless cgroups with weights of 100 : 300 : 600 got such shares, in thousandths, each
+/// within `off_percent` of its own.
 #[track_caller]
 pub fn assert_shares(shares: &[u64], off_percent: u64, said: &str) {
     assert_eq!(shares.len(), 3, "{said}");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Makes a 1 kHz thread late on purpose, and counts how often the explanation is right.
 //!
-//! `culprits KIND TIMES`: the kinds are listed in [`injections::KINDS`]. Injects at random moments; a
-//! loss is judged when it is known without the recorder that an injection made it, and not when the
-//! hypervisor's steal clock says that the machine itself was stopped. Prints one line of numbers, and
-//! on standard error what was wrong.
+//! `culprits KIND TIMES`: the kinds are listed in [`injections::KINDS`]. Injects at random moments;
+//! a loss is judged when it is known without the recorder that an injection made it, and not when
+//! the hypervisor's steal clock says that the machine itself was stopped. Prints one line of
+//! numbers, and on standard error what was wrong.
 //!
 //! `culprits KIND TIMES MS` has no victim and judges nothing: it injects for so many milliseconds
 //! (kernel work twice as long), for whoever watches the last CPU, and prints when: begin and end,

@@ -108,8 +108,8 @@ fn enter(first: usize) {
                     };
                 }
             }
-            // SAFETY: an instruction that is none, which the handler skips. (One that the thread
-            // sent itself would begin with a system call.)
+            // SAFETY: an instruction that is none, which the handler skips. (A signal that
+            // the thread sends itself would begin with a system call.)
             _ => unsafe { std::arch::asm!("ud2") },
         }
     }

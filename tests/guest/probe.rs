@@ -2,9 +2,9 @@
 //! Programs for the kernel tests inside the guest that no stock tool offers.
 //!
 //! `probe hog SECONDS`, `probe calls SECONDS`, `probe entries SECONDS`, `probe traced SECONDS`,
-//! `probe notify COMMAND…`, `probe split TIMES`, `probe settings`, `probe since FILE` and
-//! `probe partition dies|fails CPUS [shield]`. Each prints what it saw, and the test outside judges.
-//! It is an example of the package only so that cargo builds it with the tests.
+//! `probe notify COMMAND…`, `probe split TIMES`, `probe settings`, `probe since FILE` and `probe
+//! partition dies|fails CPUS [shield]`. Each prints what it saw, and the test outside judges. It is
+//! an example of the package only so that cargo builds it with the tests.
 
 mod entries;
 mod partition;

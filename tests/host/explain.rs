@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis explain`: whom it blames for what a program of ours does on purpose, what it prints again,
-//! and what it says to wrong input.
+//! `artis explain`: whom it blames for what a program of ours does on purpose, what it prints
+//! again, and what it says to wrong input.
 
 use crate::common::{count, probe, skipped};
 use artis::explain::Document;
@@ -24,8 +24,8 @@ fn refuses(test: &str, said: &str) -> bool {
     refused
 }
 
-/// Injects one kind of culprit. Which losses are judged is decided by the program: those of which it
-/// knows that the injection made them, so another load on this machine makes them fewer, and not
+/// Injects one kind of culprit. Which losses are judged is decided by the program: those of which
+/// it knows that the injection made them, so another load on this machine makes them fewer, and not
 /// wrong. `times`: in the short run, and in the long one.
 fn inject(test: &str, kind: &str, (short, long): (u64, u64)) {
     let times = count(short, long);

@@ -65,8 +65,8 @@ fn wait_for_stop(pid: Pid) {
 
 const TIMES: u64 = 100_000;
 
-/// On a scheduler that moves nobody in between, each entry's work is where it began. Signals and
-/// a stop on the way in or out belong to the two ends, and calls of other tasks may sleep in between
+/// On a scheduler that moves nobody in between, each entry's work is where it began. Signals and a
+/// stop on the way in or out belong to the two ends, and calls of other tasks may sleep in between
 /// and end on another CPU; they are few.
 const HANDFUL: u64 = TIMES / 100;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Kernel latency apart from user latency: what the BPF program reports of a real-time thread's
-//! wakeups on the kernel that runs the tests. `tests/qemu/split.rs` does the same on the lab's kernels.
+//! wakeups on the kernel that runs the tests. `tests/qemu/split.rs` does the same on the lab's
+//! kernels.
 
 use crate::common::split::{TIMES, assert_reported};
 use crate::common::{probe, skipped};

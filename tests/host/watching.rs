@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The flight recorder beside threads that end, fork, move and are renamed, beside many of them, and
-//! for a long time.
+//! The flight recorder beside threads that end, fork, move and are renamed, beside many of them,
+//! and for a long time.
 
 use crate::common::{count, report, skipped};
 use artis::explain::cut;
@@ -79,7 +79,7 @@ fn a_thread_may_change_its_name_and_its_cpu() {
         until(&mut recorder, |_| tid.load(Relaxed) != 0);
         let tid = tid.load(Relaxed);
         assert_eq!(recorder.watch(&Watched::Thread(tid)).unwrap(), 1);
-        // One that is watched already keeps what was counted.
+        // A thread that is watched already keeps what was counted.
         until(&mut recorder, |one| wakeups(one, tid) >= Some(ENOUGH));
         assert_eq!(recorder.watch(&Watched::Thread(tid)).unwrap(), 0);
         assert!(wakeups(&recorder, tid) >= Some(ENOUGH));
@@ -353,8 +353,8 @@ fn make_events(until: &AtomicBool, tids: &Mutex<Vec<u32>>, cpu: u32, per_ms: u64
     }
 }
 
-/// What this process has allocated and touched, bytes: without the recorder's rings, whose pages are
-/// counted when they are read first.
+/// What this process has allocated and touched, bytes: without the recorder's rings, whose pages
+/// are counted when they are read first.
 fn allocated() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
@@ -371,8 +371,8 @@ fn kept_events(recorder: &Recorder<'_>) -> u64 {
         .sum()
 }
 
-/// Watches one busy thread on each CPU. Looks at the recorder as the command does, calls `look` each
-/// time, and ends when it says so. Gives the longest time between two looks.
+/// Watches one busy thread on each CPU. Looks at the recorder as the command does, calls `look`
+/// each time, and ends when it says so. Gives the longest time between two looks.
 fn watch_busy_threads(
     recorder: &mut Recorder<'_>,
     per_ms: u64,

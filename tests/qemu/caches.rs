@@ -109,7 +109,7 @@ fn everybody_is_served_and_stays_near(kernel: &str) {
         100 * most <= (100 + APART_PERCENT_MAX) * least,
         "{shares:?}"
     );
-    // With one queue for all it is every other time. Who waited too long goes anywhere.
+    // With one queue for all it is every other time. A task that waited too long goes anywhere.
     let without_reason = far.saturating_sub(relieved + drained);
     assert!(
         5 * without_reason <= dispatches && 3 * far <= dispatches,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis explain` on both kernels. Who is late, and how much, means nothing here: the emulator's
-//! own stops look like interrupts that are off.
+//! `artis explain` on both kernels. Which thread is late, and how much, means nothing
+//! here: the emulator's own stops look like interrupts that are off.
 
 use super::guest::{artis, run, text};
 use super::sched::TWO_CPUS;
@@ -81,7 +81,7 @@ const STOP: Duration = Duration::from_millis(80);
 /// What is judged: between that and other late wakeups of an emulated guest.
 const JUDGED_US: u64 = 60_000;
 
-/// What tells the emulator of this test from those of the others.
+/// By this the emulator of this test differs from those of the others.
 const MARK: &str = "ARTIS_TEST_IS_STOPPED";
 
 /// The emulator that inherited this test's mark; nobody while there is none.
@@ -100,7 +100,7 @@ fn stop_and_continue(enough: &AtomicBool) {
     let mut turn = 0;
     while !enough.load(Relaxed) {
         if let Some(pid) = emulator() {
-            // One that has just ended is no matter.
+            // It does not matter if it has just ended.
             let _ = kill(pid, Signal::SIGSTOP);
             std::thread::sleep(STOP);
             let _ = kill(pid, Signal::SIGCONT);

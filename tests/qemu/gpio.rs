@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis measure latency --source gpio` against the kernel's simulated chip in QEMU; and the kernel
-//! modules that this takes.
+//! `artis measure latency --source gpio` against the kernel's simulated chip in QEMU; and the
+//! kernel modules that this takes.
 
 use super::guest::{artis, stderr};
 use super::sched::TWO_CPUS;

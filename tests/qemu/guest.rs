@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis lab run` as the tests call it: again when its emulator failed, and ended when nothing more
-//! comes from a guest that should have said something.
+//! `artis lab run` as the tests call it: again when its emulator failed, and ended when nothing
+//! more comes from a guest that should have said something.
 
 use crate::common::report;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -57,7 +57,7 @@ pub fn run_watched(
 
 /// When a guest has hung.
 pub struct Silence<'a> {
-    /// So long it may say nothing, by the host's clock.
+    /// How long it may say nothing, by the host's clock.
     pub limit: Duration,
     /// The folder `--output`, with its console.
     pub output: &'a Path,

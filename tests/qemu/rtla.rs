@@ -178,7 +178,7 @@ impl Injected {
         text.lines().filter_map(line).collect()
     }
 
-    /// Did it have the CPU for most of this loss? `off_ns`: how well that can be told.
+    /// Did it have the CPU for most of this loss? `off_ns`: how exactly that is known.
     fn made(&self, begin_ns: f64, end_ns: f64, off_ns: f64) -> bool {
         let both_ns = self.end_ns.min(end_ns) - self.begin_ns.max(begin_ns);
         both_ns + off_ns >= COVERED * (end_ns - begin_ns)

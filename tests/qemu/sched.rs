@@ -180,9 +180,8 @@ fn no_kernel_work_leaks_to_the_rt_cpu(kernel: &str) {
     }
 }
 
-/// Threads that enter the kernel on the RT CPU as often as artis lets them, a third of their entries
-/// of each kind: the counts that the word "never" stands on.
-/// Not tried with PREEMPT_RT yet.
+/// Threads that enter the kernel on the RT CPU as often as artis lets them, a third of their
+/// entries of each kind: the counts that the word "never" stands on. Not tried with PREEMPT_RT yet.
 static ENTRIES: Script = Script {
     name: "sched::entries_of_each_kind_leak_nothing",
     rt: false,
@@ -691,6 +690,6 @@ fn cgroups_share_by_weight(kernel: &str) {
 }
 
 /// How far a share may be from its weight, in per cent of that; without weights the lightest is 120 %
-/// off at least. So many are due to slow CPUs, on which a tick takes a tenth of the time; `tests/bochs`
+/// off at least. The rest is due to slow CPUs, on which a tick takes a tenth of the time: `tests/bochs`
 /// has the bound that is wanted.
 const OFF_PERCENT_MAX: u64 = 40;

@@ -200,7 +200,8 @@ fn explain(
 }
 
 /// Starts the command, or gives the exit status of one that cannot be. It is watched from its first
-/// instruction on: this thread is, while it creates the process, and a child of a watched thread is.
+/// instruction on: this thread is, while it creates the process, and a child of a watched thread
+/// is.
 fn start(words: &[OsString], recorder: &mut Recorder) -> anyhow::Result<Result<Child, ExitCode>> {
     let (program, arguments) = words.split_first().context("there is no command")?;
     recorder.watch(&Watched::Caller)?;

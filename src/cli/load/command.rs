@@ -85,9 +85,9 @@ fn ended_within(running: Option<&OwnedFd>, time: Duration) -> anyhow::Result<boo
     }
 }
 
-/// What the command is sent at once when artis is to end for this reason, the value of the stop flag:
-/// the signal that artis got, or SIGTERM when the time is over or a load has ended. Ctrl-C went to
-/// the command as well, and many programs take a second one for "at once".
+/// What the command is sent at once when artis is to end for this reason, the value of the stop
+/// flag: the signal that artis got, or SIGTERM when the time is over or a load has ended. Ctrl-C
+/// went to the command as well, and many programs take a second one for "at once".
 fn to_forward(stopped_by: usize) -> Option<Signal> {
     let signal = i32::try_from(stopped_by).ok().map(Signal::try_from);
     match signal {

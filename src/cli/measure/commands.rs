@@ -22,7 +22,7 @@ use std::time::Duration;
 #[derive(clap::Args)]
 #[command(
     mut_arg("priority", |arg| arg.help("SCHED_FIFO priority of the commands, 1 to 99; 0, the default, is the normal policy")),
-    mut_arg("loops", |arg| arg.help("So many commands")),
+    mut_arg("loops", |arg| arg.help("Number of commands")),
     after_help = "A command is `true` unless another one is named. Its time is that from before the fork \
                   until it has been waited for; the program is found in PATH before, and what it prints \
                   is discarded. The first one is not recorded: caches are warm afterwards. Commands have \

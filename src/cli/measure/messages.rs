@@ -22,7 +22,7 @@ const THREADS_MAX: usize = 256;
 /// Measure how fast threads that send each other messages over pipes wake each other up
 #[derive(clap::Args)]
 #[command(
-    mut_arg("loops", |arg| arg.help("So many round trips of each pair")),
+    mut_arg("loops", |arg| arg.help("Number of round trips of each pair")),
     after_help = "A messenger writes 8 bytes to its worker and waits for the answer, over and over, as \
                   `perf bench sched pipe -T` does; with several workers it writes to each and waits for \
                   all answers, as schbench does. Reported are the time of a round trip, the time from a \

@@ -2,8 +2,8 @@
 //! What every measuring command does around its measuring, in three steps.
 //!
 //! (a) [`Session`]: finds out at once that the result cannot be written, catches signals, describes
-//! the machine, locks the memory and keeps CPUs out of deep idle states. (b) [`Measurement`]: starts
-//! the loads and sees them at work, and audits the machine. (c) [`Finished`]: the loads have
+//! the machine, locks the memory and keeps CPUs out of deep idle states. (b) [`Measurement`]:
+//! starts the loads and sees them at work, and audits the machine. (c) [`Finished`]: the loads have
 //! stopped; prints the figures and then writes them.
 
 use super::voice::Voice;

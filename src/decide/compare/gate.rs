@@ -40,7 +40,7 @@ pub enum Operator {
 pub enum Bound {
     /// Times in microseconds of the comparison's unit.
     Number(f64),
-    /// So many times what the reference has.
+    /// How many times what the reference has.
     Times { factor: f64, reference: String },
 }
 

@@ -50,7 +50,7 @@ fn at_least(misses: u64, activations: u64, level: f64) -> f64 {
     root::last(-745.0, 0.0, 1e-9, below).exp()
 }
 
-/// So many activations without a miss show, with this confidence, that a miss has at most this
+/// How many activations without a miss show, with this confidence, that a miss has at most this
 /// probability. None where no number does: a probability of 0.
 pub fn activations_needed(probability: f64, confidence: f64) -> Option<u64> {
     if !(probability > 0.0 && confidence < 1.0) {

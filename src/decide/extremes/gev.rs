@@ -123,7 +123,7 @@ impl Fit {
         let start = Gev::by_l_moments(&ascending)?;
         let (zero, unit) = (start.location, start.scale);
         let scaled: Vec<f64> = values.iter().map(|value| (value - zero) / unit).collect();
-        // One that some value contradicts is no start.
+        // A shape that some value contradicts is no start.
         let starts = [start.shape.clamp(-0.4, 0.8), 0.05, 0.4];
         let shape = starts.into_iter().find(|shape| {
             let law = Gev {

@@ -26,7 +26,7 @@ pub enum Error {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Work {
-    /// So long, microseconds.
+    /// How long, microseconds.
     Us(f64),
     /// As the execution times in this result file are distributed.
     File(String),
@@ -41,7 +41,7 @@ pub enum Miss {
     /// None may happen. With a probability, the run has to show that with 95 % confidence a miss
     /// has at most that one, each activation.
     Hard { probability: Option<f64> },
-    /// So many an hour are bearable.
+    /// How many an hour are acceptable.
     PerHour(f64),
 }
 

@@ -97,8 +97,8 @@ impl Facts {
             .any(|one| one.origin == Origin::Emulated)
     }
 
-    /// Those whose price has no interval, because they were measured once; the base among them. None
-    /// in the lab, where a run is repeated to the byte.
+    /// Those whose price has no interval, because they were measured once; the base among them.
+    /// None in the lab, where a run is repeated to the byte.
     pub fn measured_once(&self) -> Vec<&str> {
         let priced = |at: usize| at != self.base && self.kept[at].is_some();
         if !(0..self.candidates.len()).any(priced) {

@@ -168,7 +168,7 @@ pub enum Meets {
     /// By extrapolation only.
     Extrapolated,
     No,
-    /// So many activations without another miss would show it; none: no number would.
+    /// How many activations without another miss would show it; none: no number would.
     NotShown {
         activations_needed: Option<u64>,
     },

@@ -50,11 +50,11 @@ pub(super) struct Cpu {
 /// What the hypervisor takes from a CPU, and when it can have done so.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Steal {
-    /// At the last event that told; 0 before the first.
+    /// At the last event that had it; 0 before the first.
     total_ns: u64,
     /// Of the last event, whatever it was.
     last_ns: Option<u64>,
-    /// The longest time without any event since it was told.
+    /// The longest time without any event since then.
     gap_ns: (u64, u64),
 }
 

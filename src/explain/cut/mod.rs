@@ -3,9 +3,9 @@
 //!
 //! The events of all CPUs are replayed. At each of them the time since the one before is given to
 //! whatever then kept the thread from running: on the CPU where its timer is to expire, then on the
-//! one that wakes it, then on the one that it waits for. A piece ends where the next begins, so that
-//! nothing is missed and nothing is counted twice. Some things are told only afterwards, such as the
-//! system call of a task that is switched away: they are added to the pieces before.
+//! one that wakes it, then on the one that it waits for. A piece ends where the next begins, so
+//! that nothing is missed and nothing is counted twice. Some things are known only afterwards, such
+//! as the system call of a task that is switched away: they are added to the pieces before.
 
 mod label;
 mod machine;
@@ -54,8 +54,8 @@ impl Segment {
     }
 }
 
-/// Cuts a recording's interval. The segments are consecutive, begin at 0, end with the interval, and
-/// none is empty.
+/// Cuts a recording's interval. The segments are consecutive, begin at 0, end with the interval,
+/// and none is empty.
 pub fn cut(recording: &Recording) -> Vec<Segment> {
     let subject = &recording.subject;
     if subject.end_ns <= subject.due_ns {
@@ -182,13 +182,13 @@ impl<'a> Cutter<'a> {
         self.pieces.push(ns, piece);
     }
 
-    /// From here on nothing is known of a CPU, until events tell it anew.
+    /// From here on nothing is known of a CPU, until events show it again.
     fn fall_into(&mut self, hole: Hole) {
         self.advance(hole.from_ns);
         self.machine.cpus.insert(hole.cpu, Cpu::default());
     }
 
-    /// What an event tells of the time before it.
+    /// What an event says about the time before it.
     fn learn(&mut self, event: &Event) {
         let here = self.cpu() == Some(event.cpu);
         let cpu = self.machine.cpus.get(&event.cpu);
@@ -257,7 +257,7 @@ impl<'a> Cutter<'a> {
             What::Migrate { tid: moved, to } if *moved == tid => self.home = Some(*to),
             What::Switch { next, .. } if next.tid == tid => {
                 self.home = Some(event.cpu);
-                // One that has the CPU before it is due still has to be woken.
+                // A thread that has the CPU before it is due still has to be woken.
                 if began || self.phase == Phase::Running {
                     self.phase = Phase::Running;
                 }

@@ -179,7 +179,8 @@ impl Pieces {
     }
 }
 
-/// Time that neither a task nor the kernel had; `sign` tells that, unless the processor counted.
+/// Time that neither a task nor the kernel had. `sign`: what shows it, unless the processor
+/// counted.
 fn beyond_the_kernel(recording: &Recording, sign: &str) -> Segment {
     let (lane, culprit, code) = match (recording.virtual_machine, recording.smi) {
         (_, smi) if smi > 0 => (

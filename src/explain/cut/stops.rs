@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Stops of the whole machine: by firmware, or by a hypervisor that keeps no steal clock.
 //!
-//! No event tells of them. But while one CPU may keep its interrupts off, others go on. If timers
+//! No event reports them. But while one CPU may keep its interrupts off, others go on. If timers
 //! of several CPUs were due and nothing at all happened before they were handled late, no CPU ran.
 
 use crate::recording::{Event, Hole, What};

@@ -108,8 +108,8 @@ impl Apt {
         run_with_progress(apt, &what, progress)
     }
 
-    /// Downloads `packages` and all that they depend on into `folder`, from the first suite where it
-    /// has them, verified against the lists of `mirror`, which are fetched first.
+    /// Downloads `packages` and all that they depend on into `folder`, from the first suite where
+    /// it has them, verified against the lists of `mirror`, which are fetched first.
     ///
     /// # Errors
     /// When they cannot be fetched.

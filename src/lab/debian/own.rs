@@ -17,9 +17,9 @@ use std::path::Path;
 const MAGIC: (usize, &[u8]) = (0x202, b"HdrS");
 /// Where the place of the version is said, less 0x200.
 const VERSION_AT: usize = 0x20e;
-/// As much as holds the version in every image.
+/// Enough to hold the version in every image.
 const HEAD_BYTES: u64 = 64 * 1024;
-/// How a name is told from a path.
+/// A path has it, and a name has not.
 const SEPARATOR: char = '/';
 
 /// Is `name` the path of an image, rather than the name of a release?

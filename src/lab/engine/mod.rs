@@ -170,7 +170,7 @@ pub trait Prepared {
     /// notice.
     ///
     /// # Errors
-    /// As of [`Prepared::start`], and when the engine cannot tell.
+    /// As of [`Prepared::start`], and when the engine cannot report that.
     fn start_observed(
         &self,
         _hardware: &Hardware,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Who hears what one CPU does while its guest runs.
+//! What one CPU does while its guest runs, and who receives that.
 
 use std::fmt::{self, Debug, Formatter};
 use std::sync::{Arc, Mutex};
@@ -28,12 +28,12 @@ pub struct Step {
     pub user: bool,
 }
 
-/// Hears every step, in the order of time.
+/// Receives every step, in the order of time.
 pub trait Observer: Send {
     fn hear(&mut self, step: Step);
 }
 
-/// A CPU, and who hears of it.
+/// A CPU, and who receives its steps.
 #[derive(Clone)]
 pub struct Observed {
     pub cpu: u32,

@@ -55,8 +55,9 @@ const ARGUMENTS: &[&str] = &[
 ];
 
 /// The rate of the guest's time-stamp counter, which is the host's. A guest that has to measure it
-/// while the host is busy can be wrong by a factor of four: its clock, and every wait by it, is then
-/// wrong by as much for as long as it runs. Measured once, so that all guests have the same words.
+/// while the host is busy can be wrong by a factor of four: its clock, and every wait by it, is
+/// then wrong by as much for as long as it runs. Measured once, so that all guests have the same
+/// words.
 static EARLY_TSC: LazyLock<Option<String>> =
     LazyLock::new(|| tsc::khz().map(|khz| format!("tsc_early_khz={khz}")));
 

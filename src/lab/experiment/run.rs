@@ -188,7 +188,7 @@ pub fn observe(
             }
         };
         guest.machine.observed = Some(observed.clone());
-        progress.note("the same guest again, while the emulator tells of its RT CPU");
+        progress.note("the same guest again, while the emulator reports what its RT CPU does");
         Ok((guest.measure(progress)?, plain))
     };
     let both: Result<_, Error> = run_both();

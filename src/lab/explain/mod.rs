@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Who made the worst samples of one guest of an experiment, without disturbing it.
 //!
-//! Runs the guest of an experiment once more, the same to the byte, while the emulator tells of each
-//! call, interrupt and return of its RT CPU ([`crate::engine::observed`]). Owns how the worst wakeups
-//! are found while that is told ([`watch`]), the names of the kernel's functions ([`symbols`]), and
+//! Runs the guest of an experiment once more, the same to the byte, while the emulator reports
+//! each call, interrupt and return of its RT CPU ([`crate::engine::observed`]). Owns how the worst
+//! wakeups are found meanwhile ([`watch`]), the names of the kernel's functions ([`symbols`]), and
 //! how steps become a recording ([`translate`]); `artis-explain` cuts that as it cuts any other.
 //! Only the worst wakeups' steps are kept, whatever the guest does.
 
@@ -237,8 +237,8 @@ fn document(
         "names and priorities of tasks are in no call: a process is known by its page table, and a \
          kernel thread by the first function that it called"
             .to_owned(),
-        "returns are not told: where a task was are the functions that it called last before RT0 was \
-         due, the latest first"
+        "returns are not reported: where a task was is shown by the functions that it called last \
+         before RT0 was due, the latest first"
             .to_owned(),
     ];
     if (soonest_ns - moments.min).abs() > NEAR_NS {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The emulator's steps of one wakeup as a recording that `artis-explain` can cut.
 //!
-//! Calls tell what the kernel begins and never what it ends, so an end is where something begins
-//! that comes only after it: a softirq lasts to the next one or to the interrupt's return, a timer's
-//! handler to where the next timer is programmed. Names and priorities of tasks are in no call. A
-//! task is told by the page table that was loaded when it got the CPU; one without a page table of
-//! its own is a kernel thread, or idle. Where a task was in the kernel is told by what it called last:
-//! mostly these functions had called each other.
+//! Calls show what the kernel begins and never what it ends, so an end is where something begins
+//! that comes only after it: a softirq lasts to the next one or to the interrupt's return, a
+//! timer's handler to where the next timer is programmed. Names and priorities of tasks are in no
+//! call. A task is known by the page table that was loaded when it got the CPU; a task without a
+//! page table of its own is a kernel thread, or idle. Where a task was in the kernel is taken from
+//! what it called last: mostly these functions had called each other.
 
 use super::symbols::Symbols;
 use super::watch::{WAKER, Wakeup, table};
@@ -23,7 +23,7 @@ const RT0_PRIORITY: i32 = 1;
 const NORMAL_PRIORITY: i32 = 120;
 const SCHED_FIFO: u32 = 1;
 
-/// The numbers by which tasks are told apart: RT0, and kernel threads, which share one. Processes
+/// The numbers of tasks: RT0 has one, and all kernel threads share one. Processes
 /// have the number of their page table's page.
 const RT0: u32 = 1;
 const KERNEL_THREAD: u32 = 2;
@@ -69,7 +69,7 @@ const ANYBODYS: [&str; 6] = [
     "mem",
     "sched_clock",
 ];
-/// Functions that tell where a task was.
+/// How many functions show where a task was.
 const DOING: usize = 6;
 /// Called in the scheduler when the next task is the idle one.
 const PICKS_IDLE: &str = "set_next_task_idle";
@@ -428,15 +428,15 @@ fn number(name: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::bochs::told::steps;
+    use crate::engine::bochs::trace::steps;
     use artis_explain::cut;
     use std::fmt::Write;
 
     /// RT0's page table in the excerpts.
     const TABLE: u64 = 0x60d_7000;
 
-    /// A line for each segment of an excerpt of the debugger's output, with the symbols that it needs,
-    /// whose last step is the end of a wakeup that was `late` ticks late.
+    /// A line for each segment of an excerpt of the debugger's output, with the symbols that it
+    /// needs, whose last step is the end of a wakeup that was `late` ticks late.
     fn segments(excerpt: &str, late: u64) -> String {
         let (symbols, lines) = excerpt.split_once("\n\n").unwrap();
         let wakeup = Wakeup::new(steps(lines));
@@ -459,7 +459,7 @@ mod tests {
         for (name, late) in [("lock", 9830), ("sleep", 8165)] {
             let read =
                 |end: &str| std::fs::read_to_string(format!("{folder}/{name}.{end}")).unwrap();
-            let segments = segments(&read("told"), late);
+            let segments = segments(&read("trace"), late);
             assert!(segments == read("segments"), "{name}:\n{segments}");
         }
     }

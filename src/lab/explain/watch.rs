@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Finds RT0's wakeups while the emulator tells of its CPU, and keeps the worst ones' steps.
+//! Finds RT0's wakeups while the emulator reports what its CPU does, and keeps the worst ones'
+//! steps.
 //!
 //! A wakeup begins with the timer's handler that wakes a sleeping thread, and ends with the first
 //! call that RT0 makes in user mode. RT0 comes once a period, so how late it was follows from where
-//! in the period that call came; the period's begin is known only at the end ([`Watched::fit`]). The
-//! guest's clock counts the emulator's ticks, so the one does not run away from the other.
+//! in the period that call came; the period's begin is known only at the end ([`Watched::fit`]).
+//! The guest's clock counts the emulator's ticks, so the one does not run away from the other.
 
 use super::symbols::Symbols;
 use crate::engine::observed::{Kind, Observer, Step};
@@ -33,7 +34,7 @@ pub struct Wakeup {
 
 #[cfg(test)]
 impl Wakeup {
-    /// One that ends with the last of these steps.
+    /// A wakeup that ends with the last of these steps.
     pub(super) fn new(steps: Vec<Step>) -> Self {
         Self {
             number: 0,
@@ -77,7 +78,7 @@ impl Watched {
         Self {
             waker: symbols.address(WAKER),
             period: i64::try_from(period).unwrap_or(i64::MAX).max(1),
-            // Some more, because what comes after the last sample is told, too.
+            // Some more, because what comes after the last sample is reported, too.
             keep: keep * 4,
             space: 0,
             learned: BTreeMap::new(),
@@ -119,7 +120,7 @@ impl Watched {
             (None, Some(waker)) => *self.first.insert((*waker, end)),
             (None, None) => return,
         };
-        // RT0 may be periods late; its handler is not, so that one tells which period it was.
+        // RT0 may be periods late; its handler is not, so the handler shows which period it was.
         let since = |tick: u64| i64::try_from(tick - first_waker).unwrap_or(i64::MAX);
         let periods = |waker: u64| (since(waker) + self.period / 2).div_euclid(self.period);
         let off = |waker: u64| (since(waker) - periods(waker) * self.period).abs();
@@ -178,7 +179,7 @@ impl Observer for Watched {
             self.steps.drain(..STEPS_MAX / 2);
             self.cut_short = true;
         }
-        // What a process calls of its own is told, too: only that it was in user mode matters.
+        // Calls within a process are reported, too: only that it was in user mode matters.
         let user_call = step.kind == Kind::Call && step.user;
         let again = self.steps.last().is_some_and(|last| last.user);
         if !(user_call && again) {

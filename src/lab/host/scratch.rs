@@ -16,7 +16,7 @@ use tempfile::{Builder, TempDir};
 
 /// How the names of temporary folders begin.
 const PREFIX: &str = "artis-lab-";
-/// How the names of folders begin that the user was told about: these are not removed.
+/// How the names of folders begin that an error named to the user: these are not removed.
 const KEPT: &str = "artis-lost-";
 
 /// A temporary folder, removed when dropped.

@@ -916,7 +916,7 @@ static void fault_ends(void)
 	done(event, number);
 }
 
-/* One that had to let go of a lock is tried again: still the same fault. */
+/* A fault that had to release a lock is tried again: still the same fault. */
 SEC("fexit/handle_mm_fault")
 int BPF_PROG(fault_handled, struct vm_area_struct *area, unsigned long address, unsigned int flags,
 	     struct pt_regs *regs, u32 result)

@@ -122,7 +122,7 @@ fn advice(document: &Document) -> String {
     text
 }
 
-/// What cannot be told.
+/// What is not known.
 fn foot(document: &Document) -> String {
     let mut notes = document.absent.clone();
     let missed = &document.missed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The losses as a trace for Perfetto's viewer (ui.perfetto.dev): a track for each thread, and below
-//! each of its losses a track for each lane; the way through the lanes is a flow.
+//! The losses as a trace for Perfetto's viewer (ui.perfetto.dev): a track for each thread, and
+//! below each of its losses a track for each lane; the way through the lanes is a flow.
 //!
 //! Source: `protos/perfetto/trace/` of Perfetto: `trace_packet.proto`,
 //! `track_event/track_descriptor.proto` and `track_event/track_event.proto`. Only the members that

@@ -19,7 +19,7 @@ pub(super) fn normal() -> Metric {
     Metric::Of(Quantity::Other("normal".to_owned()), Stat::Mean)
 }
 
-/// So many are named in a sentence.
+/// How many are named in a sentence.
 const OTHERS: usize = 3;
 
 /// Worst latencies no further apart than this are alike: then throughput decides whom the sentence

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The numbers that belong together, each beside the baseline's: how late a task wakes up, how much
-//! its work is stretched, what everybody else gets done meanwhile, and, where that was measured, how
-//! soon everybody else answers.
+//! its work is stretched, what everybody else gets done meanwhile, and, where that was measured,
+//! how soon everybody else answers.
 
 use super::chart::swatch;
 use super::headline::{WORST, normal};

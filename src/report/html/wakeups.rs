@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The worst wakeups as lanes, who made them, and what to do: from the documents of `artis explain`.
+//! The worst wakeups as lanes, who made them, and what to do: from the documents of `artis
+//! explain`.
 
 use super::chart::figure;
 use super::{Content, Section};
@@ -10,7 +11,7 @@ use crate::words::plain;
 use artis_explain::document::Document;
 use maud::{Markup, html};
 
-/// So many are drawn; the document has all.
+/// How many are drawn; the document has all.
 const DRAWN: usize = 6;
 
 pub(super) fn section(content: &Content) -> Option<Section> {

@@ -25,7 +25,7 @@ const VICTIM: i32 = 50;
 pub const SPIN: Duration = Duration::from_micros(400);
 /// Between two injections, at random.
 const PAUSE_MS: std::ops::Range<u64> = 8..31;
-/// So long before the victim is due an injection begins.
+/// How long before the victim is due an injection begins.
 const AIM_NS: std::ops::Range<u64> = 20_000..320_000;
 
 /// What is injected.
@@ -111,7 +111,7 @@ impl Kind {
     pub fn evidence(self) -> Evidence {
         match self {
             Self::Ipi | Self::Tlb => Evidence::Within { percent: 90 },
-            // One interrupt may tell of several requests.
+            // One interrupt may report several requests.
             Self::Device => Evidence::Within { percent: 0 },
             Self::Faults | Self::Cow | Self::Disk => Evidence::Own,
             Self::Lock => Evidence::Lock,
@@ -244,7 +244,7 @@ pub fn victim(kind: Kind, shared: &Shared) -> Vec<Injection> {
     let mut due_ns = now_ns();
     while !shared.done.load(Relaxed) {
         due_ns += PERIOD_NS;
-        // One that was held up long does not try to catch up.
+        // A thread that was held up long does not try to catch up.
         due_ns = due_ns.max(now_ns());
         shared.due_ns.store(due_ns, Relaxed);
         sleep_until(due_ns);

@@ -15,8 +15,9 @@ const FILTER: usize = 4000;
 const CLOSE_NS: u64 = 100_000;
 const LONGEST_NS: u64 = 20_000_000;
 
-/// One packet that goes to many sockets, each with a long filter: one long softirq. Some sockets have
-/// none and are looked at from another CPU: the softirq worked from the first arrival to the last.
+/// One packet that goes to many sockets, each with a long filter: one long softirq. Some sockets
+/// have none and are looked at from another CPU: the softirq worked from the first arrival to the
+/// last.
 pub(super) fn softirq(shared: &Shared, times: usize) -> Vec<Injection> {
     let group = Ipv4Addr::new(239, 77, 77, 77);
     let first = receiver(0, group);

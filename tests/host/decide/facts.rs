@@ -4,7 +4,7 @@
 
 use artis::result::{Distribution, Document, Kind, LoadDone, Machine, Series, Setup, Unit};
 
-/// So many values of each time, microseconds.
+/// How many values there are of each time, microseconds.
 type Counts<'a> = &'a [(f64, u64)];
 
 /// One file: what it measures.

@@ -31,7 +31,8 @@ fn the_recorded_cases_fit_and_hold_what_is_promised() {
         unknown.is_empty(),
         "written, but not in the schema: {unknown:?}"
     );
-    // No recorded case has a work_command or work_file, fits a law, or is so short that nothing is shown.
+    // No recorded case has a work_command or work_file, fits a law, or is so short that nothing is
+    // shown.
     let elsewhere = [
         "command",
         "file",

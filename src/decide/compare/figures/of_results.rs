@@ -74,7 +74,7 @@ pub fn of_results(name: &str, documents: &[Document]) -> Result<Configuration, E
 }
 
 /// Of all files of one name, the runs of one measurement: those with latencies, and where none
-/// has any, those with the series of the first. What other measurements tell (completion times,
+/// has any, those with the series of the first. What other measurements give (completion times,
 /// jitter) is no figure that every run could have.
 pub fn of_one_measurement(documents: &[Document]) -> Vec<Document> {
     let has_latency = |one: &Document| {

@@ -17,7 +17,7 @@
 //! machine.
 
 mod disk;
-pub(crate) mod told;
+pub(crate) mod trace;
 mod vmlinux;
 
 use super::devices::Devices;
@@ -235,7 +235,7 @@ fn start(
     (&debugger)
         .write_all(&match observed {
             // Telling does not stop the guest, so its bytes and times stay as they are.
-            Some(observed) => told::commands(observed.cpu).into_bytes(),
+            Some(observed) => trace::commands(observed.cpu).into_bytes(),
             None => DEBUGGER_COMMANDS.to_vec(),
         })
         .map_err(failed("write the debugger's commands"))?;
@@ -266,7 +266,7 @@ fn start(
     thread::spawn(move || copy(serial, console_end));
     let sorter = Sorter::new([control_end, stdout_end, stderr_end, files_end]);
     match observed.cloned() {
-        Some(observed) => thread::spawn(move || copy(said, told::Filter::new(observed, sorter))),
+        Some(observed) => thread::spawn(move || copy(said, trace::Filter::new(observed, sorter))),
         None => thread::spawn(move || copy(said, sorter)),
     };
     Ok(Started {

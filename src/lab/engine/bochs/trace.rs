@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What Bochs' debugger tells of one CPU without stopping the guest, taken out of its output.
+//! What Bochs' debugger prints of one CPU without stopping the guest, taken out of its output.
 //!
 //! Bochs 3.0 prints a line for each call, interrupt, return from an interrupt, and change of the
 //! address space, of the CPU that `set $cpu` chose. The guest's streams come on the same output, a
@@ -65,7 +65,7 @@ impl<W: Write> Write for Filter<W> {
         while let Some(length) = memchr::memchr(b'\n', &self.held[from..]) {
             let line = &self.held[from..from + length + 1];
             from += length + 1;
-            match told(line) {
+            match parse(line) {
                 Some((at, step)) => {
                     self.rest.write_all(&line[..at])?;
                     if let Some(step) = step {
@@ -94,7 +94,7 @@ impl<W: Write> Write for Filter<W> {
 }
 
 /// Where a line of the debugger begins in `line`, and what it says; none when it holds none.
-fn told(line: &[u8]) -> Option<(usize, Option<Step>)> {
+fn parse(line: &[u8]) -> Option<(usize, Option<Step>)> {
     let at = begin(line)?;
     let after = line.get(at + DIGITS..)?;
     if after.starts_with(MODE) {
@@ -155,7 +155,7 @@ fn number(digits: &[u8], radix: u32) -> Option<u64> {
 #[cfg(test)]
 pub(crate) fn steps(lines: &str) -> Vec<Step> {
     let lines = lines.split_inclusive('\n').map(str::as_bytes);
-    lines.filter_map(|line| told(line)?.1).collect()
+    lines.filter_map(|line| parse(line)?.1).collect()
 }
 
 #[cfg(test)]
@@ -188,7 +188,7 @@ mod tests {
     fn each_line_is_a_step() {
         let steps: Vec<_> = LINES
             .iter()
-            .filter_map(|line| told(line.as_bytes()).unwrap().1)
+            .filter_map(|line| parse(line.as_bytes()).unwrap().1)
             .map(|step| (step.tick, step.kind, step.address, step.user))
             .collect();
         assert_eq!(
@@ -200,7 +200,7 @@ mod tests {
                 (105_264_410, Kind::Space, 0xb2c_4000, false),
             ]
         );
-        assert!(told(b"12:30: call 0x10\n").is_none());
+        assert!(parse(b"12:30: call 0x10\n").is_none());
     }
 
     proptest! {
@@ -230,8 +230,8 @@ mod tests {
             }
             filter.flush().unwrap();
             prop_assert_eq!(out, bytes);
-            let told = (0..places.len()).filter(|at| at % LINES.len() != 4).count();
-            prop_assert_eq!(heard.lock().unwrap().0.len(), told);
+            let steps = (0..places.len()).filter(|at| at % LINES.len() != 4).count();
+            prop_assert_eq!(heard.lock().unwrap().0.len(), steps);
         }
     }
 }
