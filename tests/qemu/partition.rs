@@ -150,15 +150,15 @@ static MOVABLE: Script = Script {
             done
             return 1
         }
-        settle() {
+        wait_until_moved() {
             tries=0
             while moving "$@" && [ $tries -lt 30 ]; do tries=$((tries + 1)); usleep 100000; done
         }
-        settle 3 on
+        wait_until_moved 3 on
         artis irq -D 2 --json >$ARTIS_OUTPUT/before.json
         artis partition plan --rt 3 --json >$ARTIS_OUTPUT/plan.json || die 'plan failed'
         artis partition apply --rt 3 >/dev/null || die 'apply failed'
-        settle 0-2 off
+        wait_until_moved 0-2 off
         artis irq -D 2 --json >$ARTIS_OUTPUT/after.json
         artis partition reset >/dev/null"#,
 };

@@ -40,8 +40,8 @@
 char LICENSE[] SEC("license") = "GPL";
 
 /*
- * A stack is taken of who had a CPU when a timer or a woken thread waited longer, and what it waited
- * may be told: no small part of a loss above the bar. It costs as much as thirty events.
+ * A stack is taken of the task that had a CPU when a timer or a woken thread waited longer than
+ * this, if it is a part of some size of a loss above the bar. It costs as much as thirty events.
  */
 const volatile u64 stack_after_ns = 20000;
 /* Is there a hook at the end of a page fault? */
@@ -548,7 +548,7 @@ static void irq_ends(struct recorder_cpu *cpu, u64 now)
 		thread->lost_ns += now - cpu->irq_since_ns;
 }
 
-/* a: the handler; b: when it was due; other: the stack. Due by the thread's wish, without slack. */
+/* a: the handler; b: when it was due; other: the stack. Due as the thread asked, without slack. */
 SEC("tp_btf/hrtimer_expire_entry")
 int BPF_PROG(hrtimer_begins, struct hrtimer *timer)
 {
@@ -739,7 +739,7 @@ int BPF_PROG(call_sent, unsigned int to, unsigned long callsite, void *function)
 	return 0;
 }
 
-/* futex(2): operations that wait for a lock, and the value that says a lock is taken and waited for */
+/* futex(2): operations that wait for a lock, and the value of a lock that is taken and waited for */
 enum {
 	FUTEX_WAIT = 0,
 	FUTEX_LOCK_PI = 6,
