@@ -415,7 +415,6 @@ fn what_does_not_belong_together_is_refused_with_a_sentence() {
     refused(&["no-such.toml"], "no-such.toml");
     refused(&["tune.toml", "shield.toml"], "a verdict is for one job");
     refused(&["--deadline", "250us"], "no work is given");
-    refused(&["--per-hour", "-1"], "write a number of misses, 0 or more");
 }
 
 #[test]
