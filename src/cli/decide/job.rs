@@ -24,7 +24,7 @@ pub struct Options {
     #[arg(long, value_name = "TIME", value_parser = job::time_us)]
     period: Option<f64>,
     /// Activations a second
-    #[arg(long, value_name = "N", conflicts_with = "period")]
+    #[arg(long, value_name = "N", value_parser = per_second, conflicts_with = "period")]
     per_second: Option<f64>,
     /// What the work is: user, system-calls or io
     #[arg(long, value_name = "NATURE", value_parser = nature)]
@@ -61,6 +61,11 @@ pub struct Options {
 fn nature(word: &str) -> Result<Nature, String> {
     let known = Nature::ALL.into_iter().find(|it| it.to_string() == word);
     known.ok_or_else(|| "write user, system-calls or io".to_owned())
+}
+
+fn per_second(text: &str) -> Result<f64, String> {
+    number(text, |rate| rate.is_finite() && rate > 0.0)
+        .ok_or_else(|| "write how many activations a second there are, such as 1000".to_owned())
 }
 
 fn per_hour(text: &str) -> Result<f64, String> {

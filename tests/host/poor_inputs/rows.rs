@@ -105,6 +105,7 @@ pub const ROWS: &[Row] = &[
     row("lab run --cpus abc -- true", USAGE, &["'abc'", "write a whole number from 1 to 64"]),
     row("lab run --timeout abc -- true", USAGE, &["'abc'", "whole seconds from 0", "90s, 5m, 1h"]),
     row("decide --per-hour -1", USAGE, &["'-1'", "--per-hour", "0 or more, such as 5"]),
+    row("decide --per-second abc", USAGE, &["'abc'", "--per-second", "activations a second"]),
     row("decide --per-hour abc", USAGE, &["'abc'", "--per-hour", "0 or more, such as 5"]),
     row("decide --probability abc", USAGE, &["'abc'", "--probability", "above 0 and below 1"]),
     row("decide --probability 1", USAGE, &["'1'", "--probability", "above 0 and below 1"]),
