@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_btf_is_told_from_its_functions_and_not_from_the_version() {
+    fn damaged_btf_is_recognised_by_its_functions_and_not_from_the_version() {
         let interface = Interface {
             damaged: vec!["scx_bpf_kick_cpu".to_owned()],
             ..good()
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_sched_ext_is_told_by_what_it_lacks() {
+    fn an_old_sched_ext_is_recognised_by_what_it_lacks() {
         let interface = Interface {
             lacks: vec!["__scx_bpf_select_cpu_and", "scx_bpf_now", "c", "d"],
             ..good()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What could not be read, and what cannot be changed from here, so that nothing is missed silently.
+//! What could not be read, and what cannot be changed from here: nothing is missed silently.
 
 use super::finding::{Finding, Severity};
 use super::subject::Subject;

@@ -20,7 +20,7 @@ pub struct CpuShares {
 }
 
 impl CpuShares {
-    /// Looks at all cgroups. One that goes meanwhile, or cannot be read, is left out.
+    /// Looks at all cgroups. A cgroup that goes meanwhile, or cannot be read, is left out.
     pub fn read(root: &Root) -> Self {
         let hierarchy = match v1_path(root, "self", "cpu") {
             Some(_) => "/sys/fs/cgroup/cpu",

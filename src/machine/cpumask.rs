@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Sets of CPUs in the kernel's mask format: `ff,ffffffff`, the highest CPUs first.
 //!
-//! Owns parsing and printing; [`CpuList`] is the set. Source: `bitmap_parse()` in `lib/bitmap-str.c`
-//! and `bitmap_string()` in `lib/vsprintf.c`.
+//! Owns parsing and printing; [`CpuList`] is the set. Source: `bitmap_parse()` in
+//! `lib/bitmap-str.c` and `bitmap_string()` in `lib/vsprintf.c`.
 
 use super::CpuList;
 use super::cpulist::CPUS_MAX;

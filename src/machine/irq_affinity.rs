@@ -26,8 +26,8 @@ pub struct Irq {
     pub handlers: Vec<String>,
     /// CPUs that it may go to.
     pub allowed: CpuList,
-    /// CPUs that its controller sends it to. Empty for an interrupt of every CPU, such as a timer's,
-    /// or one that is switched off; none where this kernel does not show it.
+    /// CPUs that its controller sends it to. Empty for an interrupt of every CPU, such as a
+    /// timer's, or one that is switched off; none where this kernel does not show it.
     pub effective: Option<CpuList>,
     /// Whether the kernel places it itself (managed); none where debugfs does not show it.
     pub managed: Option<bool>,

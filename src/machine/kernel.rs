@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The running kernel: release, preemption model, sched_ext, BTF, cgroups, RT throttling.
-//!
-//! Reports what the kernel says about itself. Each command decides what it needs of that. Source: `Documentation/scheduler/sched-ext.rst`, `sched-rt-group.rst`, and
-//! `sched_dynamic_show()` in `kernel/sched/debug.c`.
+//! The running kernel: release, preemption model, sched_ext, BTF, cgroups, RT throttling. Reports
+//! what the kernel says about itself; each command decides what it needs of that. Source:
+//! `Documentation/scheduler/sched-ext.rst`, `sched-rt-group.rst`, and `sched_dynamic_show()` in
+//! `kernel/sched/debug.c`.
 
 use super::boot_arguments::{self, BootArguments};
 use super::build_config::BuildConfig;
@@ -130,7 +130,7 @@ pub struct Kernel {
     pub cgroup: Option<CgroupVersion>,
     /// `None`: no such limit in this kernel.
     pub rt_throttling: Option<RtThrottling>,
-    /// How far it is locked down: `none`, `integrity` or `confidentiality`; `None`: it does not say.
+    /// Its lockdown: `none`, `integrity` or `confidentiality`; `None`: it does not say.
     pub lockdown: Option<String>,
     /// Whose it is.
     pub distribution: Distribution,

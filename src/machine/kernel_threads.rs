@@ -29,7 +29,7 @@ pub struct KernelThread {
     pub bound: bool,
 }
 
-/// All threads of the kernel, by number. One that ends meanwhile may be missing.
+/// All threads of the kernel, by number. A thread that ends meanwhile may be missing.
 pub fn read(root: &Root) -> Vec<KernelThread> {
     let Ok(entries) = std::fs::read_dir(root.path("/proc")) else {
         return Vec::new();

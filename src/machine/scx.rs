@@ -36,8 +36,8 @@ const FUNCTIONS: &[&[&str]] = &[
     &["scx_bpf_task_running"],
 ];
 
-/// Came with Linux 6.18, as did kicks of a CPU that interrupt it at once on PREEMPT_RT; those cannot
-/// be seen in BTF.
+/// Came with Linux 6.18, as did kicks of a CPU that interrupt it at once on PREEMPT_RT; those
+/// cannot be seen in BTF.
 const SINCE_HARD_KICKS: &str = "scx_bpf_cpu_curr";
 
 /// What the kernel offers to BPF schedulers.

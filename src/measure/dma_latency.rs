@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_without_the_device_is_told() {
+    fn a_machine_without_the_device_is_reported() {
         let (_folder, root) = canned(&[]);
         let error = DmaLatency::hold(&root, 0).unwrap_err();
         assert!(error.to_string().contains("cpu_dma_latency"), "{error}");

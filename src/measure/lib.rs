@@ -2,8 +2,8 @@
 //! Measuring: latency, execution time and its variation, OS noise, throughput, short commands and
 //! messages.
 //!
-//! One file for each quantity. Owns the threads that measure; decides nothing about loads and prints
-//! nothing. A measuring thread allocates nothing, locks nothing and logs nothing once it has
+//! One file for each quantity. Owns the threads that measure; decides nothing about loads and
+//! prints nothing. A measuring thread allocates nothing, locks nothing and logs nothing once it has
 //! started: what it needs is made before, and what it found is read afterwards or through atomics.
 
 pub mod audit;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Keeps the memory of this process in RAM, so that no page fault falls into a sample, and says what
-//! a refusal means on this machine.
+//! Keeps the memory of this process in RAM, so that no page fault falls into a sample, and says
+//! what a refusal means on this machine.
 
 use artis_machine::Root;
 use artis_machine::privilege::{Limit, Privilege};

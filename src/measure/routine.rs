@@ -172,8 +172,8 @@ mod tests {
         }
     }
 
-    /// Ten times the work takes longer, so no step is left out. The best of many runs counts: losing
-    /// the CPU only makes a run longer.
+    /// Ten times the work takes longer, so no step is left out. The best of many runs counts:
+    /// losing the CPU only makes a run longer.
     #[test]
     fn no_step_is_left_out() {
         let best = |work: &Work| {

@@ -135,8 +135,8 @@ pub fn prepare_on(cpus: Option<&CpuList>, policy: Policy) -> Result<(), Error> {
 }
 
 /// Takes the timer slack from the calling thread and from what it starts. The kernel may end a
-/// sleep of a normal task this much later than asked for, 50 us by default, to join interrupts. That
-/// is the same under every scheduler, and hides what the schedulers differ in. Tasks with a
+/// sleep of a normal task this much later than asked for, 50 us by default, to join interrupts.
+/// That is the same under every scheduler, and hides what the schedulers differ in. Tasks with a
 /// real-time policy have none.
 ///
 /// # Errors

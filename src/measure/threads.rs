@@ -20,7 +20,7 @@ const ABANDON: u8 = 2;
 /// all threads have finished, and gets their results in order.
 ///
 /// # Errors
-/// The first failure of `prepare`, or that a thread cannot be started; then none has begun its work.
+/// The first failure of `prepare` or of a thread's start; then none has begun its work.
 pub fn run<P, T, E>(
     count: usize,
     prepare: impl Fn(usize) -> Result<P, E> + Sync,

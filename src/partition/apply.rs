@@ -52,7 +52,7 @@ pub struct Partitioned {
     pub was_there: bool,
 }
 
-/// Makes the partition. One that is in force for other CPUs, or was not finished, is reverted first.
+/// Makes the partition. An earlier one, for other CPUs or not finished, is reverted first.
 ///
 /// # Errors
 /// When nothing may be changed, a journal cannot be kept or is not trusted, or a change failed; all

@@ -138,8 +138,8 @@ impl Target {
     }
 }
 
-/// The way back for an interrupt, in two steps. An interrupt stays on its CPU as long as that CPU is
-/// allowed. So it is first sent back to the CPU where it was, and then gets its old CPUs again.
+/// The way back for an interrupt, in two steps. An interrupt stays on its CPU as long as that CPU
+/// is allowed. So it is first sent back to the CPU where it was, and then gets its old CPUs again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detour {
     /// Is written before the old value.

@@ -3,8 +3,8 @@
 //!
 //! A timer that arms itself again, and the work that it queues, stay on the CPU where they began,
 //! some of them since boot. A CPU that was isolated at boot never had any. A CPU that goes offline
-//! leaves them to other CPUs. Source: `Documentation/core-api/cpu_hotplug.rst`, `kernel/time/timer.c`
-//! (`timers_dead_cpu`), `kernel/workqueue.c`.
+//! leaves them to other CPUs. Source: `Documentation/core-api/cpu_hotplug.rst`,
+//! `kernel/time/timer.c` (`timers_dead_cpu`), `kernel/workqueue.c`.
 
 use super::change::{Change, Kind, Target};
 use artis_machine::tasks::{self, Task};

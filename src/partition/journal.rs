@@ -3,8 +3,8 @@
 //!
 //! Each owner has one. It is complete on disk before the first of its changes is made, and removed
 //! after the last was reverted, so reverting needs no room on a disk. The journals are not in a run
-//! directory that may be emptied early (as in a container). They carry the kernel's boot id, because
-//! the changes end with the boot. Files belong to root, mode 0600, and no link is followed.
+//! directory that may be emptied early (as in a container). They carry the kernel's boot id,
+//! because the changes end with the boot. Files belong to root, mode 0600, and no link is followed.
 
 use super::change::Change;
 use super::host::{Host, Step};

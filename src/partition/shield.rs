@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The shield: a control group that has the RT CPUs for itself.
 //!
-//! An isolated cpuset partition of cgroup v2 takes its CPUs from all tasks outside of it, at run
-//! time, and gives them back when it is removed. Source: `Documentation/admin-guide/cgroup-v2.rst`, "Cpuset".
+//! An isolated cpuset partition of cgroup v2 (`Documentation/admin-guide/cgroup-v2.rst`, "Cpuset")
+//! takes its CPUs from all tasks outside, at run time, and gives them back when it is removed.
 
 use super::change::{ABSENT, Change, Kind, OFF, ON, PRESENT, Target};
 use super::plan::{Plan, Request};

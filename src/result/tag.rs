@@ -60,7 +60,7 @@ impl Tag {
         text
     }
 
-    /// Understands a tag. One that another program wrote is the name of latencies in nanoseconds.
+    /// Understands a tag. The tag of another program is the name of latencies in nanoseconds.
     pub fn read(text: &str) -> (Self, Part) {
         own(text).unwrap_or_else(|| {
             let foreign = Self {

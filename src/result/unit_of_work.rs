@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The names of the series that tell how long units of work take: `completion.user.100us`.
+//! The names of the series of how long units of work take: `completion.user.100us`.
 
 use super::series::Series;
 use serde::{Deserialize, Serialize};

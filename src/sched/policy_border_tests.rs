@@ -289,7 +289,7 @@ fn a_rule_that_somebody_adds_elsewhere_is_noticed() {
     assert!(words.contains("ARTIS_SLICE_RT_NS"), "{words}");
 }
 
-/// Words of the policy that name facts. Verdicts are obeyed: `switch` and `==` on them is all right.
+/// Words of the policy that name facts. Verdicts are obeyed: `switch` and `==` on them are right.
 fn names_a_fact(word: &str) -> bool {
     let facts = [
         "ARTIS_CLASS_",

@@ -31,7 +31,7 @@ struct Model {
 }
 
 impl Model {
-    /// So many CPUs of each cache; of each task its weight, its cache, and whether it is bound.
+    /// How many CPUs each cache has; of each task its weight, its cache, and whether it is bound.
     fn new(cpus: &[usize], tasks: &[(u32, usize, bool)]) -> Self {
         let of = |(cache, cpus): (usize, &usize)| vec![(cache, None); *cpus];
         let mut model = Self {

@@ -699,7 +699,7 @@ proptest! {
         }
     }
 
-    /// One that was owed time on the other side starts level; one that had too much keeps its debt,
+    /// A task that was owed time on the other side starts level; one with too much keeps its debt,
     /// up to the bound.
     #[test]
     fn a_task_from_the_other_side_takes_its_debt_along(

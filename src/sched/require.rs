@@ -94,7 +94,7 @@ pub fn missing(
     missing
 }
 
-/// Does the kernel tell a scheduler of CPU cgroups (CONFIG_EXT_GROUP_SCHED)?
+/// Does the kernel inform a scheduler of CPU cgroups (CONFIG_EXT_GROUP_SCHED)?
 pub fn tells_of_cgroups() -> bool {
     let Ok(btf) = Btf::from_vmlinux() else {
         return false;
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_sched_ext_is_told_once_with_the_way_out() {
+    fn a_kernel_without_sched_ext_is_named_once_with_the_way_out() {
         let found = ask(&kernel(), &root_privilege(), Detector::Syscall);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(

@@ -48,7 +48,7 @@ pub enum Event {
     ServersUnseen,
     /// These cgroups have limits on CPU time, which do not hold meanwhile.
     LimitsUnseen(Vec<String>),
-    /// These cgroups have weights, and this kernel does not tell a scheduler of them.
+    /// These cgroups have weights, and this kernel does not report them to a scheduler.
     WeightsUnseen(Vec<String>),
     /// These RT CPUs have been offline and are back.
     Cycled(CpuList),
@@ -202,7 +202,7 @@ pub fn run(
     program.detach();
     let ending = program.ending().unwrap_or_else(Ending::unknown);
     drop(undo);
-    // Only now is everything restored: this tells the client that asked for the stop.
+    // Only now is everything restored: the client that asked for the stop learns it by this.
     drop(waiting);
     Ok(Outcome { last, ending })
 }

@@ -106,7 +106,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn the_number_is_read_or_its_lack_is_told() {
+    fn the_number_is_read_or_its_lack_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let root = Root(folder.path().to_owned());
         assert!(matches!(tracepoint(&root), Err(Error::Unnumbered)));

@@ -3,8 +3,8 @@
 //! user tasks other than RT0, and which class of task had the CPU for how long.
 //!
 //! Owns loading it and reading its counts. Knows no scheduler and no RT CPU, so that it judges
-//! every configuration in the same way. Counts run from the moment it is loaded; a figure is always the
-//! difference of two [`Snapshot`]s, so neither its start nor its end is in it.
+//! every configuration in the same way. Counts run from the moment it is loaded; a figure is always
+//! the difference of two [`Snapshot`]s, so neither its start nor its end is in it.
 
 use super::syscalls;
 use libbpf_rs::btf::Btf;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How soon ordinary tasks answer beside RT0 and the loads: what everybody else pays for RT0.
 //!
-//! First threads that sleep and wake up, each with a period of its own so that they meet every phase
-//! of each other: normal ones, and RT1+ ones at two levels. Where the kernel's own scheduler is on,
-//! RT1+ tasks are normal ones with the same nice value. Then short commands, then messages.
+//! First threads that sleep and wake up, each with a period of its own so that they meet every
+//! phase of each other: normal ones, and RT1+ ones at two levels. Where the kernel's own scheduler
+//! is on, RT1+ tasks are normal ones with the same nice value. Then short commands, then messages.
 //!
-//! In a process of its own: RT0's process has locked its memory, and would copy the tables of all of
-//! it for each command, while RT0 waits for them.
+//! In a process of its own: RT0's process has locked its memory, and would copy the tables of all
+//! of it for each command, while RT0 waits for them.
 
 use super::run::{Error, system};
 use super::{

@@ -194,7 +194,7 @@ impl Running {
     fn start(task: &Task) -> Result<Self, Error> {
         Ok(match &task.scheduler {
             Scheduler::Stock | Scheduler::Isolcpus => Self::Nobody,
-            // With isolcpus nobody could arm a timer on an RT CPU since boot. Here many have by now.
+            // With isolcpus nobody could arm a timer on an RT CPU since boot. Here many did.
             Scheduler::Artis => Self::Artis(ArtisScheduler::start(&task.rt, &["--cycle"])?),
             Scheduler::Published(which) => Self::Published(published::Scheduler::start(which)?),
         })

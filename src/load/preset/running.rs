@@ -56,8 +56,8 @@ impl Running {
         Ok(None)
     }
 
-    /// Calls `then` from its own thread when a load ends before it is stopped. It may also be called
-    /// after a stop.
+    /// Calls `then` from its own thread when a load ends before it is stopped. It may also be
+    /// called after a stop.
     ///
     /// # Errors
     /// When the system refuses a thread.

@@ -3,11 +3,11 @@
 //! started it ends in any way (also `kill -9`), all its descendants are killed and its files are
 //! removed.
 //!
-//! How that works: it is a child subreaper (prctl(2)), so a descendant that loses its parent becomes
-//! its child and can be found and killed. It has its own session, so Ctrl-C at the terminal reaches
-//! only the starter. The starter holds the other end of a socket, which closes even when the
-//! starter is killed with SIGKILL. What the process starts dies with it (`PR_SET_PDEATHSIG`). It
-//! is never a real-time task, even if its starter is one.
+//! How that works: it is a child subreaper (prctl(2)), so a descendant that loses its parent
+//! becomes its child and can be found and killed. It has its own session, so Ctrl-C at the terminal
+//! reaches only the starter. The starter holds the other end of a socket, which closes even when
+//! the starter is killed with SIGKILL. What the process starts dies with it (`PR_SET_PDEATHSIG`).
+//! It is never a real-time task, even if its starter is one.
 //!
 //! It is forked and not executed, so that it works in every program that links this library; see
 //! [`super::own::process`] for what the starter has to observe.
@@ -61,8 +61,8 @@ impl Supervised {
     /// Forks the process, which runs `body` and ends. It is called `name` in `ps`.
     ///
     /// # Errors
-    /// When the system refuses a folder or a process. [`receive`](Self::receive) gives errors of the
-    /// process itself, including that of `body`.
+    /// When the system refuses a folder or a process. [`receive`](Self::receive) gives errors of
+    /// the process itself, including that of `body`.
     pub fn start(
         name: &str,
         body: impl FnOnce(&mut Inside) -> Result<(), Error>,

@@ -3,8 +3,8 @@
 //! are known to spoil figures.
 //!
 //! Judges what [`artis_machine`] reads, before the measurement ([`settings`]) and after it
-//! ([`events`]); never changes anything. A file that this machine does not have is no finding. A file
-//! that is there and cannot be read is one: no check is skipped silently.
+//! ([`events`]); never changes anything. A file that this machine does not have is no finding. A
+//! file that is there and cannot be read is one: no check is skipped silently.
 
 mod events;
 mod real_time;

@@ -6,7 +6,7 @@ use super::{Plan, Unchecked};
 use artis_machine::Root;
 use artis_machine::tasks::{self, Task};
 
-/// So many are named, the others are counted.
+/// How many are named; the others are counted.
 const NAMED_MAX: usize = 5;
 
 /// Those of user space. The kernel's own threads are part of what is measured.

@@ -15,7 +15,7 @@ pub enum User {
 }
 
 impl User {
-    /// The one who started this process.
+    /// The user who started this process.
     pub fn current() -> Self {
         if !nix::unistd::geteuid().is_root() {
             Self::Ordinary

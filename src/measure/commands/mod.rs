@@ -85,7 +85,7 @@ pub struct Plan {
     pub cpus: Option<CpuList>,
     /// Policy of the commands and of what starts them.
     pub policy: Policy,
-    /// So many commands; none: they are not counted.
+    /// How many commands; none: they are not counted.
     pub count: Option<u64>,
     /// No command begins after this time; none: until `count`, or a stop.
     pub duration: Option<Duration>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A unit of work: so many steps of one nature.
+//! A unit of work: a number of steps of one nature.
 
 use crate::clock::now_ns;
 use crate::routine::{Routine, Work};

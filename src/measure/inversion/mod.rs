@@ -2,9 +2,9 @@
 //! Priority inversion: three threads of one CPU and one lock, with and without inheritance.
 //!
 //! The low one takes the lock and works with it; the high one asks for the lock; the middle one,
-//! which wants no lock, wakes up and computes. Without inheritance the high one waits for both; with
-//! inheritance the low one runs at the high one's priority until it lets go. Rowand, "How Linux
-//! `RT_PREEMPT` Works", slides "non-PI Mutex" and "PI Mutex".
+//! which wants no lock, wakes up and computes. Without inheritance the high one waits for both;
+//! with inheritance the low one runs at the high one's priority until it lets go. Rowand, "How
+//! Linux `RT_PREEMPT` Works", slides "non-PI Mutex" and "PI Mutex".
 
 mod mutex;
 

@@ -7,8 +7,8 @@
 //! unloaded run. A round cannot be shorter than the longest ideal; the time above that is lost. So
 //! unequal CPUs do not count as noise.
 //!
-//! The time of all threads starts at the release of the barrier. So a thread that lost its CPU while
-//! it was waiting is late, too.
+//! The time of all threads starts at the release of the barrier. So a thread that lost its CPU
+//! while it was waiting is late, too.
 
 mod barrier;
 mod rounds;

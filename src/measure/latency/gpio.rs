@@ -5,9 +5,9 @@
 //! may measure the answers; this side measures itself. Owns the two lines while it lives, through
 //! the kernel's GPIO character device (uAPI v2, Linux 5.10). Makes no edges and keeps no figures.
 //!
-//! The kernel takes the time of an edge in the line's interrupt handler. So the time from the edge to
-//! the handler is not in the figures; only the external device sees it. For a line behind a slow bus
-//! (I2C, SPI) a thread takes the time, even later.
+//! The kernel takes the time of an edge in the line's interrupt handler. So the time from the edge
+//! to the handler is not in the figures; only the external device sees it. For a line behind a slow
+//! bus (I2C, SPI) a thread takes the time, even later.
 
 use super::source::{Event, Source};
 use crate::clock::now_ns;
@@ -197,7 +197,7 @@ impl Source for Responder {
     fn wait(&mut self) -> Result<Event, Errno> {
         loop {
             let event = self.answer()?;
-            // Edges may come while the measurement is being prepared. They say nothing about latency.
+            // Edges that come while the measurement is prepared say nothing about latency.
             if event.due_ns >= self.start_ns {
                 return Ok(event);
             }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The source `nanosleep`: sleeps for an interval and measures how long it took. McKenney's loop
-//! ("Real time vs. real fast", the test program): the difference is jitter. It may be negative where
-//! the clock is coarser than the timer.
+//! ("Real time vs. real fast", the test program): the difference is jitter. It may be negative
+//! where the clock is coarser than the timer.
 
 use super::source::{Event, Source};
 use crate::clock::{now_ns, to_timespec};

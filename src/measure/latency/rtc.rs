@@ -2,8 +2,8 @@
 //! The source `rtc`: periodic interrupts of the real-time clock, read from `/dev/rtc`. The
 //! method of Realfeel.
 //!
-//! The device does not say when an interrupt was due. So the figure is how much the time between two
-//! wakeups differs from the period. It may be negative: a punctual wakeup after a late one. Source: `Documentation/admin-guide/rtc.rst`.
+//! The figure is how much the time between two wakeups differs from the period, since the device
+//! does not say when an interrupt was due. A punctual wakeup after a late one makes it negative.
 
 use super::source::{Event, Source, Unavailable};
 use crate::clock::{SECOND_NS, now_ns};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Splits a wakeup latency into two parts: timer due to handler, and handler to task.
 //!
-//! Loads the BPF program `bpf/split.bpf.c` and owns the memory it shares with the measuring threads.
-//! Measures nothing itself and changes no scheduling: a thread that woke up reads from its slot when
-//! its timer was due and when the kernel handled it, and compares both with its own time. The first
-//! part is the kernel latency of Piel and others (section 3.1), the whole is their user latency.
-//! Needs a kernel with BTF, and no tracer.
+//! Loads the BPF program `bpf/split.bpf.c` and owns the memory it shares with the measuring
+//! threads. Measures nothing itself and changes no scheduling: a thread that woke up reads from its
+//! slot when its timer was due and when the kernel handled it, and compares both with its own time.
+//! The first part is the kernel latency of Piel and others (section 3.1), the whole is their user
+//! latency. Needs a kernel with BTF, and no tracer.
 
 use artis_machine::Root;
 use artis_machine::privilege::{Capability, Privilege};
@@ -184,11 +184,11 @@ impl SlotReader {
         Ok(())
     }
 
-    /// The expiry that woke the claimed thread since the last call; none when something else woke it.
-    /// For that thread only.
+    /// The expiry that woke the claimed thread since the last call; none when something else woke
+    /// it. For that thread only.
     ///
-    /// Reads shared memory, nothing else. When the due time is not the one that the thread asked for,
-    /// another timer expired (see `bpf/split.bpf.c`): do not count it.
+    /// Reads shared memory, nothing else. When the due time is not the one that the thread asked
+    /// for, another timer expired (see `bpf/split.bpf.c`): do not count it.
     #[inline]
     pub fn take(&mut self) -> Option<Expiry> {
         let slot = self.shared.slots.read(self.index);

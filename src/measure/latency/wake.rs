@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The source `wake`: a thread on another CPU hands over a futex. Measures the wakeup alone, across
-//! CPUs and without a timer: from the waker's decision to the woken thread. Where the waiting thread
-//! is not bound, the waker is not, either.
+//! CPUs and without a timer: from the waker's decision to the woken thread. Where the waiting
+//! thread is not bound, the waker is not, either.
 
 use super::source::{Event, Source, Unavailable};
 use super::timer::{next_due, sleep_until};

@@ -4,8 +4,8 @@
 //! A pair is a messenger and its worker, or several workers. The messenger writes a message to each
 //! of its workers and waits until all have answered: that is a round trip. A worker answers each
 //! message at once. Nobody computes, so all the time is the kernel's: its pipes, its wakeups, and
-//! where it places whom. With one worker this is the work of `perf bench sched pipe -T`; with several
-//! it is the shape of schbench: one thread that hands out work, and many that wait for it.
+//! where it places whom. With one worker this is the work of `perf bench sched pipe -T`; with
+//! several it is the shape of schbench: one thread that hands out work, and many that wait for it.
 //!
 //! Owns the threads and their pipes. Does not load the machine, does not print.
 
@@ -99,8 +99,8 @@ impl Live {
     }
 }
 
-/// Measures until each messenger has made its rounds, the duration is over, or `stop` is not 0:
-/// one round trip at least, after one that is not recorded. `look` is called twenty times a second with the messengers' state.
+/// Measures until each messenger has made its rounds, the duration is over, or `stop` is not 0: a
+/// round trip at least, after one not recorded. `look` gets the state twenty times a second.
 ///
 /// # Errors
 /// When a pipe cannot be made, or a thread cannot be started, bound or given its policy.

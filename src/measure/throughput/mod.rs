@@ -2,11 +2,11 @@
 //! Throughput: how long a fixed piece of work takes, how much CPU time, how many context switches.
 //!
 //! Owns the running and timing of [`workload`]s in their [`permutation`]s. Time is
-//! `CLOCK_MONOTONIC` from before the first process is started until the last has ended; the rest
-//! is what wait4(2) reports of each process and of the children it has waited for. Every run is done
-//! by a supervised process ([`artis_load::supervised`]), so nothing of it is left behind.
-//! Sources: mckenney-real-time-vs-real-fast, Table 1 (real, user, sys; mean and standard
-//! deviation); rowand-how-rt-preempt-works-slides, "Test Variables".
+//! `CLOCK_MONOTONIC` from before the first process is started until the last has ended; the rest is
+//! what wait4(2) reports of each process and of the children it has waited for. Every run is done
+//! by a supervised process ([`artis_load::supervised`]), so nothing of it is left behind. Sources:
+//! mckenney-real-time-vs-real-fast, Table 1 (real, user, sys; mean and standard deviation);
+//! rowand-how-rt-preempt-works-slides, "Test Variables".
 
 pub mod permutation;
 pub mod series;

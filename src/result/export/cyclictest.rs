@@ -17,7 +17,7 @@ use std::fmt::Write;
 /// The format, with or without a limit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CyclictestHistogram {
-    /// So many lines of 1 us, as of `cyclictest -h`; values beyond are overflows. None: all.
+    /// How many lines of 1 us, as of `cyclictest -h`; values beyond are overflows. None: all.
     pub lines: Option<u64>,
 }
 

@@ -5,7 +5,7 @@
 //! (minimum, minimum so far, average, maximum, maximum so far, overruns so far), all in whole
 //! nanoseconds. There is no histogram, so nothing is known of a single sample: the lines become
 //! `interval_min`, `interval_mean` and `interval_max`, one value an interval. Where the settings
-//! tell how many samples an interval has (its length by the period), count, extremes and mean of
+//! show how many samples an interval has (its length by the period), count, extremes and mean of
 //! all samples are the series `latency`, without percentiles.
 
 use super::text::{self, lines, number};

@@ -386,7 +386,7 @@ RTS|      1.050|      1.875|      9.400|       2|     0|    00:00:02/00:00:02
     }
 
     #[test]
-    fn early_wake_ups_lose_their_sign_and_it_is_told() {
+    fn early_wake_ups_lose_their_sign_with_a_warning() {
         let early = FILE.replace("RTS|      1.050|", "RTS|     -1.050|");
         let document = read(&early).unwrap();
         assert_eq!(

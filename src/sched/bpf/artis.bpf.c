@@ -23,9 +23,9 @@
  * (c) RT0's wakeup. Nothing of ours runs in it; there is no ops.stopping(). The task
  *     that RT0 displaces stays at the head of the CPU's local queue, as the kernel
  *     leaves it, and goes on after a short burst. After a long one hand_back.h
- *     gives it to ops.enqueue(). Was a task to leave just as RT0 came? Then it stays
- *     there too, with a rest of its slice, by which ops.running() knows it when RT0
- *     has gone, and leaves then.
+ *     gives it to ops.enqueue(). A task that was about to leave just as RT0 came stays
+ *     there too, with a rest of its slice. By that rest ops.running() recognises it when
+ *     RT0 has gone, and makes it leave.
  *
  * (d) Switches. A switch of tasks keeps interrupts off while it lasts, and so delays
  *     RT0's timer. So none begins just before that timer. A task that enters the
@@ -46,9 +46,9 @@
  *     tasks in user mode from which every CPU takes.
  *
  * (h) Last-level caches. Where there are several, each has a queue of Linux tasks for each
- *     side, and a task waits at the one where it ran. A CPU takes from its own cache's queue,
- *     and from the others', the nearest first, before it is idle, or whom they keep waiting
- *     too long. The other queues are few tasks' and the whole machine's.
+ *     side, and a task waits at the one where it ran. A CPU takes from its own cache's queue.
+ *     From the others' it takes, the nearest first, before it is idle, and when a task waits
+ *     too long there. All other queues hold few tasks, and are for the whole machine.
  *
  * What this cannot do: bound the time of a system call that began while the task was
  * alone on a CPU it is bound to; keep interrupts and their softirqs off an RT CPU,
@@ -387,7 +387,7 @@ void BPF_PROG(artis_exit, struct scx_exit_info *info)
 	bpf_probe_read_kernel_str(ended.reason, sizeof(ended.reason), info->reason);
 	bpf_probe_read_kernel_str(ended.message, sizeof(ended.message), info->msg);
 	ended.code = info->exit_code;
-	/* the kind last: it tells the reader that the rest is there */
+	/* the kind last: it shows the reader that the rest is there */
 	__sync_fetch_and_add(&ended.kind, info->kind);
 }
 

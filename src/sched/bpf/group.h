@@ -8,7 +8,7 @@
  * at the tree: see is_shared().
  *
  * When a cgroup becomes active or not, or gets another weight, the flattened weights of
- * others change. They are reckoned again when one of their tasks is next queued: the
+ * others change. They are computed again when one of their tasks is next queued: the
  * generation says whether that is due. An RT0 meets nothing of this: it is in no queue.
  */
 #ifndef ARTIS_GROUP_H
@@ -17,11 +17,11 @@
 struct group {
 	struct artis_group tree;
 	u32 parent;		/* 0: the root */
-	u32 flat;		/* its flattened weight; 0: it was not reckoned yet */
+	u32 flat;		/* its flattened weight; 0: it was not computed yet */
 	u32 plain;		/* cpu.weight */
 	u8 idle;		/* cpu.idle */
 	u8 used;
-	u64 generation;		/* of the tree, when flat was reckoned */
+	u64 generation;		/* of the tree, when flat was computed */
 	u64 vtime;		/* of the last task of it that became runnable no more */
 };
 
@@ -72,7 +72,7 @@ static u32 group_of(const struct cgroup *cgrp)
 	return index ? *index : 0;
 }
 
-/* Reckons the weight of a group's own tasks, up the path to the root. Locked. */
+/* Computes the weight of a group's own tasks, up the path to the root. Locked. */
 static u32 flatten(const struct group *group)
 {
 	u64 part = artis_group_part(&group->tree);

@@ -93,8 +93,8 @@ typedef int64_t s64;
 
 /*
  * How much CPU time of its own a task may be behind the mean of its side, or ahead of it.
- * A task that waited long does not keep the CPU for as long. One that cannot be stopped
- * everywhere, or whose CPU a hypervisor stopped, pays that back, but not for seconds.
+ * A task that waited long does not keep the CPU for as long. A task that ran too long, because it
+ * could not be stopped or a hypervisor stopped its CPU, pays that back, but not for seconds.
  */
 #define ARTIS_CREDIT_NS (4 * ARTIS_NSEC_PER_MSEC)
 #define ARTIS_DEBT_NS (12 * ARTIS_NSEC_PER_MSEC)
@@ -470,7 +470,7 @@ static inline u64 artis_vtime_later(u64 a, u64 b)
 	return artis_vtime_before(a, b) ? b : a;
 }
 
-/* What a task counts with where shares are reckoned. @weight: sched_ext's, 100 is nice 0. */
+/* The weight of a task in all that concerns shares. @weight: sched_ext's, 100 is nice 0. */
 static inline u32 artis_weight(u32 weight)
 {
 	return weight ? weight * ARTIS_WEIGHT_SCALE : ARTIS_WEIGHT_SCALE;
@@ -635,9 +635,9 @@ static inline u64 artis_vtime_place(const struct artis_joining *at, enum artis_a
 }
 
 /*
- * The task joins the pool. Returns its virtual time there, see artis_vtime_place(). Who is
- * runnable all the time is one of those whose mean counts. If it were not, a heavy task
- * would be as far ahead of a light one as its debt may be, and stay before it for ever.
+ * The task joins the pool. Returns its virtual time there, see artis_vtime_place(). The mean to
+ * which a task is compared that is runnable all the time includes that task. Otherwise a heavy
+ * task would be as far ahead of a light one as its debt may be, and stay before it for ever.
  */
 static inline u64 artis_pool_arrive(struct artis_pool *pool, struct artis_joining *at,
 				    enum artis_arrival arrival, u64 vtime, s64 lag)
@@ -687,8 +687,8 @@ static inline u64 artis_request(u64 usual_ns, u64 ran_ns, bool rt_side)
 
 /*
  * The virtual deadline of a task: when it has had what it asks for, if it gets just its
- * share. The queues are ordered by it: who asks for little comes first, and nobody
- * gets more than its share by that. Who has not yet had what it asked for keeps
+ * share. The queues are ordered by it: a task that asks for little comes first, and gets
+ * no more than its share by that. A task that has not yet had what it asked for keeps
  * its @deadline.
  */
 static inline u64 artis_deadline(const struct artis_joining *at, enum artis_arrival arrival,
@@ -1143,8 +1143,8 @@ static inline enum artis_take_over artis_take_over(const struct artis_task_view 
 }
 
 /*
- * Who takes over comes before all that took over before it. @waiting: so many of them
- * have not run yet.
+ * A task that takes over comes before all that took over earlier. @waiting: how many of
+ * those have not run yet.
  */
 static inline bool artis_may_wait_in_front(enum artis_class class, u32 waiting)
 {
@@ -1328,8 +1328,8 @@ static inline enum artis_rt1_turn artis_rt1_turn(struct artis_turn *turn, bool r
 }
 
 /*
- * Does an NRT CPU serve the RT1+ queue of the RT side? One that an RT CPU cannot run
- * now does not wait behind Linux tasks here. @nrt, @rt: RT1+ tasks queued.
+ * Does an NRT CPU serve the RT1+ queue of the RT side? A task there, which no RT CPU runs
+ * now, does not wait behind Linux tasks here. @nrt, @rt: RT1+ tasks queued.
  */
 static inline bool artis_takes_rt1_of_rt(u32 nrt, u32 rt)
 {
@@ -1360,7 +1360,7 @@ static inline bool artis_is_first(bool has, u64 deadline, bool other, u64 other_
 /*
  * May a task whose slice is over, and that is runnable, go on? On an RT CPU: who is in
  * user mode or allowed nowhere else. Elsewhere: all but who waits to be queued for the
- * RT CPUs. Who was to leave as RT0 came leaves now.
+ * RT CPUs. A task that was to leave as RT0 came leaves now.
  */
 static inline bool artis_may_go_on(const struct artis_task_view *task, bool rt_cpu, u32 nrt_cpus)
 {
@@ -1420,8 +1420,8 @@ static inline bool artis_passes_on(u32 passed)
 
 /*
  * A switch of tasks holds interrupts off, and RT0's timer out. Does a timer that is
- * due at @due_ns find what begins now and takes @takes_ns? One that is due already
- * waits for interrupts to be on, so it does, too, for no longer than a switch may
+ * due at @due_ns find what begins now and takes @takes_ns? A timer that is due already
+ * waits until interrupts are on, and finds it, too; but for no longer than a switch may
  * take. After that it is over, or was no timer of ours.
  */
 static inline bool artis_finds(u64 due_ns, u64 now_ns, u64 takes_ns)
@@ -1547,7 +1547,7 @@ static inline bool artis_is_exempt(u32 policy, bool kthread)
 /*
  * Does a task that enters the kernel make way for RT0 first? It enters from user mode,
  * so nothing is lost by a short wait. @known: it has a record, so that it leaves
- * when RT0 has gone. Who runs ahead of a runnable RT0 is not displaced by it.
+ * when RT0 has gone. A task that runs ahead of a runnable RT0 is not displaced by it.
  */
 static inline bool artis_may_let_rt0_by(bool known, bool ahead)
 {
@@ -1575,9 +1575,9 @@ static inline u32 artis_wait_turns_max(void)
 }
 
 /*
- * RT0 comes before the task has left. Does its slice end? Who has a rest of a slice
- * simply goes on if another CPU takes RT0 away in time (@may_be_taken). Who has none
- * makes the kernel ask for the next task, on RT0's way.
+ * RT0 comes before the task has left. Does the task's slice end? With a rest of its slice
+ * it would simply go on if another CPU took RT0 away in time (@may_be_taken). Without
+ * a rest it makes the kernel ask for the next task, on RT0's way.
  */
 static inline bool artis_gives_up_rest(bool may_be_taken)
 {
@@ -1754,7 +1754,7 @@ static inline bool artis_counts_rt(bool rt_side, bool shared)
 /*
  * A task on an NRT CPU, in user mode: does it go to the queue for both sides? If it makes
  * way (@makes_way), or where artis_promote() sends it because an RT CPU has nothing
- * to do. Who waits there waits no longer than elsewhere.
+ * to do. It waits no longer there than elsewhere.
  */
 static inline enum artis_verdict artis_promote_shared(const struct artis_task_view *task,
 						      const struct artis_calls *calls,

@@ -330,7 +330,7 @@ static bool will_reschedule(void)
 	return !(count[preempt_count_bytes - 1] & 0x80);
 }
 
-/* Is this the interrupt of a device or a timer? (One that another CPU asked for is not.) */
+/* Is this an interrupt of a device or a timer, and not one that another CPU asked for? */
 static bool in_interrupt(void)
 {
 	struct pt_regs **regs = bpf_this_cpu_ptr(&__irq_regs);

@@ -28,7 +28,7 @@ struct Machine<'a> {
     capabilities: u64,
     rtprio: &'a str,
     nice: &'a str,
-    /// Who runs artis, and whose task 42 is.
+    /// The user who runs artis, and the owner of task 42.
     user: u32,
     owner: u32,
     user_namespace: bool,

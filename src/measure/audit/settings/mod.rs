@@ -112,7 +112,7 @@ fn memory(root: &Root, plan: &Plan) -> Judged {
 /// The first kernel that has deadline servers instead of the throttling.
 const SERVERS_SINCE: (u32, u32) = (6, 12);
 
-/// Whether this kernel has deadline servers: by its debugfs, where that can be seen, or its version.
+/// Whether this kernel has deadline servers: by its debugfs where that can be seen, or its version.
 fn has_servers(root: &Root) -> bool {
     let release = root.hint("/proc/sys/kernel/osrelease").unwrap_or_default();
     let mut numbers = release
