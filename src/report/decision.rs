@@ -100,11 +100,11 @@ pub(super) fn job(job: &Job) -> String {
     }
     if job.deadline_us.is_some() {
         words += &match job.miss {
-            Miss::Hard { probability: None } => "; no miss is bearable".to_owned(),
+            Miss::Hard { probability: None } => "; no miss is acceptable".to_owned(),
             Miss::Hard {
                 probability: Some(p),
             } => format!("; a miss must have a probability of at most {p:e}"),
-            Miss::PerHour(count) => format!("; {} misses an hour are bearable", number(count)),
+            Miss::PerHour(count) => format!("; {} misses an hour are acceptable", number(count)),
         };
     }
     let command = job.rest_command.as_ref().map(|words| words.join(" "));
@@ -211,9 +211,9 @@ pub(super) fn cells(one: &Judged, verdict: &Verdict) -> [String; 6] {
         .map_or("-".to_owned(), |kept| format!("{:.0} %", kept * 100.0));
     let meets = match (&one.meets, one.affordable) {
         (Meets::Yes, true) => "met",
-        (Meets::Yes, false) => "met, dear",
+        (Meets::Yes, false) => "met, too costly",
         (Meets::Extrapolated, true) => "met*",
-        (Meets::Extrapolated, false) => "met*, dear",
+        (Meets::Extrapolated, false) => "met*, too costly",
         (Meets::No, _) => "missed",
         (Meets::NotShown { .. }, _) => "not shown",
         (Meets::Unknown, _) if verdict.job.deadline_us.is_none() => "-",
@@ -358,15 +358,15 @@ fn flip(one: &Flip) -> String {
             number(now)
         ),
         What::MissesPerHour => format!(
-            "{over} {} bearable misses an hour (now {}): {then}",
+            "{over} {} acceptable misses an hour (now {}): {then}",
             number(at),
             number(now)
         ),
         What::MissProbability => {
-            format!("a bearable probability of a miss {above} {at:.2e} (now {now:.2e}): {then}")
+            format!("an acceptable probability of a miss {above} {at:.2e} (now {now:.2e}): {then}")
         }
         What::Loss => format!(
-            "a bearable loss of throughput {above} {} (now {}): {then}",
+            "an acceptable loss of throughput {above} {} (now {}): {then}",
             per_cent(at),
             per_cent(now)
         ),

@@ -189,14 +189,14 @@ impl Job {
                 per_hour: None,
             }) => {
                 return wrong(
-                    "a miss that is not hard is bearable so often: add per_hour or probability \
+                    "a miss that is not hard is acceptable so often: add per_hour or probability \
                      below [miss]",
                 );
             }
             Some(miss) => match (miss.per_hour, miss.probability) {
                 (Some(_), _) if miss.hard == Some(true) => {
                     return wrong(
-                        "a miss is hard or so many an hour are bearable; give one of them",
+                        "a miss is hard or so many an hour are acceptable; give one of them",
                     );
                 }
                 (Some(_), Some(_)) => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which candidate it is, and the fact that decides.
 //!
-//! Of those that meet the deadline at a bearable price, the one that keeps most throughput; of
+//! Of those that meet the deadline at an acceptable price, the one that keeps most throughput; of
 //! those that keep as much, the one that changes least.
 
 use super::candidate::{Candidate, Way};
@@ -319,7 +319,7 @@ fn not_real_time(job: &Job, facts: &Facts, why: &str) -> Decided {
     }
 }
 
-/// No candidate is good enough and bearable: what is missing.
+/// No candidate is good enough and acceptable: what is missing.
 fn none_is_good(job: &Job, facts: &Facts, judged: &[Judged]) -> Decided {
     if let Some(dear) = judged.iter().find(|one| one.meets.is_yes()) {
         return nowhere(format!(

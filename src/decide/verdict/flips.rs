@@ -246,10 +246,10 @@ fn of_deadline<'a>(question: &'a Question, deadline_us: f64) -> Vec<Number<'a>> 
     }
     match job.miss {
         Miss::PerHour(count) => {
-            let bearable = Number::new(What::MissesPerHour, count, |question, _, count| {
+            let acceptable = Number::new(What::MissesPerHour, count, |question, _, count| {
                 question.job.miss = Miss::PerHour(count);
             });
-            all.push(bearable.at_least(MISSES_LEAST));
+            all.push(acceptable.at_least(MISSES_LEAST));
             if let Some(rate) = job.rate {
                 all.push(Number::new(What::PerSecond, rate, |question, _, rate| {
                     question.job.rate = Some(rate);

@@ -200,8 +200,8 @@ fn a_price_that_is_too_high_rules_a_candidate_out() {
         assert!((flip.at - 0.3).abs() < 1e-5, "{loss}: {flip:?}");
         assert_eq!(flip.then, Choice::Take(Way::PreemptRt));
     }
-    let bearable = decide(&job("40 %"), both());
-    assert_eq!(bearable.decided.choice, Choice::Take(Way::PreemptRt));
+    let acceptable = decide(&job("40 %"), both());
+    assert_eq!(acceptable.decided.choice, Choice::Take(Way::PreemptRt));
 }
 
 /// Laws of extremes take part in the search: the flips hold of the decision that is shown.
@@ -347,8 +347,8 @@ fn the_other_work_may_be_a_command_whose_time_counts() {
     assert_eq!(dear.decided.choice, Choice::NotOnThisMachine);
     let kept = dear.candidates[1].throughput_kept.unwrap();
     assert!((kept - 0.8).abs() < 0.01, "{kept}");
-    let bearable = verdict(&job("25 %", make), &facts).unwrap();
-    assert_eq!(bearable.decided.choice, Choice::Take(Way::PreemptRt));
+    let acceptable = verdict(&job("25 %", make), &facts).unwrap();
+    assert_eq!(acceptable.decided.choice, Choice::Take(Way::PreemptRt));
     let error = verdict(&job("25 %", "[\"ninja\"]"), &facts).unwrap_err();
     assert!(error.to_string().contains("times of make -j8"), "{error}");
     let error = both("make -j2").unwrap_err().to_string();

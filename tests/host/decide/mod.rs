@@ -219,7 +219,7 @@ const CASES: [Case; 15] = [
         flow: "real_time",
     },
     Case {
-        name: "bearable",
+        name: "acceptable",
         facts: PAPER,
         flipped_facts: &[],
         choice: "stock",
