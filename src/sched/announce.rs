@@ -8,25 +8,33 @@
 use super::service::Event;
 use artis_partition::change::Change;
 use sd_notify::NotifyState;
+use std::io::{self, Write};
+
+/// As `eprintln!`, and goes on when nobody can read it: that must not end the scheduler.
+macro_rules! say {
+    ($($text:tt)*) => {{
+        let _ = writeln!(io::stderr(), $($text)*);
+    }};
+}
 
 /// Says what happened, to the user and to systemd where it matters there.
 pub fn announce(event: Event) {
     match event {
         Event::Restored(changes) => announce_restored(&changes),
-        Event::ServersUnseen => eprintln!(
+        Event::ServersUnseen => say!(
             "artis: warning: /sys/kernel/debug is not mounted, so the kernel's deadline servers \
              may take RT CPUs from RT0 for some 5 % of the time; \
              `mount -t debugfs debugfs /sys/kernel/debug`"
         ),
         // The lab's guests have no cgroups but the root.
         Event::LimitsUnseen(_) | Event::WeightsUnseen(_) => {}
-        Event::Cycled(rt) => eprintln!(
+        Event::Cycled(rt) => say!(
             "artis: RT CPUs {rt} were offline for a moment: timers and work that others had \
              started there are on other CPUs now"
         ),
         Event::Changed(changes) => {
             for change in changes {
-                eprintln!(
+                say!(
                     "artis: {} {} -> {} (put back at the end)",
                     change.target.path(),
                     change.old,
@@ -35,13 +43,13 @@ pub fn announce(event: Event) {
             }
         }
         Event::Ready { rt, nrt, detector } => {
-            eprintln!("artis: scheduling: RT CPUs {rt}, NRT CPUs {nrt}, detector {detector}");
+            say!("artis: scheduling: RT CPUs {rt}, NRT CPUs {nrt}, detector {detector}");
             notify_ready();
         }
         Event::Offline { offline, rt } if offline.is_empty() => {
-            eprintln!("artis: all RT CPUs ({rt}) are online again");
+            say!("artis: all RT CPUs ({rt}) are online again");
         }
-        Event::Offline { offline, rt } => eprintln!(
+        Event::Offline { offline, rt } => say!(
             "artis: RT CPU {offline} of {rt} is offline: RT0 tasks bound to it run wherever the \
              kernel put them, without any guarantee; bring it online again, or stop them"
         ),
@@ -56,7 +64,7 @@ pub fn notify_ready() {
 
 /// Says which settings of an earlier artis were put back.
 fn announce_restored(changes: &[Change]) {
-    eprintln!(
+    say!(
         "artis: an earlier artis was killed; put back what it had changed: {}",
         changes
             .iter()

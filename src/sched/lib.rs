@@ -6,6 +6,8 @@
 //! Theory: Piel, Marquet, Soula, Dekeyser, "Real-Time Systems for Multi-Processor
 //! Architectures".
 
+#![deny(clippy::print_stderr)]
+
 pub mod announce;
 mod bpf;
 pub use bpf::COUNTERS;

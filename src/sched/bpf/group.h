@@ -90,7 +90,7 @@ static u32 flatten(const struct group *group)
 }
 
 /* A group has become active (@joins), or is so no more. So may those above it. Locked. */
-static void tell_above(const struct group *group, bool joins)
+static void update_above(const struct group *group, bool joins)
 {
 	u32 level;
 
@@ -131,7 +131,7 @@ __noinline u32 join_group(struct task_ctx *t __arg_nonnull, u32 weight)
 		bool changed = artis_group_join(&group->tree, weight);
 
 		if (changed)
-			tell_above(group, true);
+			update_above(group, true);
 		if (artis_group_changes(&group->tree, changed))
 			groups_generation++;
 		t->grouped = t->group;
@@ -159,7 +159,7 @@ __noinline int leave_group(struct task_ctx *t __arg_nonnull)
 	bpf_spin_lock(&lock->lock);
 	changed = artis_group_leave(&group->tree, t->grouped_weight);
 	if (changed)
-		tell_above(group, false);
+		update_above(group, false);
 	if (artis_group_changes(&group->tree, changed))
 		groups_generation++;
 	group->vtime = t->vtime;
