@@ -36,8 +36,8 @@ pub fn heading(kernel: &str, rt: &CpuList, nrt: &CpuList, detector: Detector) ->
 /// Limits on CPU time that do not hold while the scheduler is on, of these cgroups.
 pub fn limits_unseen(cgroups: &[String]) -> String {
     format!(
-        "warning: while artis schedules, limits on CPU time (cpu.max) do not hold, of {}; to keep \
-         such a cgroup small give it a low cpu.weight",
+        "warning: while artis schedules on this kernel, limits on CPU time (cpu.max) do not hold, \
+         of {}; boot 6.17 or newer, or give such a cgroup a low cpu.weight",
         some(cgroups)
     )
 }

@@ -30,6 +30,8 @@ mod policy_cache_tests;
 #[cfg(test)]
 mod policy_group_tests;
 #[cfg(test)]
+mod policy_limit_tests;
+#[cfg(test)]
 mod policy_place_tests;
 #[cfg(test)]
 mod policy_tests;

@@ -21,7 +21,9 @@ const SIDE: &[&str] = &[
     "group.h",
     "hand_back.h",
     "hotplug.h",
+    "limit.h",
     "place.h",
+    "release.h",
     "serve.h",
     "state.h",
 ];

@@ -18,7 +18,7 @@ const LEAVING: [State; 6] = [
 ];
 
 fn states() -> impl Iterator<Item = State> {
-    [State::Nrt, State::Promoted, State::Rt]
+    [State::Nrt, State::Promoted, State::Stopped, State::Rt]
         .into_iter()
         .chain(LEAVING)
 }
@@ -131,14 +131,13 @@ fn with_no_nrt_cpu_left_an_rt_cpu_lets_everybody_go_on() {
 fn states_end_where_the_table_says() {
     for state in states() {
         assert_eq!(state_running(state, false), State::Nrt, "on an NRT CPU");
-        let kept = if state == State::Promoted {
-            State::Nrt
-        } else {
-            state
+        let kept = match state {
+            State::Promoted | State::Stopped => State::Nrt,
+            other => other,
         };
         assert_eq!(state_running(state, true), kept, "on an RT CPU");
         let ticked = match state {
-            State::Nrt | State::Promoted => State::LeavesUnknown,
+            State::Nrt | State::Promoted | State::Stopped => State::LeavesUnknown,
             other => other,
         };
         assert_eq!(state_tick_rt(&task(Class::Linux, state)), ticked);

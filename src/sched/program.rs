@@ -6,7 +6,7 @@ use super::bpf::{ArtisSkel, ArtisSkelBuilder, COUNTERS};
 use super::caches::Caches;
 use super::detector::Detector;
 use super::ending::Ending;
-use super::require::has_operation;
+use super::require::{SET_LIMIT, has_operation};
 use super::watch::{self, Watch};
 use artis_machine::Root;
 use artis_machine::cpulist::CpuList;
@@ -169,6 +169,9 @@ impl<'storage> Program<'storage> {
         if !hands_back_late {
             unused.push("find_displaced");
         }
+        if !has_operation(&btf, SET_LIMIT) {
+            unused.push("let_on");
+        }
         for mut program in open.open_object_mut().progs_mut() {
             let name = program.name().to_string_lossy().into_owned();
             if unused.contains(&name.as_str()) {
@@ -269,6 +272,24 @@ impl<'storage> Program<'storage> {
         Ok(found)
     }
 
+    /// Has a CPU cgroup a limit? Then [`Program::let_on`] is to be called, again and again.
+    pub fn has_limits(&self) -> bool {
+        self.skel.maps.bss_data.as_deref().is_some_and(|state| {
+            // SAFETY: a plain read of a mapped page that the BPF program writes.
+            unsafe { std::ptr::read_volatile(&state.limited_groups) != 0 }
+        })
+    }
+
+    /// Lets tasks on that the limits of their CPU cgroups stopped. Returns whether some are stopped
+    /// still.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn let_on(&mut self) -> Result<bool, Error> {
+        let output = self.skel.progs.let_on.test_run(ProgramInput::default())?;
+        Ok(output.return_value != 0)
+    }
+
     /// Detaches the scheduler and waits until the kernel's own scheduler has every task.
     pub fn detach(&mut self) {
         self.switch(false);
@@ -355,13 +376,14 @@ fn text(bytes: &[i8]) -> String {
 }
 
 /// Takes out what the kernel's sched_ext has no member for: CPU cgroups need
-/// CONFIG_EXT_GROUP_SCHED, and `cgroup_set_idle` is newer than 6.18.
+/// CONFIG_EXT_GROUP_SCHED, `cgroup_set_bandwidth` 6.17, and `cgroup_set_idle` is newer than 6.18.
 fn without_absent(operations: &mut sched_ext_ops, btf: &Btf<'_>) {
     for (name, program) in [
         ("cgroup_init", &mut operations.cgroup_init),
         ("cgroup_exit", &mut operations.cgroup_exit),
         ("cgroup_move", &mut operations.cgroup_move),
         ("cgroup_set_weight", &mut operations.cgroup_set_weight),
+        (SET_LIMIT, &mut operations.cgroup_set_bandwidth),
         ("cgroup_set_idle", &mut operations.cgroup_set_idle),
     ] {
         if !has_operation(btf, name) {

@@ -96,10 +96,19 @@ pub fn missing(
 
 /// Does the kernel inform a scheduler of CPU cgroups (CONFIG_EXT_GROUP_SCHED)?
 pub fn tells_of_cgroups() -> bool {
-    let Ok(btf) = Btf::from_vmlinux() else {
-        return false;
-    };
-    has_operation(&btf, "cgroup_init")
+    tells_of("cgroup_init")
+}
+
+/// Does it tell of their limits? 6.17 and newer do.
+pub fn tells_of_limits() -> bool {
+    tells_of(SET_LIMIT)
+}
+
+/// The operation that tells of a limit.
+pub(super) const SET_LIMIT: &str = "cgroup_set_bandwidth";
+
+fn tells_of(operation: &str) -> bool {
+    Btf::from_vmlinux().is_ok_and(|btf| has_operation(&btf, operation))
 }
 
 /// Does the kernel's `sched_ext_ops` have this operation?

@@ -7,6 +7,7 @@ use super::caches::Caches;
 use super::control::{self, Request, Server};
 use super::detector::Detector;
 use super::ending::Ending;
+use super::policy;
 use super::program::{self, CPUS_MAX, Config, Program, Storage};
 use super::require;
 use super::runtime::{self, Lock, Runtime, State};
@@ -46,7 +47,7 @@ pub enum Event {
     Restored(Vec<Change>),
     /// debugfs is not mounted: deadline servers stay as they are.
     ServersUnseen,
-    /// These cgroups have limits on CPU time, which do not hold meanwhile.
+    /// These cgroups have limits on CPU time, and this kernel does not tell a scheduler of them.
     LimitsUnseen(Vec<String>),
     /// These cgroups have weights, and this kernel does not report them to a scheduler.
     WeightsUnseen(Vec<String>),
@@ -144,7 +145,7 @@ pub fn run(
         report(Event::ServersUnseen);
     }
     let shares = CpuShares::read(&root);
-    if !shares.limited.is_empty() {
+    if !shares.limited.is_empty() && !require::tells_of_limits() {
         report(Event::LimitsUnseen(shares.limited));
     }
     if !shares.weighted.is_empty() && !require::tells_of_cgroups() {
@@ -370,7 +371,13 @@ fn serve(
         true => LOOK_BEHIND_RT0,
         false => LOOK,
     };
+    let mut stopped = false;
     loop {
+        let limits = stopped || program.has_limits();
+        let look = match limits {
+            true => look.min(Duration::from_nanos(policy::limit_look_ns(stopped))),
+            false => look,
+        };
         let mut fds = [
             PollFd::new(signals.0.as_fd(), PollFlags::POLLIN),
             PollFd::new(server.as_fd(), PollFlags::POLLIN),
@@ -396,6 +403,9 @@ fn serve(
                 // It may be gone, or an RT0 task by now.
                 let _ = syscall::requeue(thread);
             }
+        }
+        if limits {
+            stopped = program.let_on()?;
         }
         let absent = program.absent();
         for cpu in absent.unwatched.iter() {

@@ -86,6 +86,8 @@ static SCHEDULED: LazyLock<String> = LazyLock::new(|| {
         group d 900 0; echo +cpu >$groups/d/cgroup.subtree_control
         group a 100 4; group d/b 10 3; group d/c 20 2
         shares_of_groups share $2 a d/b d/c
+        mkdir $groups/e; echo 30000 100000 >$groups/e/cpu.max; group e 100 2
+        of_a_cpu limited 3 e; ungroup e
         stop";
     let mut command = artis(&["lab", "run", "--engine", "bochs"]);
     for name in ["common.sh", "shares.sh"] {
@@ -148,6 +150,17 @@ fn nice_values_count() {
     assert!(free.len() == 4, "{free:?}");
     assert!(free[2..].iter().all(|share| is_light(share, 4)), "{free:?}");
     assert!(free[0].abs_diff(free[1]) * 10 <= free[0], "{free:?}");
+}
+
+/// Two tasks that compute, in a cgroup with 30 ms in each 100 ms (cpu.max): three tenths of a CPU.
+#[test]
+fn a_limit_holds() {
+    let limited = common::numbers(&SCHEDULED, "limited");
+    println!("{limited:?} of 1000, 300 wanted");
+    assert!(
+        matches!(limited[..], [share] if share.abs_diff(300) <= 15),
+        "{limited:?}"
+    );
 }
 
 /// Starts an experiment and ends it when it says `when`: everything it said.

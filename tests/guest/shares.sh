@@ -80,6 +80,20 @@ shares_of_groups() {
     ungroup "$@"
 }
 
+# What these cgroups have of a CPU in so many s, in thousandths: NAME SECONDS GROUP...
+of_a_cpu() {
+    name=$1
+    for_s=$2
+    shift 2
+    had=$(used_by_groups "$@" | sum_ms)
+    read_uptime_ms
+    at=$uptime_ms
+    sleep "$for_s"
+    has=$(used_by_groups "$@" | sum_ms)
+    read_uptime_ms
+    echo "$name $(((has - had) * 1000 / (uptime_ms - at)))"
+}
+
 # The shares of tasks that compute on these CPUs, one of each of these nice values:
 # NAME CPUS MS NICE...
 shares_by_nice() {

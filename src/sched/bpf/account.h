@@ -9,6 +9,7 @@
 #define ARTIS_ACCOUNT_H
 
 #include "group.h"
+#include "limit.h"
 
 /* The side on which virtual time counts of a task that is queued for a side, or runs there. */
 static u32 side_of(bool rt)
@@ -134,6 +135,8 @@ __noinline int charge(s32 cpu, const struct task_struct *p __arg_trusted,
 
 	t->charged_ns = total_ns;
 	t->burst_ns += more_ns;
+	if (limited_groups && is_limited(p, t))
+		charge_limits(t->group, more_ns);
 	advance(t,
 		artis_vtime_charge(more_ns, artis_weight_charged(t->pooled_weight, p->scx.weight)),
 		leaves);

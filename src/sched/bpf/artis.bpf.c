@@ -50,10 +50,14 @@
  *     From the others' it takes, the nearest first, before it is idle, and when a task waits
  *     too long there. All other queues hold few tasks, and are for the whole machine.
  *
+ * (i) CPU cgroups with limits. ops.tick() stops a task in user mode whose cgroup has used up
+ *     its time: ops.enqueue() queues it apart, and artis, the process, lets it on (release.h).
+ *
  * What this cannot do: bound the time of a system call that began while the task was
  * alone on a CPU it is bound to; keep interrupts and their softirqs off an RT CPU,
  * among them its tick and the wakeup of RCU's grace-period thread; see kernel work
- * of the kinds listed in detect.h; honour the limits of CPU cgroups (cpu.max).
+ * of the kinds listed in detect.h; stop a task of a CPU cgroup that has used up its limit
+ * before a tick finds it in user mode.
  */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -72,6 +76,7 @@
 #include "hand_back.h"
 #include "place.h"
 #include "serve.h"
+#include "release.h"
 #include "hotplug.h"
 
 char _license[] SEC("license") = "GPL";
@@ -146,6 +151,20 @@ static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu, bool ma
 }
 
 /*
+ * Does the task stop, because its cgroup has used up its time? It is in user mode, and so
+ * holds nothing that others wait for.
+ */
+static bool stop_at_tick(struct task_struct *p, struct task_ctx *t, s32 cpu)
+{
+	if (!is_limited(p, t) || !tick_in_user_mode(cpu) ||
+	    artis_is_neglected(clock_of(cpu), looked_ns) || !charge_limits(t->group, 0))
+		return false;
+	t->state = ARTIS_STATE_STOPPED;
+	scx_bpf_task_set_slice(p, 0);
+	return true;
+}
+
+/*
  * The task's CPU need not be this one: another CPU ticks, once a second, for a CPU of
  * nohz_full that has stopped its tick.
  */
@@ -168,6 +187,10 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 	if (record->rt) {
 		if (nr_nrt_online) {
 			tick_rt(record, p, t, cpu);
+			if (limited_groups) {
+				charge(cpu, p, t, p->se.sum_exec_runtime, false);
+				stop_at_tick(p, t, cpu);
+			}
 			/* or the kernel would ask for the next task on RT0's way */
 			if (!p->scx.slice && may_go_on(record, p, t))
 				put_off(record, p, first_timer(cpu));
@@ -175,6 +198,8 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 		return;
 	}
 	charge(cpu, p, t, p->se.sum_exec_runtime, false);
+	if (limited_groups && stop_at_tick(p, t, cpu))
+		return;
 	makes_way = artis_makes_way(class_of(p)) && next_takes_over(cpu, record, clock_of(cpu));
 	tick_nrt(p, t, cpu, makes_way);
 	if (makes_way)
@@ -405,6 +430,7 @@ struct sched_ext_ops artis_ops = {
 	.cgroup_exit = (void *)artis_cgroup_exit,
 	.cgroup_move = (void *)artis_cgroup_move,
 	.cgroup_set_weight = (void *)artis_cgroup_set_weight,
+	.cgroup_set_bandwidth = (void *)artis_cgroup_set_bandwidth,
 	.cgroup_set_idle = (void *)artis_cgroup_set_idle,
 	.cpu_online = (void *)artis_cpu_online,
 	.cpu_offline = (void *)artis_cpu_offline,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * CPU cgroups: a tree of weights, and who of it has runnable tasks.
+ * CPU cgroups: a tree of weights and limits, and who of it has runnable tasks.
  *
  * Only kernels with CONFIG_EXT_GROUP_SCHED call the operations here, for the cgroups whose
  * parent hands out the cpu controller. A task of any other belongs to the nearest of
@@ -23,12 +23,14 @@ struct group {
 	u8 used;
 	u64 generation;		/* of the tree, when flat was computed */
 	u64 vtime;		/* of the last task of it that became runnable no more */
+	struct artis_limit limit;	/* charged and refilled without the lock, see limit.h */
 };
 
 /* Changed with the lock below held. The first is the root, and is no group. */
 struct group groups[ARTIS_GROUPS_MAX];
 u64 groups_generation = 1;
 u64 groups_refused;		/* came when all was used: their tasks count as the root's */
+u32 groups_end = 1;		/* no place from here on was ever used */
 
 struct groups_lock {
 	struct bpf_spin_lock lock;
@@ -168,11 +170,13 @@ __noinline int leave_group(struct task_ctx *t __arg_nonnull)
 	return 0;
 }
 
-/* Counts the group, or counts it no more, among those with a weight of their own. Locked. */
-static void count_weighted(const struct group *group, u32 more)
+/* Counts the group, or counts it no more, among those with a weight or a limit. Locked. */
+static void count_group(const struct group *group, u32 more)
 {
 	if (artis_group_is_weighted(&group->tree))
 		weighted_groups += more;
+	if (artis_limit_is_set(&group->limit))
+		limited_groups += more;
 }
 
 /* A place in groups[] that nobody uses, now the new cgroup's; 0: there is none. */
@@ -194,7 +198,9 @@ static u32 claim_group(const struct group *new)
 		is_free = !group->used && !group->tree.active;
 		if (is_free) {
 			*group = *new;
-			count_weighted(group, 1);
+			count_group(group, 1);
+			if (groups_end <= index)
+				groups_end = index + 1;
 		}
 		bpf_spin_unlock(&lock->lock);
 		if (is_free)
@@ -219,6 +225,9 @@ s32 BPF_PROG(artis_cgroup_init, struct cgroup *cgrp, struct scx_cgroup_init_args
 		return 0;
 	if (bpf_core_field_exists(args->sched_idle))
 		new.idle = args->sched_idle;
+	if (bpf_core_field_exists(args->bw_quota_us))
+		artis_limit_set(&new.limit, args->bw_period_us, args->bw_quota_us,
+				args->bw_burst_us, scx_bpf_now());
 	new.tree.weight = artis_group_weight(new.plain, new.idle);
 	new.parent = group_of(above->cgroup);
 	index = claim_group(&new);
@@ -241,7 +250,7 @@ void BPF_PROG(artis_cgroup_exit, struct cgroup *cgrp)
 		return;
 	bpf_map_delete_elem(&group_ids, &id);
 	bpf_spin_lock(&lock->lock);
-	count_weighted(group, -1);
+	count_group(group, -1);
 	group->used = false;
 	bpf_spin_unlock(&lock->lock);
 }
@@ -265,11 +274,11 @@ static void reweigh(u32 index, u32 plain, bool idle)
 	if (!lock || !index)
 		return;
 	bpf_spin_lock(&lock->lock);
-	count_weighted(group, -1);
+	count_group(group, -1);
 	group->plain = plain;
 	group->idle = idle;
 	artis_group_reweigh(&group->tree, &parent->tree, artis_group_weight(plain, idle));
-	count_weighted(group, 1);
+	count_group(group, 1);
 	groups_generation++;
 	bpf_spin_unlock(&lock->lock);
 }
@@ -289,6 +298,25 @@ void BPF_PROG(artis_cgroup_set_idle, struct cgroup *cgrp, bool idle)
 	u32 index = group_of(cgrp);
 
 	reweigh(index, group_at(index)->plain, idle);
+}
+
+/* 6.17 and newer have it. The cgroup gets a limit, another one, or none. */
+SEC("struct_ops/artis_cgroup_set_bandwidth")
+void BPF_PROG(artis_cgroup_set_bandwidth, struct cgroup *cgrp, u64 period_us, u64 quota_us,
+	      u64 burst_us)
+{
+	struct groups_lock *lock = groups_lock();
+	u32 index = group_of(cgrp);
+	struct group *group = group_at(index);
+	u64 now = scx_bpf_now();
+
+	if (!lock || !index)
+		return;
+	bpf_spin_lock(&lock->lock);
+	count_group(group, -1);
+	artis_limit_set(&group->limit, period_us, quota_us, burst_us, now);
+	count_group(group, 1);
+	bpf_spin_unlock(&lock->lock);
 }
 
 #endif /* ARTIS_GROUP_H */

@@ -45,6 +45,7 @@
 	COUNTER(rt_only_tasks, "times a task was queued whose affinity holds RT CPUs only")        \
 	COUNTER(far, "times a task began to run at another last-level cache than before")          \
 	COUNTER(relieved, "times a task was taken from another cache, because it waited too long") \
+	COUNTER(limit_stops, "times a task was stopped because its CPU cgroup had used its time")  \
 	COUNTER(cpu_offline, "times an RT CPU went offline")                                       \
 	COUNTER(cpu_online, "times an RT CPU came online")
 
@@ -76,6 +77,8 @@ struct artis_cpu {
 	u32 marked_state;	/* enum artis_state */
 	u32 helper_state;	/* passed from a kprobe to the program that may act on it */
 	u32 late_pid;		/* artis hands this task back: see hands_back_late() */
+	u32 pinned_queued;	/* times a task was queued for this CPU alone, by any CPU */
+	u32 pinned_seen;	/* ... when that queue was last seen empty */
 	u8 llc;			/* configuration: its last-level cache, a place in llcs[] */
 	u8 rt;			/* configuration: is it an RT CPU? */
 	u8 rt_immed;		/* configuration: no tick here, never let a task wait behind RT0 */
@@ -84,10 +87,9 @@ struct artis_cpu {
 	u8 last_tick;		/* the slice of its task ends at the next tick */
 	u8 makes_room;		/* its task was asked to, by any CPU, and has not gone yet */
 	/*
-	 * May a task wait in the queue of this CPU alone? A task is queued there, and
-	 * taken, with this CPU's run queue locked, and so are these written.
+	 * May a kernel thread wait in the queue of this CPU alone? One is queued there, and
+	 * taken, with this CPU's run queue locked, and so is this written.
 	 */
-	u8 pinned_queued;
 	u8 kthread_queued;
 	u8 offline;		/* by the hotplug path */
 	u8 unwatched;		/* an RT CPU that came back: nobody sees its system calls yet */

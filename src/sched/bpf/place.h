@@ -103,12 +103,18 @@ static s32 some_nrt_cpu(struct task_struct *p, s32 prev_cpu)
 	return cpu < (s32)nr_cpus ? cpu : prev_cpu;
 }
 
+/* May a task wait in the queue of this CPU alone? A look into it is spared if not. */
+static bool may_have_pinned(const struct artis_cpu *record)
+{
+	return record->pinned_queued != record->pinned_seen;
+}
+
 /* Is the task handed the CPU of its waker, this one? */
 static bool hand_over(struct task_struct *p, struct task_ctx *t, const struct artis_task_view *view,
 		      s32 cpu, bool sync)
 {
 	const struct artis_cpu *record = cpu_record(cpu);
-	bool waits = record->pinned_queued || local_queued(cpu) || *queued_at(DSQ_NRT_KTHREAD) ||
+	bool waits = may_have_pinned(record) || local_queued(cpu) || *queued_at(DSQ_NRT_KTHREAD) ||
 		     *queued_at(DSQ_NRT_RT1);
 	struct task_struct *first;
 
@@ -161,13 +167,14 @@ s32 BPF_PROG(artis_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_fla
 /* The first task that may run on this CPU only, or NULL. */
 static struct task_struct *first_pinned(s32 cpu, struct artis_cpu *record)
 {
+	u32 queued = record->pinned_queued;
 	struct task_struct *p;
 
-	if (!record->pinned_queued)
+	if (!may_have_pinned(record))
 		return NULL;
 	p = scx_bpf_dsq_peek(DSQ_PINNED + cpu);
 	if (!p)
-		record->pinned_queued = false;
+		record->pinned_seen = queued;
 	return p;
 }
 
@@ -225,7 +232,7 @@ __noinline int enqueue_pinned(struct task_struct *p __arg_trusted,
 		record->kthread_queued = true;
 		scx_bpf_dsq_insert(p, DSQ_KTHREAD + cpu, slice_ns, enq_flags);
 	} else {
-		record->pinned_queued = true;
+		__sync_fetch_and_add(&record->pinned_queued, 1);
 		insert_vtime(p, DSQ_PINNED + cpu, slice_ns, t->deadline, enq_flags);
 	}
 	if (artis_may_kick(rt0_here(cpu)))
@@ -414,6 +421,23 @@ static void leaves(s32 cpu, const struct task_struct *p, struct task_ctx *t, u64
 		record->leave_ns_max = now - record->marked_ns;
 }
 
+/* The task waits for time of its cgroup. Global: verified once. */
+__noinline int stop(struct task_struct *p __arg_trusted, struct task_ctx *t __arg_nonnull, u64 now,
+		    u64 enq_flags)
+{
+	advance(t, 0, true);
+	if (t->grouped)
+		leave_group(t);
+	/* nowhere: when it runs again it is placed as one that is new */
+	t->side = SIDES;
+	t->runnable_at_ns = 0;
+	t->stopped_ns = now;
+	count(ARTIS_limit_stops);
+	*queued_at(DSQ_STOPPED) = now;
+	scx_bpf_dsq_insert(p, DSQ_STOPPED, artis_slice_ns(false), enq_flags);
+	return 0;
+}
+
 SEC("struct_ops/artis_enqueue")
 void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 {
@@ -458,6 +482,10 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 		count(ARTIS_hand_backs);
 	}
 
+	if (on && artis_is_stopped(&view)) {
+		stop(p, t, now, enq_flags);
+		return;
+	}
 	view.fixed = is_migration_disabled(p);
 	where = artis_place(&view, on, nr_rt_online);
 	if (where == ARTIS_PLACE_RT_OR_NRT)

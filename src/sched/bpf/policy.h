@@ -17,6 +17,7 @@
  *  5. who goes to an RT CPU          11. long bursts of RT0, and CPUs that go
  *  6. where a runnable task goes     12. weights of CPU cgroups
  *                                    13. last-level caches
+ *                                    14. limits of CPU cgroups
  *
  * Theory: Piel, Marquet, Soula, Dekeyser, "Real-Time Systems for
  * Multi-Processor Architectures", section 2.
@@ -236,6 +237,32 @@ typedef int64_t s64;
 /* The weight of a cgroup that nobody gave one. */
 #define ARTIS_GROUP_WEIGHT_DEFAULT 100
 
+/*
+ * How long a debt of a cgroup with a limit takes to pay back at most. The rest of it is
+ * forgotten: it comes of limits far below what the CPUs use between two ticks.
+ */
+#define ARTIS_LIMIT_DEBT_NS (10 * ARTIS_NSEC_PER_SEC)
+
+/*
+ * The longest that a task is stopped at a time. With the longest wait for a CPU after that
+ * it is still below the 30 s of the kernel's watchdog. Then it runs to the next tick,
+ * whatever its cgroup has left.
+ */
+#define ARTIS_LIMIT_STOP_NS (10 * ARTIS_NSEC_PER_SEC)
+
+/* What a task uses before a tick can stop it again: who is let on is taken to need it. */
+#define ARTIS_LIMIT_TURN_NS (4 * ARTIS_NSEC_PER_MSEC)
+
+/* How often artis looks for tasks that may go on: while some are stopped, and else. */
+#define ARTIS_LIMIT_LOOK_STOPPED_NS (4 * ARTIS_NSEC_PER_MSEC)
+#define ARTIS_LIMIT_LOOK_NS (20 * ARTIS_NSEC_PER_MSEC)
+
+/* After so long without a look artis is taken to be stopped itself: limits do not hold. */
+#define ARTIS_LIMIT_NEGLECTED_NS (3 * ARTIS_NSEC_PER_SEC)
+
+/* A limit of more CPUs than any machine has is none; so no product here overflows. */
+#define ARTIS_LIMIT_CPUS 1024
+
 /* ---- 2. Who is who ---- */
 
 /* Policies of the kernel that mean something here: include/uapi/linux/sched.h. */
@@ -316,6 +343,9 @@ static inline enum artis_affinity artis_affinity(u32 cpus, bool nrt, bool rt)
  *              belongs on NRT CPUs                to LEAVES_UNKNOWN: tick of an RT CPU
  *   PROMOTED   in user mode on an NRT CPU, and    to RT: queued for the RT CPUs
  *              wanted on an RT CPU                to NRT: ran on before that
+ *   STOPPED    found in user mode by a tick when  to NRT: runs again
+ *              its cgroup had used up its time:
+ *              waits for more, or for a CPU
  *   RT         in user mode; queued for the RT    to LEAVES_*: an entry into the kernel
  *              CPUs, or on one                    to NRT: queued for the NRT CPUs
  *   LEAVES_*   on an RT CPU and in the kernel     to NRT: queued for the NRT CPUs
@@ -332,6 +362,7 @@ static inline enum artis_affinity artis_affinity(u32 cpus, bool nrt, bool rt)
 enum artis_state {
 	ARTIS_STATE_NRT,
 	ARTIS_STATE_PROMOTED,
+	ARTIS_STATE_STOPPED,
 	ARTIS_STATE_RT,
 	ARTIS_STATE_LEAVES_SYSCALL,
 	ARTIS_STATE_LEAVES_FAULT,
@@ -384,7 +415,9 @@ static inline bool artis_must_leave(const struct artis_task_view *task)
 /* It begins to run, or goes on after RT0. */
 static inline enum artis_state artis_state_running(enum artis_state state, bool rt_cpu)
 {
-	return rt_cpu && state != ARTIS_STATE_PROMOTED ? state : ARTIS_STATE_NRT;
+	if (state == ARTIS_STATE_PROMOTED || state == ARTIS_STATE_STOPPED)
+		return ARTIS_STATE_NRT;
+	return rt_cpu ? state : ARTIS_STATE_NRT;
 }
 
 /* A tick of its RT CPU: it was here before us or came around us, so nobody knows where it is. */
@@ -1360,11 +1393,11 @@ static inline bool artis_is_first(bool has, u64 deadline, bool other, u64 other_
 /*
  * May a task whose slice is over, and that is runnable, go on? On an RT CPU: who is in
  * user mode or allowed nowhere else. Elsewhere: all but who waits to be queued for the
- * RT CPUs. A task that was to leave as RT0 came leaves now.
+ * RT CPUs. A task that was to leave as RT0 came leaves now, and one that is to stop stops.
  */
 static inline bool artis_may_go_on(const struct artis_task_view *task, bool rt_cpu, u32 nrt_cpus)
 {
-	if (artis_is_leaving(task->state))
+	if (artis_is_leaving(task->state) || task->state == ARTIS_STATE_STOPPED)
 		return false;
 	if (rt_cpu && nrt_cpus)
 		return artis_is_bound(task->affinity) || task->state == ARTIS_STATE_RT;
@@ -1799,6 +1832,115 @@ static inline bool artis_may_be_far(u64 deadline, u64 ours)
 static inline bool artis_takes_far(u64 deadline, u32 weight, u64 all, u64 ours)
 {
 	return artis_vtime_before(deadline + artis_distance(ARTIS_FAR_NS, weight, all), ours);
+}
+
+/* ---- 14. Limits of CPU cgroups ---- */
+
+/*
+ * In each period a cgroup with a limit has its quota, for its tasks and those of all
+ * cgroups below, and what it saved of earlier ones, up to its burst. What it used beyond
+ * that is subtracted from the next periods. A task goes on while every limit above it has
+ * something left.
+ *
+ * A task is stopped where a tick finds it in user mode: in the kernel it may hold a lock
+ * that others wait for. So a cgroup uses up to a tick too much for each of its tasks, and
+ * pays it back. artis, the process, lets tasks on.
+ */
+struct artis_limit {
+	u64 quota_ns;		/* 0: there is no limit */
+	u64 period_ns;
+	u64 burst_ns;
+	u64 until_ns;		/* the end of the period */
+	s64 left_ns;		/* negative: a debt */
+	s64 promised_ns;	/* to tasks that were let on in this period */
+};
+
+/* Kernel threads work for all. @own: it is one of artis, which lets the others on. */
+static inline bool artis_is_limited(enum artis_class class, bool own)
+{
+	return class != ARTIS_CLASS_KTHREAD && !own;
+}
+
+/* A new limit begins with a full quota, so that a raised one holds at once. */
+static inline void artis_limit_set(struct artis_limit *limit, u64 period_us, u64 quota_us,
+				   u64 burst_us, u64 now_ns)
+{
+	bool none = !period_us || quota_us / ARTIS_LIMIT_CPUS >= period_us;
+
+	limit->period_ns = period_us * ARTIS_NSEC_PER_USEC;
+	limit->quota_ns = none ? 0 : quota_us * ARTIS_NSEC_PER_USEC;
+	limit->burst_ns = (burst_us < quota_us ? burst_us : quota_us) * ARTIS_NSEC_PER_USEC;
+	limit->until_ns = now_ns + limit->period_ns;
+	limit->left_ns = limit->quota_ns;
+	limit->promised_ns = 0;
+}
+
+static inline bool artis_limit_is_set(const struct artis_limit *limit)
+{
+	return limit->quota_ns;
+}
+
+/*
+ * Begins the period of @now_ns, if the last one is over. Returns what is to be added to what is
+ * left; others subtract from that meanwhile.
+ */
+static inline s64 artis_limit_refill(struct artis_limit *limit, u64 now_ns)
+{
+	s64 most_ns = limit->quota_ns + limit->burst_ns;
+	s64 left_ns = limit->left_ns, debt_ns, paid_ns;
+	u64 periods;
+
+	if (!limit->quota_ns || !limit->period_ns || (s64)(now_ns - limit->until_ns) < 0)
+		return 0;
+	periods = (now_ns - limit->until_ns) / limit->period_ns + 1;
+	limit->until_ns += periods * limit->period_ns;
+	limit->promised_ns = 0;
+	debt_ns = limit->quota_ns * (ARTIS_LIMIT_DEBT_NS / limit->period_ns);
+	paid_ns = left_ns < -debt_ns ? -debt_ns : left_ns;
+	if (periods > (u64)(most_ns - paid_ns) / limit->quota_ns)
+		return most_ns - left_ns;
+	return paid_ns + periods * limit->quota_ns - left_ns;
+}
+
+static inline bool artis_limit_is_out(const struct artis_limit *limit)
+{
+	return limit->quota_ns && limit->left_ns <= 0;
+}
+
+/* May one more task be let on in this period? */
+static inline bool artis_limit_has_turn(const struct artis_limit *limit)
+{
+	return !limit->quota_ns || limit->left_ns > limit->promised_ns;
+}
+
+/* One is. */
+static inline void artis_limit_promise(struct artis_limit *limit)
+{
+	limit->promised_ns += ARTIS_LIMIT_TURN_NS;
+}
+
+/* Does a task that is queued wait for time of its cgroup, and not for a CPU? */
+static inline bool artis_is_stopped(const struct artis_task_view *task)
+{
+	return task->state == ARTIS_STATE_STOPPED && !task->wakes;
+}
+
+/* Has it waited for so long that it is let on in any case? */
+static inline bool artis_stopped_long(u64 now_ns, u64 since_ns)
+{
+	return (s64)(now_ns - since_ns) >= (s64)ARTIS_LIMIT_STOP_NS;
+}
+
+/* Does nobody let stopped tasks on? @looked_ns: when artis last looked for them; 0: never. */
+static inline bool artis_is_neglected(u64 now_ns, u64 looked_ns)
+{
+	return !looked_ns || (s64)(now_ns - looked_ns) >= (s64)ARTIS_LIMIT_NEGLECTED_NS;
+}
+
+/* When artis looks again. @stopped: tasks are. */
+static inline u64 artis_limit_look_ns(bool stopped)
+{
+	return stopped ? ARTIS_LIMIT_LOOK_STOPPED_NS : ARTIS_LIMIT_LOOK_NS;
 }
 
 #endif /* ARTIS_POLICY_H */

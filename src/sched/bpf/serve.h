@@ -17,8 +17,7 @@ static bool meets_rt0(struct task_struct *p, u64 now)
 	t = task_ctx(p);
 	if (!t || !artis_may_pass_over(now, t->runnable_at_ns))
 		return false;
-	return artis_meets_rt0(rt0_runnable(cpu), next_timer(cpu), bpf_ktime_get_ns(),
-			       cpu_record(cpu)->switch_ns);
+	return lock_meets_rt0(cpu);
 }
 
 /*
@@ -475,6 +474,10 @@ void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 			return;
 		search.stays = t;
 	}
+	/* artis, which lets them on, is stopped itself */
+	if (*queued_at(DSQ_STOPPED) && artis_is_neglected(search.now, looked_ns) &&
+	    scx_bpf_dsq_move_to_local(DSQ_STOPPED, 0))
+		return;
 	/* one that was idle has the time */
 	search.looks = !prev || artis_look_for_waiting(&record->looked_ns, search.now);
 

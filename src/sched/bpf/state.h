@@ -43,6 +43,8 @@ u64 queued_ns[4];		/* see queued(); of the shared queues that rarely have a task
 
 u32 weighted_groups;		/* CPU cgroups that have a weight of their own */
 u8 was_shared;			/* there was one, see is_shared() */
+u32 limited_groups;		/* CPU cgroups that have a limit */
+u64 looked_ns;			/* when artis last looked for tasks that they stopped, see release.h */
 
 /* The virtual time of a side. The lock keeps its numbers together. */
 struct pool {
@@ -71,6 +73,7 @@ enum {
 	DSQ_NRT_KTHREAD = 0x100,	/* kernel threads that just woke up */
 	DSQ_NRT_RT1,
 	DSQ_RT_RT1,
+	DSQ_STOPPED,		/* tasks whose CPU cgroup has used up its time */
 	DSQ_BOTH_LINUX,		/* instead of DSQ_RT_LINUX while is_shared() */
 	DSQ_NRT_LINUX = 0x200,	/* plus the cache */
 	DSQ_RT_LINUX = 0x300,	/* plus the cache */
@@ -87,6 +90,7 @@ struct task_ctx {
 	u64 charged_ns;		/* of the time that the kernel says it ran */
 	u64 runnable_at_ns;	/* since when it waits for a CPU; 0: it does not */
 	u64 stayed_ns;		/* on RT CPUs since it was promoted */
+	u64 stopped_ns;		/* when its cgroup last stopped it */
 	struct artis_calls calls;
 	struct artis_trial trial;
 	u64 group_vtime;	/* of its cgroup when it joined that */
@@ -393,6 +397,13 @@ static bool switch_meets_rt0(s32 cpu)
 	return rt0_due(cpu, cpu_record(cpu)->switch_ns);
 }
 
+/* Would another CPU that locks the run queue of @cpu, an RT CPU, meet RT0 there? */
+static bool lock_meets_rt0(s32 cpu)
+{
+	return artis_meets_rt0(rt0_runnable(cpu), next_timer(cpu), bpf_ktime_get_ns(),
+			       cpu_record(cpu)->switch_ns);
+}
+
 /*
  * A switch of tasks begins on the CPU of @record, or did and another way was
  * taken: RT0 took the CPU, or the task goes on. ops.running() ends it.
@@ -531,11 +542,7 @@ static bool may_wait_for(const struct task_struct *p, s32 cpu, bool rt)
 	       bpf_cpumask_test_cpu(cpu, p->cpus_ptr);
 }
 
-/*
- * The CPU of this side that is nearest to @from and that @p may use; negative: there is
- * none. Global: verified once.
- */
-__noinline s32 near_cpu(const struct task_struct *p __arg_trusted, s32 from, bool rt)
+static s32 find_near_cpu(const struct task_struct *p, s32 from, bool rt)
 {
 	u32 own = llc_of(from), nth, at;
 
@@ -554,6 +561,20 @@ __noinline s32 near_cpu(const struct task_struct *p __arg_trusted, s32 from, boo
 		}
 	}
 	return -1;
+}
+
+/*
+ * The CPU of this side that is nearest to @from and that @p may use; negative: there is
+ * none. Global: verified once. The RCU section is for let_on(), a program that may sleep.
+ */
+__noinline s32 near_cpu(const struct task_struct *p __arg_trusted, s32 from, bool rt)
+{
+	s32 cpu;
+
+	bpf_rcu_read_lock();
+	cpu = find_near_cpu(p, from, rt);
+	bpf_rcu_read_unlock();
+	return cpu;
 }
 
 /* The queue of this side where @p waits: of the cache where it is, or else the nearest one. */

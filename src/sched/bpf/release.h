@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Tasks that the limits of their CPU cgroups stopped go on. artis, the process, calls this
+ * every few ms while a cgroup has a limit. (A BPF timer could, but not on PREEMPT_RT.) If it
+ * does not, because somebody stopped it, CPUs take the tasks themselves: see ops.dispatch().
+ */
+#ifndef ARTIS_RELEASE_H
+#define ARTIS_RELEASE_H
+
+/* Begins the periods that are due. */
+static void refill_limits(u64 now)
+{
+	u32 index;
+
+	bpf_for(index, 1, groups_end) {
+		struct artis_limit *limit = &group_at(index)->limit;
+
+		if (artis_limit_is_set(limit))
+			__sync_fetch_and_add(&limit->left_ns, artis_limit_refill(limit, now));
+	}
+}
+
+/* The virtual deadline of who joins the tasks of a side now, with @weight. */
+static u64 deadline_of_new(u32 side, u32 weight)
+{
+	struct artis_joining at = { .weight = weight };
+	struct pool *pool = pool_of(side);
+
+	if (!pool)
+		return 0;
+	bpf_spin_lock(&pool->lock);
+	at.mean = artis_pool_vtime(&pool->tasks);
+	at.all = pool->tasks.weight + weight;
+	bpf_spin_unlock(&pool->lock);
+	return artis_deadline(&at, ARTIS_ARRIVAL_NEW, 0, at.mean, artis_slice_ns(false));
+}
+
+/* Has the idle NRT CPUs look for a task. Global: it has an RCU section of its own. */
+__noinline int wake_nrt_side(void)
+{
+	u32 cpu;
+
+	if (!nrt_cpu_is_idle())
+		return 0;
+	bpf_for(cpu, 0, nr_cpus) {
+		const struct artis_cpu *record = cpu_record(cpu);
+
+		if (artis_serves(record->rt, record->offline, false))
+			scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+	}
+	return 0;
+}
+
+/*
+ * Lets on who may go on: the task waits for a CPU then, as one that is new. Its record is not
+ * locked here, so no more of it is written than the time. Returns whether tasks are stopped.
+ */
+SEC("syscall")
+int let_on(void *nothing)
+{
+	u64 now = scx_bpf_now();
+	struct task_struct *p;
+
+	own_tgid = bpf_get_current_task_btf()->tgid;
+	looked_ns = now;
+	refill_limits(now);
+	bpf_rcu_read_lock();
+	bpf_for_each(scx_dsq, p, DSQ_STOPPED, 0) {
+		struct task_ctx *t = task_ctx(p);
+		s32 cpu = scx_bpf_task_cpu(p);
+		struct artis_task_view view;
+		enum artis_place where;
+		bool rt, is_long;
+		u64 to, vtime;
+
+		if (!t)
+			continue;
+		is_long = artis_stopped_long(now, t->stopped_ns);
+		/* the move locks the run queue of the CPU where the task was; the next look is soon */
+		if (!is_long && ((is_rt(cpu) && lock_meets_rt0(cpu)) || !take_turn(t->group)))
+			continue;
+		view = view_of(p, t);
+		where = artis_place(&view, on, nr_rt_online);
+		rt = artis_is_rt_place(where, is_rt(cpu));
+		if (artis_order(&view, where) == ARTIS_ORDER_LEVEL) {
+			to = rt ? DSQ_RT_RT1 : DSQ_NRT_RT1;
+			*queued_at(to) = now;
+			vtime = artis_rt1_key(artis_rt1_level(p->static_prio), now);
+		} else {
+			to = where == ARTIS_PLACE_PINNED ? DSQ_PINNED + cpu : queue_for(p, rt);
+			vtime = deadline_of_new(side_of(rt), artis_weight(p->scx.weight));
+		}
+		if (is_rt(cpu))
+			left_rt_ns = now;
+		t->runnable_at_ns = now;
+		scx_bpf_dsq_move_set_vtime(BPF_FOR_EACH_ITER, vtime);
+		if (!scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, to, 0))
+			continue;
+		if (where == ARTIS_PLACE_PINNED) {
+			__sync_fetch_and_add(&cpu_record(cpu)->pinned_queued, 1);
+			scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+		} else if (rt) {
+			kick_rt_side(view.class, cpu);
+		} else {
+			wake_nrt_side();
+		}
+	}
+	bpf_rcu_read_unlock();
+	queued(DSQ_STOPPED, now, true);
+	return !!*queued_at(DSQ_STOPPED);
+}
+
+#endif /* ARTIS_RELEASE_H */
