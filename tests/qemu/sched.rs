@@ -752,7 +752,8 @@ fn limits_of_cgroups_hold(kernel: &str) {
         "{inner:?}"
     );
     assert!(matches!(free[..], [share] if share > 600), "{free:?}");
-    assert!(matches!(crowd[..], [share] if share < 50), "{crowd:?}");
+    // 16 is what the longest stop gives it; without a limit it has both CPUs
+    assert!(matches!(crowd[..], [share] if share < 200), "{crowd:?}");
     assert!(counter(&ran.json("crowd"), "limit_stops") > 0);
 }
 
