@@ -130,6 +130,10 @@ struct sched_info {
 	u64 last_arrival;
 };
 
+struct signal_struct {
+	unsigned int flags;
+};
+
 struct task_struct {
 	int pid;
 	int tgid;
@@ -144,6 +148,7 @@ struct task_struct {
 	struct sched_entity se;
 	struct sched_ext_entity scx;
 	struct sched_info sched_info;
+	const struct signal_struct *signal;
 };
 
 struct rb_node_linked;

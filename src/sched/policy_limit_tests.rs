@@ -120,7 +120,9 @@ fn who_may_hold_a_lock_goes_on() {
 
 #[test]
 fn nobody_is_stopped_for_ever() {
-    assert!(stopped_long(LIMIT_STOP_NS, 0) && !stopped_long(LIMIT_STOP_NS - 1, 0));
+    assert!(stopped_enough(LIMIT_STOP_NS, 0, false));
+    assert!(!stopped_enough(LIMIT_STOP_NS - 1, 0, false));
+    assert!(stopped_enough(0, 0, true), "a killed task is not kept");
     assert!(LIMIT_STOP_NS + 2 * WAIT_NS < WATCHDOG_NS);
     // artis does not come to it.
     assert!(is_neglected(5, 0), "it never did");

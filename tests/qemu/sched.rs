@@ -735,7 +735,7 @@ static LIMITS: Script = Script {
 };
 
 fn limits_of_cgroups_hold(kernel: &str) {
-    let ran = two_cpus(kernel).ran(kernel, &LIMITS);
+    let ran = COUNTED.ran(kernel, &LIMITS);
     // Of a CPU, by clocks that both are the guest's; a busy host takes time from its tasks.
     let [outer, inner, free, crowd] =
         ["outer", "inner", "free", "crowd"].map(|name| ran.numbers(name));

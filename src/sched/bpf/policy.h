@@ -1925,10 +1925,10 @@ static inline bool artis_is_stopped(const struct artis_task_view *task)
 	return task->state == ARTIS_STATE_STOPPED && !task->wakes;
 }
 
-/* Has it waited for so long that it is let on in any case? */
-static inline bool artis_stopped_long(u64 now_ns, u64 since_ns)
+/* Is it let on in any case? It has waited for long, or its process ends. */
+static inline bool artis_stopped_enough(u64 now_ns, u64 since_ns, bool ends)
 {
-	return (s64)(now_ns - since_ns) >= (s64)ARTIS_LIMIT_STOP_NS;
+	return ends || (s64)(now_ns - since_ns) >= (s64)ARTIS_LIMIT_STOP_NS;
 }
 
 /* Does nobody let stopped tasks on? @looked_ns: when artis last looked for them; 0: never. */

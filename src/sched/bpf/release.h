@@ -35,6 +35,12 @@ static u64 deadline_of_new(u32 side, u32 weight)
 	return artis_deadline(&at, ARTIS_ARRIVAL_NEW, 0, at.mean, artis_slice_ns(false));
 }
 
+/* SIGNAL_GROUP_EXIT of the kernel: it was killed, or its last thread leaves. */
+static bool process_ends(const struct task_struct *p)
+{
+	return BPF_CORE_READ(p, signal, flags) & 4;
+}
+
 /* Has the idle NRT CPUs look for a task. Global: it has an RCU section of its own. */
 __noinline int wake_nrt_side(void)
 {
@@ -70,14 +76,14 @@ int let_on(void *nothing)
 		s32 cpu = scx_bpf_task_cpu(p);
 		struct artis_task_view view;
 		enum artis_place where;
-		bool rt, is_long;
+		bool rt, any_case;
 		u64 to, vtime;
 
 		if (!t)
 			continue;
-		is_long = artis_stopped_long(now, t->stopped_ns);
+		any_case = artis_stopped_enough(now, t->stopped_ns, process_ends(p));
 		/* the move locks the run queue of the CPU where the task was; the next look is soon */
-		if (!is_long && ((is_rt(cpu) && lock_meets_rt0(cpu)) || !take_turn(t->group)))
+		if (!any_case && ((is_rt(cpu) && lock_meets_rt0(cpu)) || !take_turn(t->group)))
 			continue;
 		view = view_of(p, t);
 		where = artis_place(&view, on, nr_rt_online);
