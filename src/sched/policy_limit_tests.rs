@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Tests of the limits of CPU cgroups in `bpf/policy.h`: what a cgroup gets in the long run, and what
-//! becomes of debts, savings and changed limits.
+//! Tests of the limits of CPU cgroups in `bpf/policy.h`: what a cgroup gets in the long run, and
+//! what becomes of debts, savings and changed limits.
 
 use proptest::prelude::*;
 
@@ -23,8 +23,8 @@ fn refill(limit: &mut Limit, now_ns: u64) {
     limit.left_ns += limit_refill(limit, now_ns);
 }
 
-/// What a cgroup below these limits has after so many ticks, with a task that computes on each of so
-/// many CPUs, ns.
+/// What a cgroup below these limits has after so many ticks, with a task that computes on each of
+/// so many CPUs, ns.
 fn used(limits: &mut [Limit], cpus: u64, ticks: u64) -> u64 {
     let mut used = 0;
     for tick in 0..ticks {
@@ -134,10 +134,15 @@ fn nobody_is_stopped_for_ever() {
 }
 
 proptest! {
-    /// In the long run a cgroup that always wants more has its quota, to a hundredth and a burst, if
-    /// no debt is forgotten.
+    /// In the long run a cgroup that always wants more has its quota, to a hundredth and a burst,
+    /// if no debt is forgotten.
     #[test]
-    fn the_long_run_is_the_quota(quota_us in 1_000u64..400_000, period_us in 1_000u64..1_000_000, burst_us in 0u64..100_000, cpus in 1u64..8) {
+    fn the_long_run_is_the_quota(
+        quota_us in 1_000u64..400_000,
+        period_us in 1_000u64..1_000_000,
+        burst_us in 0u64..100_000,
+        cpus in 1u64..8,
+    ) {
         let debt_ns = quota_us * 1000 * (LIMIT_DEBT_NS / 1000 / period_us);
         prop_assume!(debt_ns > cpus * TICK_NS);
         let ticks = 250 * 120;

@@ -86,8 +86,8 @@ static NEAR: Script = Script {
     ),
 };
 
-/// How far the shares of like tasks may be apart, in per cent of the least: they were 61 to 65 of 1000.
-/// A task that only one cache's CPUs would serve, or that nobody relieves, has nothing.
+/// How far the shares of like tasks may be apart, in per cent of the least: they were 61 to 65 of
+/// 1000. A task that only one cache's CPUs would serve, or that nobody relieves, has nothing.
 const APART_PERCENT_MAX: u64 = 30;
 
 fn everybody_is_served_and_stays_near(kernel: &str) {

@@ -757,7 +757,7 @@ fn limits_of_cgroups_hold(kernel: &str) {
     assert!(counter(&ran.json("crowd"), "limit_stops") > 0);
 }
 
-/// How far a share may be from its weight, in per cent of that; without weights the lightest is 120 %
-/// off at least. The rest is due to slow CPUs, on which a tick takes a tenth of the time: `tests/bochs`
-/// has the bound that is wanted.
+/// How far a share may be from its weight, in per cent of that; without weights the lightest is
+/// 120 % off at least. The rest is due to slow CPUs, on which a tick takes a tenth of the time:
+/// `tests/bochs` has the bound that is wanted.
 const OFF_PERCENT_MAX: u64 = 40;

@@ -230,8 +230,8 @@ impl Fit {
         }
     }
 
-    /// The value that a block's maximum exceeds with at most this probability, on the safe side: the
-    /// upper edge of its interval. It is infinite where no value is large enough.
+    /// The value that a block's maximum exceeds with at most this probability, on the safe side:
+    /// the upper edge of its interval. It is infinite where no value is large enough.
     pub fn reach(&self, probability: f64) -> f64 {
         let rate = -(-probability).ln_1p();
         let bound = deviance_of(self.scaled.len());

@@ -73,15 +73,15 @@ pub enum Error {
     )]
     OtherLoad { rest: String, measured: String },
     #[error(
-        "the work's times are of {work}, and the candidates' are an emulator's: these are not in one \
-         unit; give the work as a time, or measure on the machine"
+        "the work's times are of {work}, and the candidates' are an emulator's: these are not in \
+         one unit; give the work as a time, or measure on the machine"
     )]
     EmulatedFacts { work: String },
     #[error("different commands: {one}, {other}; measure the same one everywhere")]
     Commands { one: String, other: String },
     #[error(
-        "the job's other work is {rest}, and the files have times of {measured}; measure it with artis \
-         measure throughput -- {rest}, or correct the job"
+        "the job's other work is {rest}, and the files have times of {measured}; measure it with \
+         artis measure throughput -- {rest}, or correct the job"
     )]
     OtherCommand { rest: String, measured: String },
     #[error(

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The engine QEMU: an emulated PC that needs no privileges and no hardware support.
 //!
-//! TCG translates every instruction, so any x86-64 host boots any kernel in seconds. No time taken in
-//! this guest means anything: it follows the host's clock ([`Clock::Host`]), or counts instructions
-//! of all CPUs together ([`Clock::Instructions`]).
+//! TCG translates every instruction, so any x86-64 host boots any kernel in seconds. No time taken
+//! in this guest means anything: it follows the host's clock ([`Clock::Host`]), or counts
+//! instructions of all CPUs together ([`Clock::Instructions`]).
 
 use super::devices::{Devices, Network};
 use super::process::{Process, inherited_path};
