@@ -87,7 +87,7 @@ static SCHEDULED: LazyLock<String> = LazyLock::new(|| {
         group a 100 4; group d/b 10 3; group d/c 20 2
         shares_of_groups share $2 a d/b d/c
         mkdir $groups/e; echo 30000 100000 >$groups/e/cpu.max; group e 100 2
-        of_a_cpu limited 3 e; ungroup e
+        sleep 1; of_a_cpu limited 6 e; ungroup e
         stop";
     let mut command = artis(&["lab", "run", "--engine", "bochs"]);
     for name in ["common.sh", "shares.sh"] {
@@ -152,7 +152,8 @@ fn nice_values_count() {
     assert!(free[0].abs_diff(free[1]) * 10 <= free[0], "{free:?}");
 }
 
-/// Two tasks that compute, in a cgroup with 30 ms in each 100 ms (cpu.max): three tenths of a CPU.
+/// Two tasks that compute, in a cgroup with 30 ms in each 100 ms (cpu.max): three tenths of a CPU,
+/// when artis has noticed that there is a limit.
 #[test]
 fn a_limit_holds() {
     let limited = common::numbers(&SCHEDULED, "limited");
