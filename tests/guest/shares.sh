@@ -44,19 +44,15 @@ shares() {
 }
 
 # Makes a cgroup, or takes one that is there, with tasks that compute: NAME WEIGHT TASKS. All of them
-# are in it when this returns. The first joins it, which takes up to a second on a busy 6.18 and in
-# the emulator that repeats; the others are its children.
+# are in it when this returns: in the emulator that repeats, and on 6.18 beside other tasks, one may
+# need a second for that.
 group() {
     echo +cpu >$groups/cgroup.subtree_control
     mkdir -p "$groups/$1"
     echo "$2" >"$groups/$1/cpu.weight"
-    [ "$3" -gt 0 ] || return 0
-    sh -c 'echo $$ >$1; i=1
-        while [ $i -lt $2 ]; do
-            while :; do :; done &
-            i=$((i + 1))
-        done
-        while :; do :; done' sh "$groups/$1/cgroup.procs" "$3" &
+    for _ in $(seq "$3"); do
+        sh -c "echo \$\$ >$groups/$1/cgroup.procs; while :; do :; done" &
+    done
     until_ok has_tasks "$1" "$3"
 }
 

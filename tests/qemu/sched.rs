@@ -714,8 +714,8 @@ static LIMITS: Script = Script {
         crowd_went_on() {
             used_by_tasks $crowd | paste - /tmp/had | awk '$1 <= $2 { late = 1 } END { exit late }'
         }
-        group limited/a 100 40
         echo 1000 100000 >$groups/limited/cpu.max
+        group limited/a 100 40
         crowd=$(cat $groups/limited/a/cgroup.procs)
         for turn in $(seq $TURNS); do crowd_goes_on; done
         of_a_cpu crowd 10 limited/a
