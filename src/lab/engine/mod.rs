@@ -39,7 +39,7 @@ use topology::Topology;
 pub enum Kind {
     /// Boots in seconds; times taken in it mean nothing
     Qemu,
-    /// The same, but its time counts instructions: no host is too busy for it, and sleep is short
+    /// The same, but its time counts instructions: no host is too busy for it, and sleep takes less
     QemuIcount,
     /// Slow and exact: virtual time counts instructions, every run is the same
     Bochs,

@@ -99,7 +99,7 @@ pub enum Clock {
     Host,
     /// The instructions executed: the virtual CPUs take turns on one thread, an instruction of any
     /// takes the same time, and when all are idle the next timer is due at once. A busy
-    /// host takes nothing from the guest, and a guest that sleeps costs nothing.
+    /// host takes nothing from the guest, and a guest that sleeps costs little.
     Instructions,
 }
 
