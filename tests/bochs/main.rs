@@ -123,8 +123,8 @@ fn nobody_is_stranded_behind_a_hog() {
 
 /// How far a cgroup's share of the CPU time may be from its weight, in per cent of that: in the six
 /// seconds of `make test` and in the half minute of `make soak`. Without weights the lightest is four
-/// times too heavy. Of ten intervals of 3 s two were off by 22 and 28 per cent, the others by 3 at
-/// most, and why is not known; 5 is what is wanted.
+/// times too heavy. Of ten intervals of 1 to 6 s two, of 3 s, were off by 22 and 28 per cent, the
+/// others by 5 at most, and why is not known; 5 is what is wanted.
 const OFF_PERCENT_MAX: [u64; 2] = [30, 5];
 
 /// Weights of 100 : 300 : 600, on two levels and each with another number of tasks. In this engine
