@@ -198,8 +198,8 @@ impl Fit {
         let fits =
             |ln_rate: f64, from: &mut [f64; 2]| self.deviance(value, ln_rate.exp(), from) <= bound;
         let probability = |ln_rate: f64| -(-ln_rate.exp()).exp_m1();
-        let high = self.edge(best_ln, 1.0, 700.0, fits);
-        let low = self.edge(best_ln, -1.0, -700.0, fits);
+        let high = root::edge(best_ln, 1.0, 700.0, self.best(), fits);
+        let low = root::edge(best_ln, -1.0, -700.0, self.best(), fits);
         Estimate {
             value: estimate,
             low: low.map_or(0.0, probability),
@@ -221,12 +221,9 @@ impl Fit {
         let far = self.law.scale * 1e6;
         Estimate {
             value: best,
-            low: self
-                .edge(best, -step, best - far, fits)
+            low: root::edge(best, -step, best - far, self.best(), fits)
                 .unwrap_or(f64::NEG_INFINITY),
-            high: self
-                .edge(best, step, best + far, fits)
-                .unwrap_or(f64::INFINITY),
+            high: root::edge(best, step, best + far, self.best(), fits).unwrap_or(f64::INFINITY),
         }
     }
 
@@ -238,36 +235,7 @@ impl Fit {
         let best = self.law.location + self.law.scale * above(rate, self.law.shape);
         let fits = |value: f64, from: &mut [f64; 2]| self.deviance(value, rate, from) <= bound;
         let (step, far) = (self.law.scale / 2.0, self.law.scale * 1e6);
-        self.edge(best, step, best + far, fits)
-            .unwrap_or(f64::INFINITY)
-    }
-
-    /// From `best` on, the last place that fits; none when all up to `limit` do. Steps grow.
-    fn edge(
-        &self,
-        best: f64,
-        step: f64,
-        limit: f64,
-        fits: impl Fn(f64, &mut [f64; 2]) -> bool,
-    ) -> Option<f64> {
-        let (mut inside, mut step) = (best, step);
-        let mut from = self.best();
-        loop {
-            let next = inside + step;
-            if (next - best).abs() > (limit - best).abs() {
-                return None;
-            }
-            let mut there = from;
-            if !fits(next, &mut there) {
-                let close = step.abs() * 1e-4;
-                return Some(root::last(inside, next, close, |place| {
-                    fits(place, &mut from.clone())
-                }));
-            }
-            from = there;
-            inside = next;
-            step *= 1.5;
-        }
+        root::edge(best, step, best + far, self.best(), fits).unwrap_or(f64::INFINITY)
     }
 
     /// Anderson's and Darling's distance between the maxima and the law.

@@ -173,20 +173,9 @@ impl Fit {
             false => (-shape * part.ln()).exp_m1() / shape,
         };
         let bound = deviance_of(self.excesses.len());
-        let fits = |value: f64| self.deviance(value, part) <= bound;
-        let (mut inside, mut step) = (threshold + scale * above, scale / 2.0);
-        let far = inside + scale * 1e6;
-        loop {
-            let next = inside + step;
-            if next > far {
-                return f64::INFINITY;
-            }
-            if !fits(next) {
-                return root::last(inside, next, step * 1e-4, fits);
-            }
-            inside = next;
-            step *= 1.5;
-        }
+        let fits = |value: f64, (): &mut ()| self.deviance(value, part) <= bound;
+        let (best, step, far) = (threshold + scale * above, scale / 2.0, scale * 1e6);
+        root::edge(best, step, best + far, (), fits).unwrap_or(f64::INFINITY)
     }
 
     /// Anderson's and Darling's distance between the values and the law.
