@@ -180,6 +180,7 @@ impl<'storage> Program<'storage> {
         }
 
         let mut skel = open.load()?;
+        skel.progs.know_artis.test_run(ProgramInput::default())?;
         // The hooks first and the scheduler last. The other way round, the calls that attach
         // the hooks would be counted as the first leaks.
         let mut hooks = Vec::new();

@@ -48,11 +48,6 @@ pub fn count(short: u64, long: u64) -> u64 {
     }
 }
 
-/// Are these the long tests?
-pub fn is_soak() -> bool {
-    std::env::var_os("ARTIS_SOAK").is_some()
-}
-
 /// The numbers in the lines of `text` that start with this word.
 #[track_caller]
 pub fn numbers(text: &str, word: &str) -> Vec<u64> {
@@ -62,13 +57,16 @@ pub fn numbers(text: &str, word: &str) -> Vec<u64> {
         .collect()
 }
 
-/// Fails unless cgroups with weights of 100 : 300 : 600 got such shares, in thousandths, each
-/// within `off_percent` of its own.
+/// How far a cgroup's share of the CPU time may be from its weight, in per cent of that. The engines
+/// in which it is tested take nothing from a guest when the host is busy.
+const OFF_PERCENT_MAX: u64 = 5;
+
+/// Fails unless cgroups with weights of 100 : 300 : 600 got such shares, in thousandths.
 #[track_caller]
-pub fn assert_shares(shares: &[u64], off_percent: u64, said: &str) {
+pub fn assert_shares(shares: &[u64], said: &str) {
     assert_eq!(shares.len(), 3, "{said}");
     for (share, weight) in shares.iter().zip([100, 300, 600]) {
         let off = share.abs_diff(weight);
-        assert!(off * 100 <= weight * off_percent, "{shares:?}: {said}");
+        assert!(off * 100 <= weight * OFF_PERCENT_MAX, "{shares:?}: {said}");
     }
 }

@@ -78,7 +78,7 @@ __noinline int place_shared(const struct task_struct *p __arg_trusted,
 
 	was_shared = true;
 	advance(t, 0, true);
-	if (t->group && artis_is_grouped(class_of(p)))
+	if (t->group && artis_is_grouped(class_of(p), is_own(p)))
 		at.weight = join_group(t, artis_group_own(p->scx.weight));
 	/* or a cgroup of short commands would get more than its share */
 	at.starts = t->grouped;

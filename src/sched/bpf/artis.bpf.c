@@ -220,10 +220,9 @@ static void note_wait(struct artis_cpu *record, struct task_ctx *t, enum artis_c
 /* The task runs at the cache of @record: counts if it was at another one. */
 static void note_llc(struct artis_cpu *record, struct task_ctx *t)
 {
-	if (t->has_run && t->llc != record->llc)
+	if (t->llc != ARTIS_LLCS_MAX && t->llc != record->llc)
 		record->count[ARTIS_far]++;
 	t->llc = record->llc;
-	t->has_run = true;
 }
 
 /* The task begins to run on the RT CPU of @record, or goes on there after RT0. */
@@ -348,8 +347,17 @@ s32 BPF_PROG(artis_init_task, struct task_struct *p, struct scx_init_task_args *
 		return -12; /* ENOMEM */
 	t->affinity = affinity_of(p);
 	t->side = SIDES;
+	t->llc = ARTIS_LLCS_MAX;
 	if (bpf_core_field_exists(args->cgroup))
 		t->group = group_of(args->cgroup);
+	return 0;
+}
+
+/* Called by artis, the process, before the scheduler begins. */
+SEC("syscall")
+int know_artis(void *nothing)
+{
+	own_tgid = bpf_get_current_task_btf()->tgid;
 	return 0;
 }
 

@@ -22,6 +22,7 @@ struct group {
 	u8 idle;		/* cpu.idle */
 	u8 used;
 	u64 generation;		/* of the tree, when flat was computed */
+	u64 flat_ns;		/* and the time */
 	u64 vtime;		/* of the last task of it that became runnable no more */
 	struct artis_limit limit;	/* charged and refilled without the lock, see limit.h */
 };
@@ -74,25 +75,26 @@ static u32 group_of(const struct cgroup *cgrp)
 	return index ? *index : 0;
 }
 
-/* Computes the weight of a group's own tasks, up the path to the root. Locked. */
-static u32 flatten(const struct group *group)
+/* Computes the flattened weight of a group, up the path to the root. Locked. */
+static u32 flatten(const struct group *group, u64 now)
 {
-	u64 part = artis_group_part(&group->tree);
+	u64 part = artis_group_whole();
 	u32 level;
 
 	bpf_for(level, 0, artis_group_depth_max()) {
-		const struct group *parent = group_at(group->parent);
+		struct group *parent = group_at(group->parent);
 
 		if (!group->parent)
 			break;
-		part = artis_group_part_above(part, group->tree.weight, &parent->tree);
+		artis_group_note(&parent->tree, now);
+		part = artis_group_part(part, group->tree.weight, &parent->tree);
 		group = parent;
 	}
 	return artis_group_flat(part, group->tree.weight);
 }
 
 /* A group has become active (@joins), or is so no more. So may those above it. Locked. */
-static void update_above(const struct group *group, bool joins)
+static void update_above(const struct group *group, bool joins, u64 now)
 {
 	u32 level;
 
@@ -103,8 +105,8 @@ static void update_above(const struct group *group, bool joins)
 
 		if (!group->parent)
 			break;
-		changed = joins ? artis_group_join_below(&parent->tree, weight) :
-				  artis_group_leave_below(&parent->tree, weight);
+		changed = joins ? artis_group_join_below(&parent->tree, weight, now) :
+				  artis_group_leave_below(&parent->tree, weight, now);
 		if (!changed)
 			break;
 		group = parent;
@@ -121,6 +123,7 @@ __noinline u32 join_group(struct task_ctx *t __arg_nonnull, u32 weight)
 	struct groups_lock *lock = groups_lock();
 	struct group *group = group_at(t->group);
 	u32 share = artis_weight(weight);
+	u64 now = scx_bpf_now();
 
 	if (!lock)
 		return share;
@@ -130,20 +133,22 @@ __noinline u32 join_group(struct task_ctx *t __arg_nonnull, u32 weight)
 		return share;
 	}
 	if (!t->grouped) {
-		bool changed = artis_group_join(&group->tree, weight);
+		bool changed = artis_group_join(&group->tree, weight, now);
 
 		if (changed)
-			update_above(group, true);
+			update_above(group, true, now);
 		if (artis_group_changes(&group->tree, changed))
 			groups_generation++;
 		t->grouped = t->group;
 		t->grouped_weight = weight;
 		t->group_vtime = group->vtime;
 	}
-	if (group->generation != groups_generation) {
-		group->flat = flatten(group);
+	if (artis_group_is_stale(group->generation != groups_generation, group->flat_ns, now)) {
+		group->flat = flatten(group, now);
 		group->generation = groups_generation;
+		group->flat_ns = now;
 	}
+	artis_group_note(&group->tree, now);
 	share = artis_share(group->flat, &group->tree, t->grouped_weight);
 	bpf_spin_unlock(&lock->lock);
 	return share;
@@ -154,14 +159,15 @@ __noinline int leave_group(struct task_ctx *t __arg_nonnull)
 {
 	struct groups_lock *lock = groups_lock();
 	struct group *group = group_at(t->grouped);
+	u64 now = scx_bpf_now();
 	bool changed;
 
 	if (!lock || !t->grouped)
 		return 0;
 	bpf_spin_lock(&lock->lock);
-	changed = artis_group_leave(&group->tree, t->grouped_weight);
+	changed = artis_group_leave(&group->tree, t->grouped_weight, now);
 	if (changed)
-		update_above(group, false);
+		update_above(group, false, now);
 	if (artis_group_changes(&group->tree, changed))
 		groups_generation++;
 	group->vtime = t->vtime;
@@ -270,6 +276,7 @@ static void reweigh(u32 index, u32 plain, bool idle)
 	struct groups_lock *lock = groups_lock();
 	struct group *group = group_at(index);
 	struct group *parent = group_at(group->parent);
+	u64 now = scx_bpf_now();
 
 	if (!lock || !index)
 		return;
@@ -277,7 +284,7 @@ static void reweigh(u32 index, u32 plain, bool idle)
 	count_group(group, -1);
 	group->plain = plain;
 	group->idle = idle;
-	artis_group_reweigh(&group->tree, &parent->tree, artis_group_weight(plain, idle));
+	artis_group_reweigh(&group->tree, &parent->tree, artis_group_weight(plain, idle), now);
 	count_group(group, 1);
 	groups_generation++;
 	bpf_spin_unlock(&lock->lock);

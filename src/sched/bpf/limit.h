@@ -8,12 +8,10 @@
 #ifndef ARTIS_LIMIT_H
 #define ARTIS_LIMIT_H
 
-s32 own_tgid;		/* of artis, which lets the others on */
-
 /* Is the task charged, and stopped? */
 static bool is_limited(const struct task_struct *p, const struct task_ctx *t)
 {
-	return t->group && artis_is_limited(class_of(p), p->tgid == own_tgid);
+	return t->group && artis_is_limited(class_of(p), is_own(p));
 }
 
 /*

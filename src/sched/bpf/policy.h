@@ -238,6 +238,15 @@ typedef int64_t s64;
 #define ARTIS_GROUP_WEIGHT_DEFAULT 100
 
 /*
+ * Over how long the mean weight of what competes in a cgroup is taken: several slices, and
+ * less than anybody notices.
+ */
+#define ARTIS_GROUP_MEAN_NS (64 * ARTIS_NSEC_PER_MSEC)
+
+/* How old a flattened weight may be: it depends on means, which move by this much of that. */
+#define ARTIS_GROUP_FLAT_NS (4 * ARTIS_NSEC_PER_MSEC)
+
+/*
  * How long a debt of a cgroup with a limit takes to pay back at most. The rest of it is
  * forgotten: it comes of limits far below what the CPUs use between two ticks.
  */
@@ -1655,12 +1664,20 @@ static inline bool artis_must_end(u32 nrt_cpus)
  * own, too. Until a cgroup has a weight of its own all this is off.
  */
 
-/* A cgroup in the tree. All numbers are weights on sched_ext's scale, but for the count. */
+/*
+ * A cgroup in the tree. Its own runnable tasks and the active cgroups one level below it compete
+ * for what it has. Weights are on sched_ext's scale.
+ */
 struct artis_group {
 	u32 weight;	/* among its siblings */
 	u32 tasks;	/* of its own runnable tasks */
 	u32 below;	/* of the active cgroups one level below */
 	u32 active;	/* how many those are; own runnable tasks count as one more */
+	u32 members;	/* how many compete: those cgroups, and each task */
+	u64 mean;	/* of the weight of all that competed, over the last full span */
+	u64 sum;	/* of that weight times the ns it was so, in the span that is not over */
+	u64 spanned_ns;	/* how long that span is up to now */
+	u64 noted_ns;	/* when that was */
 };
 
 static inline u32 artis_group_depth_max(void)
@@ -1686,10 +1703,13 @@ static inline bool artis_is_shared(u32 weighted)
 	return weighted;
 }
 
-/* RT1+ tasks have their levels, and kernel threads work for all. */
-static inline bool artis_is_grouped(enum artis_class class)
+/*
+ * RT1+ tasks have their levels. Kernel threads work for all, and so does artis (@own), which
+ * would else wait for as long as its cgroup is light.
+ */
+static inline bool artis_is_grouped(enum artis_class class, bool own)
 {
-	return class == ARTIS_CLASS_LINUX;
+	return class == ARTIS_CLASS_LINUX && !own;
 }
 
 /* What a task counts with in its cgroup. */
@@ -1698,41 +1718,105 @@ static inline u32 artis_group_own(u32 weight)
 	return weight ? weight : 1;
 }
 
+/*
+ * What competes in the cgroup is about to change, or its mean is needed: the time since the last
+ * note counts with the weight of then.
+ */
+static inline void artis_group_note(struct artis_group *group, u64 now_ns)
+{
+	u64 all = (u64)group->tasks + group->below;
+	s64 passed_ns = now_ns - group->noted_ns;
+
+	/* clocks of two CPUs differ */
+	if (passed_ns <= 0)
+		return;
+	group->noted_ns = now_ns;
+	if (passed_ns >= (s64)ARTIS_GROUP_MEAN_NS) {
+		group->mean = all;
+		group->sum = 0;
+		group->spanned_ns = 0;
+		return;
+	}
+	group->sum += all * passed_ns;
+	group->spanned_ns += passed_ns;
+	if (group->spanned_ns < ARTIS_GROUP_MEAN_NS)
+		return;
+	group->mean = group->sum / group->spanned_ns;
+	group->sum = 0;
+	group->spanned_ns = 0;
+}
+
+/* The mean of the last span, as far as the span that is not over leaves it. */
+static inline u64 artis_group_mean(const struct artis_group *group)
+{
+	u64 left_ns = ARTIS_GROUP_MEAN_NS - group->spanned_ns;
+
+	return (group->sum + group->mean * left_ns) / ARTIS_GROUP_MEAN_NS;
+}
+
+/*
+ * The weight of all with whom a competitor of @weight in the cgroup, a task or a cgroup below,
+ * divides what that has; it is one of them. Heavier ones count with no more than its own weight
+ * until they have been there for a while. A heavy task that runs for a moment would else make all
+ * others light for the whole slice that they are placed for in that moment.
+ */
+static inline u64 artis_group_all(const struct artis_group *group, u32 weight)
+{
+	u64 all = (u64)group->tasks + group->below;
+	u64 alike = (u64)group->members * weight;
+	u64 mean = artis_group_mean(group);
+	u64 counted = mean > alike ? mean : alike;
+
+	if (counted > all)
+		counted = all;
+	return counted ? counted : 1;
+}
+
 /* A task of @weight joins the runnable ones. True: that makes the cgroup active. */
-static inline bool artis_group_join(struct artis_group *group, u32 weight)
+static inline bool artis_group_join(struct artis_group *group, u32 weight, u64 now_ns)
 {
 	bool first = !group->tasks;
 
+	artis_group_note(group, now_ns);
 	group->tasks += weight;
+	group->members++;
 	return first && !group->active++;
 }
 
 /* True: it was the last one, and the cgroup is not active any more. */
-static inline bool artis_group_leave(struct artis_group *group, u32 weight)
+static inline bool artis_group_leave(struct artis_group *group, u32 weight, u64 now_ns)
 {
+	artis_group_note(group, now_ns);
 	group->tasks -= weight;
+	group->members--;
 	return !group->tasks && !--group->active;
 }
 
 /* A cgroup below, of @weight, becomes active. True: so does this one. */
-static inline bool artis_group_join_below(struct artis_group *group, u32 weight)
+static inline bool artis_group_join_below(struct artis_group *group, u32 weight, u64 now_ns)
 {
+	artis_group_note(group, now_ns);
 	group->below += weight;
+	group->members++;
 	return !group->active++;
 }
 
-static inline bool artis_group_leave_below(struct artis_group *group, u32 weight)
+static inline bool artis_group_leave_below(struct artis_group *group, u32 weight, u64 now_ns)
 {
+	artis_group_note(group, now_ns);
 	group->below -= weight;
+	group->members--;
 	return !--group->active;
 }
 
 /* The weight of a cgroup changes; @parent: the one above it. */
 static inline void artis_group_reweigh(struct artis_group *group, struct artis_group *parent,
-				       u32 weight)
+				       u32 weight, u64 now_ns)
 {
-	if (group->active)
+	if (group->active) {
+		artis_group_note(parent, now_ns);
 		parent->below += weight - group->weight;
+	}
 	group->weight = weight;
 }
 
@@ -1746,20 +1830,22 @@ static inline bool artis_group_changes(const struct artis_group *group, bool cha
 	return changed || group->below;
 }
 
-/* The part of a cgroup that is its own tasks': all of it, if no cgroup below is active. */
-static inline u64 artis_group_part(const struct artis_group *group)
+/* Is a flattened weight to be computed again? @changed: the tree has, since @flat_ns. */
+static inline bool artis_group_is_stale(bool changed, u64 flat_ns, u64 now_ns)
 {
-	u64 all = (u64)group->tasks + group->below;
-
-	return all ? ARTIS_GROUP_WHOLE * group->tasks / all : 0;
+	return changed || (s64)(now_ns - flat_ns) >= (s64)ARTIS_GROUP_FLAT_NS;
 }
 
-/* The same part as one of what @parent has; @weight: the cgroup's. */
-static inline u64 artis_group_part_above(u64 part, u32 weight, const struct artis_group *parent)
+/* A cgroup as a part of what the one below the root has: first all of it, ... */
+static inline u64 artis_group_whole(void)
 {
-	u64 all = (u64)parent->tasks + parent->below;
+	return ARTIS_GROUP_WHOLE;
+}
 
-	return all ? part * weight / all : part;
+/* ... then, for each level up to there, the part of the cgroup of @weight there in @parent. */
+static inline u64 artis_group_part(u64 part, u32 weight, const struct artis_group *parent)
+{
+	return part * weight / artis_group_all(parent, weight);
 }
 
 /* The last step: @weight is that of the cgroup below the root. Scaled, as artis_weight(). */
@@ -1773,7 +1859,7 @@ static inline u32 artis_group_flat(u64 part, u32 weight)
 /* What a task counts with: its part of its cgroup's flattened weight. @weight: sched_ext's. */
 static inline u32 artis_share(u32 flat, const struct artis_group *group, u32 weight)
 {
-	u64 share = (u64)flat * weight / (group->tasks ? group->tasks : 1);
+	u64 share = (u64)flat * weight / artis_group_all(group, weight);
 
 	return share ? share : 1;
 }

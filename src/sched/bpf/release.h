@@ -67,7 +67,6 @@ int let_on(void *nothing)
 	u64 now = scx_bpf_now();
 	struct task_struct *p;
 
-	own_tgid = bpf_get_current_task_btf()->tgid;
 	looked_ns = now;
 	refill_limits(now);
 	bpf_rcu_read_lock();

@@ -23,6 +23,7 @@ volatile bool on;
 
 struct artis_cpu cpus[ARTIS_CPUS_MAX];
 struct artis_exit ended;
+s32 own_tgid;			/* of artis, the process, which says so before it attaches this */
 
 u32 nr_rt_online;
 u32 nr_nrt_online;
@@ -103,8 +104,7 @@ struct task_ctx {
 	u8 side;		/* where its virtual time counts; SIDES: nowhere yet */
 	u8 is_on;		/* it runs, or RT0 displaced it and it goes on afterwards */
 	u8 by_interrupt;	/* an interrupt woke it up */
-	u8 llc;			/* the cache where it ran last */
-	u8 has_run;		/* it did */
+	u8 llc;			/* the cache where it ran last; ARTIS_LLCS_MAX: nowhere yet */
 };
 
 struct {
@@ -303,6 +303,12 @@ static u32 queued(u64 dsq, u64 now, bool look)
 static enum artis_class class_of(const struct task_struct *p)
 {
 	return artis_classify(p->policy, p->flags & PF_KTHREAD);
+}
+
+/* Is @p a thread of artis, the process? */
+static bool is_own(const struct task_struct *p)
+{
+	return p->tgid == own_tgid;
 }
 
 /* May @p work in the kernel wherever it is? */
