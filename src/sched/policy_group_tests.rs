@@ -344,6 +344,38 @@ fn the_first_of_two_queues_is_whose_deadline_is_first() {
     assert!(!is_first(true, 5, true, 5) && !is_first(false, 0, true, 6));
 }
 
+#[test]
+fn of_all_queues_the_one_with_the_first_deadline_is_served_then_the_others() {
+    let mut heads = Heads {
+        own: true,
+        side: true,
+        both: true,
+        own_deadline: 5,
+        side_deadline: 6,
+        both_deadline: 4,
+    };
+    let mut order = Vec::new();
+    loop {
+        let queue = first_queue(&heads);
+        if queue == Queue::None {
+            break;
+        }
+        order.push((queue, first_deadline(&heads, queue)));
+        forget_queue(&mut heads, queue);
+    }
+    let wanted = [(Queue::Both, 4), (Queue::Own, 5), (Queue::Side, 6)];
+    assert_eq!(order, wanted);
+    heads = Heads {
+        own: true,
+        side: true,
+        both: true,
+        own_deadline: 5,
+        side_deadline: 5,
+        both_deadline: 5,
+    };
+    assert_eq!(first_queue(&heads), Queue::Side, "of equal ones");
+}
+
 /// Tasks that compute, on CPUs that each take whose deadline is first, a slice at a time: the time
 /// each had, in ns. What the BPF program does, with one queue.
 fn computed(weights: &[u32], cpus: usize, slices: usize) -> Vec<u64> {

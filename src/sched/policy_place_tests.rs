@@ -302,6 +302,10 @@ fn only_linux_tasks_make_room() {
     }
     assert!(seeks_room(Class::Rt1));
     assert!(!seeks_room(Class::Linux) && !seeks_room(Class::Kthread));
+    let nrt = |already, running| makes_room(false, false, already, Class::Rt1, running);
+    assert!(nrt(false, Class::Linux) && !nrt(true, Class::Linux) && !nrt(false, Class::Rt1));
+    assert!(!makes_room(true, false, false, Class::Rt1, Class::Linux));
+    assert!(!makes_room(false, true, false, Class::Rt1, Class::Linux));
 }
 
 #[test]

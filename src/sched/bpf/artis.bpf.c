@@ -185,7 +185,7 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 	if (artis_slice_was_endless(p->scx.slice))
 		scx_bpf_task_set_slice(p, 0);
 	if (record->rt) {
-		if (nr_nrt_online) {
+		if (artis_has_sides(nr_nrt_online)) {
 			tick_rt(record, p, t, cpu);
 			if (limited_groups) {
 				charge(cpu, p, t, p->se.sum_exec_runtime, false);
@@ -243,7 +243,7 @@ static void running_rt(struct artis_cpu *record, struct task_struct *p, struct t
 		record->last_tick = false;
 	}
 	if (artis_goes_at_once(was_put_off, kthread_waits(cpu, view.class),
-			       on && nr_nrt_online && artis_must_leave(&view)))
+			       on && artis_has_sides(nr_nrt_online) && artis_must_leave(&view)))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 

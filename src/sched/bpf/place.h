@@ -323,8 +323,8 @@ __noinline int make_room(struct task_struct *p __arg_trusted)
 	bpf_for(cpu, 0, nr_cpus) {
 		struct artis_cpu *record = cpu_record(cpu);
 
-		if (record->rt || record->offline || record->makes_room ||
-		    !artis_displaces(class, class_on(cpu)) ||
+		if (!artis_makes_room(record->rt, record->offline, record->makes_room, class,
+				      class_on(cpu)) ||
 		    !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
 			continue;
 		record->makes_room = true;
@@ -355,7 +355,7 @@ __noinline int enqueue_nrt(struct task_struct *p __arg_trusted, struct task_ctx 
 		break;
 	}
 
-	if (!nr_nrt_online)
+	if (!artis_has_sides(nr_nrt_online))
 		return kick_rt_side(class_of(p), prev_cpu);
 	cpu = any_idle_nrt_cpu(p, prev_cpu);
 	if (cpu >= 0) {

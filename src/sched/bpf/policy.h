@@ -1208,6 +1208,13 @@ static inline bool artis_seeks_room(enum artis_class class)
 	return class == ARTIS_CLASS_RT1;
 }
 
+/* Does the task of a CPU make room for one of @class there? @already: for another one. */
+static inline bool artis_makes_room(bool rt_cpu, bool offline, bool already, enum artis_class class,
+				    enum artis_class running)
+{
+	return !rt_cpu && !offline && !already && artis_displaces(class, running);
+}
+
 /* May an RT CPU be woken for a task of the RT queue? */
 static inline bool artis_may_wake_rt(bool offline, bool rt0_runnable)
 {
@@ -1274,12 +1281,20 @@ enum artis_step {
 #define ARTIS_STEPS_MAX 11
 
 /*
- * With no NRT CPU left, on the way to its end, the machine needs every CPU for
- * everybody. An RT CPU that is back but unwatched serves who may run nowhere else.
+ * Are RT CPUs for tasks in user mode only? With no NRT CPU left, on the way to its end, the
+ * machine needs every CPU for everybody.
+ */
+static inline bool artis_has_sides(u32 nrt_cpus)
+{
+	return nrt_cpus;
+}
+
+/*
+ * An RT CPU that is back but unwatched serves who may run nowhere else.
  */
 static inline enum artis_service artis_service(bool rt_cpu, bool offline, u32 nrt_cpus)
 {
-	if (!rt_cpu || !nrt_cpus)
+	if (!rt_cpu || !artis_has_sides(nrt_cpus))
 		return ARTIS_SERVICE_NRT;
 	return offline ? ARTIS_SERVICE_RT_OFFLINE : ARTIS_SERVICE_RT;
 }
@@ -1399,6 +1414,56 @@ static inline bool artis_is_first(bool has, u64 deadline, bool other, u64 other_
 	return has && (!other || artis_vtime_before(deadline, other_deadline));
 }
 
+/* The queues of Linux tasks from which a CPU takes, and the deadline of the first of each. */
+struct artis_heads {
+	bool own;	/* of this CPU alone: somebody waits there */
+	bool side;	/* of the side, at the CPU's cache */
+	bool both;	/* of both sides, see 12 */
+	u64 own_deadline;
+	u64 side_deadline;
+	u64 both_deadline;
+};
+
+enum artis_queue {
+	ARTIS_QUEUE_NONE,
+	ARTIS_QUEUE_OWN,
+	ARTIS_QUEUE_SIDE,
+	ARTIS_QUEUE_BOTH,
+	ARTIS_QUEUES = ARTIS_QUEUE_BOTH,	/* how many there are */
+};
+
+/*
+ * The queue whose first task has the first deadline; of equal ones that of the side. Who finds
+ * that the task is not allowed on the CPU forgets that queue, and asks again.
+ */
+static inline enum artis_queue artis_first_queue(const struct artis_heads *heads)
+{
+	enum artis_queue queue = heads->side ? ARTIS_QUEUE_SIDE : ARTIS_QUEUE_NONE;
+	u64 deadline = heads->side_deadline;
+
+	if (artis_is_first(heads->both, heads->both_deadline, queue, deadline)) {
+		queue = ARTIS_QUEUE_BOTH;
+		deadline = heads->both_deadline;
+	}
+	if (artis_is_first(heads->own, heads->own_deadline, queue, deadline))
+		queue = ARTIS_QUEUE_OWN;
+	return queue;
+}
+
+static inline u64 artis_first_deadline(const struct artis_heads *heads, enum artis_queue queue)
+{
+	if (queue == ARTIS_QUEUE_OWN)
+		return heads->own_deadline;
+	return queue == ARTIS_QUEUE_BOTH ? heads->both_deadline : heads->side_deadline;
+}
+
+static inline void artis_forget_queue(struct artis_heads *heads, enum artis_queue queue)
+{
+	heads->own &= queue != ARTIS_QUEUE_OWN;
+	heads->side &= queue != ARTIS_QUEUE_SIDE;
+	heads->both &= queue != ARTIS_QUEUE_BOTH;
+}
+
 /*
  * May a task whose slice is over, and that is runnable, go on? On an RT CPU: who is in
  * user mode or allowed nowhere else. Elsewhere: all but who waits to be queued for the
@@ -1408,7 +1473,7 @@ static inline bool artis_may_go_on(const struct artis_task_view *task, bool rt_c
 {
 	if (artis_is_leaving(task->state) || task->state == ARTIS_STATE_STOPPED)
 		return false;
-	if (rt_cpu && nrt_cpus)
+	if (rt_cpu && artis_has_sides(nrt_cpus))
 		return artis_is_bound(task->affinity) || task->state == ARTIS_STATE_RT;
 	return task->state != ARTIS_STATE_PROMOTED;
 }
@@ -1646,7 +1711,7 @@ static inline bool artis_hand_back(u64 now_ns, u64 displaced_ns)
 /* Without NRT CPUs there is nowhere to send kernel work to: the scheduler ends. */
 static inline bool artis_must_end(u32 nrt_cpus)
 {
-	return !nrt_cpus;
+	return !artis_has_sides(nrt_cpus);
 }
 
 /* ---- 12. Weights of CPU cgroups ---- */

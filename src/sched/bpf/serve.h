@@ -312,18 +312,50 @@ __noinline int take_far(s32 cpu, bool rt, u64 enq_flags, u64 now)
 	return false;
 }
 
-/* Does a task of another cache come before @first, the first who waits here, and @prev? */
-static bool relieve(const struct search *s, const struct task_struct *first)
+/* Does a task of another cache come before who waits here (@has, with @first), and @prev? */
+static bool relieve(const struct search *s, bool has, u64 first)
 {
 	const struct task_ctx *t = compared(s);
-	u64 ours = first ? first->scx.dsq_vtime : 0;
-	bool has = first;
 
-	if (t && artis_is_first(true, t->deadline, has, ours)) {
-		ours = t->deadline;
+	if (t && artis_is_first(true, t->deadline, has, first)) {
+		first = t->deadline;
 		has = true;
 	}
-	return has && take_owed(s->cpu, s->rt, ours, s->enq_flags, s->now);
+	return has && take_owed(s->cpu, s->rt, first, s->enq_flags, s->now);
+}
+
+/* The heads of the queues of Linux tasks that @s serves. */
+static struct artis_heads heads_of(const struct search *s)
+{
+	struct task_struct *own = first_pinned(s->cpu, s->record), *both = NULL;
+	struct task_struct *side = scx_bpf_dsq_peek(linux_queue(s->rt, llc_of(s->cpu)));
+
+	if (is_shared())
+		both = scx_bpf_dsq_peek(DSQ_BOTH_LINUX);
+	return (struct artis_heads) {
+		.own = own,
+		.side = side,
+		.both = both,
+		.own_deadline = own ? own->scx.dsq_vtime : 0,
+		.side_deadline = side ? side->scx.dsq_vtime : 0,
+		.both_deadline = both ? both->scx.dsq_vtime : 0,
+	};
+}
+
+/* Takes the first task of @queue that may run here. */
+static bool take_first(const struct search *s, enum artis_queue queue)
+{
+	switch (queue) {
+	case ARTIS_QUEUE_OWN:
+		return scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0);
+	case ARTIS_QUEUE_SIDE:
+		return take(linux_queue(s->rt, llc_of(s->cpu)), s->enq_flags, s->now);
+	case ARTIS_QUEUE_BOTH:
+		return take(DSQ_BOTH_LINUX, s->enq_flags, s->now);
+	case ARTIS_QUEUE_NONE:
+		break;
+	}
+	return false;
 }
 
 /*
@@ -335,38 +367,26 @@ __noinline int take_fair(struct task_struct *prev __arg_trusted __arg_nullable,
 			 struct task_ctx *stays, s32 cpu, u32 how, u64 now)
 {
 	const struct search search = search_of(prev, stays, cpu, how, now), *s = &search;
-	struct task_struct *pinned = first_pinned(s->cpu, s->record), *other, *both = NULL, *first;
-	u64 side = linux_queue(s->rt, llc_of(s->cpu));
-	bool both_first = false, pinned_first;
+	struct artis_heads heads = heads_of(s);
+	enum artis_queue queue = artis_first_queue(&heads);
+	u64 first = artis_first_deadline(&heads, queue);
+	u32 tried;
 
-	first = other = scx_bpf_dsq_peek(side);
-	if (is_shared()) {
-		both = scx_bpf_dsq_peek(DSQ_BOTH_LINUX);
-		both_first = artis_is_first(both, both ? both->scx.dsq_vtime : 0, other,
-					    other ? other->scx.dsq_vtime : 0);
-		if (both_first)
-			first = both;
-	}
-	pinned_first = artis_is_first(pinned, pinned ? pinned->scx.dsq_vtime : 0, first,
-				      first ? first->scx.dsq_vtime : 0);
-	if (pinned_first)
-		first = pinned;
-	if (has_llcs() && s->looks && relieve(s, first))
+	if (has_llcs() && s->looks && relieve(s, queue, first))
 		return true;
-	if (!first)
-		return false;
-	if (prev && stays_first(s, first->scx.dsq_vtime)) {
+	if (queue && prev && stays_first(s, first)) {
 		go_on(s->record, prev, artis_slice_ns(s->rt));
 		return true;
 	}
-	if (pinned_first && scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0))
-		return true;
-	if (both_first && take(DSQ_BOTH_LINUX, s->enq_flags, s->now))
-		return true;
-	/* the first one may not be allowed here */
-	return (other && take(side, s->enq_flags, s->now)) ||
-	       (both && take(DSQ_BOTH_LINUX, s->enq_flags, s->now)) ||
-	       (pinned && scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0));
+	bpf_for(tried, 0, ARTIS_QUEUES) {
+		if (!queue)
+			break;
+		if (take_first(s, queue))
+			return true;
+		artis_forget_queue(&heads, queue);
+		queue = artis_first_queue(&heads);
+	}
+	return false;
 }
 
 /* An NRT CPU takes from @dsq of the RT side. */
