@@ -20,6 +20,12 @@ pub static MEASURE: Script = Script {
         [ "$(settings)" = "$before" ] || die "settings after: $(settings), not $before"
         expect 3 artis sched status >/dev/null
 
+        # Other work that is a command: its time is measured on each.
+        printf '[rest]\ncommand = ["sh", "-c", "exit 0"]\n' >/tmp/rest.toml
+        expect 1 artis decide /tmp/rest.toml --measure -D 1 --rt 1 --keep "$ARTIS_OUTPUT/rest"
+        mv "$ARTIS_OUTPUT"/rest/*.rest.json "$ARTIS_OUTPUT"
+        rm -r "$ARTIS_OUTPUT/rest"
+
         # Stopped while the machine is not as it was.
         artis decide /tmp/job.toml --measure -D 2 --rt 1 >/dev/null 2>/tmp/said &
         decide=$!
@@ -39,6 +45,9 @@ fn the_machine_is_measured_as_what_it_can_be_and_is_as_before(kernel: &str) {
         assert_eq!(result["machine"]["scheduler"].as_str(), scheduler, "{name}");
         let latency = &result["series"].as_array().unwrap()[0];
         assert_eq!(latency["name"], "latency", "{name}");
+        let command = &ran.json(&format!("{name}-1.rest"))["series"][0];
+        assert_eq!(command["name"], "real", "{name}");
+        assert!(command["count"].as_u64() > Some(0), "{name}: {command}");
     }
     assert_eq!(ran.json("work")["series"][0]["name"], "command");
 }

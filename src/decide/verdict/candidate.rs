@@ -105,6 +105,8 @@ pub struct CommandTimes {
     /// As the file says it; none in one that does not.
     pub words: Option<String>,
     pub mean_ns: f64,
+    /// The mean of each file.
+    pub runs_ns: Vec<f64>,
 }
 
 /// One way with its facts.
@@ -187,6 +189,7 @@ impl Candidate {
                 .map(|moments| CommandTimes {
                     words: command_of(documents),
                     mean_ns: moments.mean,
+                    runs_ns: documents.iter().filter_map(mean_of_command).collect(),
                 }),
             round_us: moments("round").map(|moments| moments.mean / 1000.0),
             curves: completion::curves(documents),
@@ -249,6 +252,15 @@ impl Candidate {
         let machine = self.machine.as_ref();
         machine.is_some_and(|machine| machine.virtualisation.is_some())
     }
+}
+
+/// How long a file's command took, ns.
+fn mean_of_command(document: &Document) -> Option<f64> {
+    let mean = |name: &str| {
+        let found = document.series.iter().find(|one| one.name == name)?;
+        Some(found.distribution.moments()?.mean)
+    };
+    mean("real").or_else(|| mean("command"))
 }
 
 /// The command that a measurement of throughput or of commands ran.

@@ -5,7 +5,7 @@
 use super::candidate::{Candidate, Origin, Way};
 use super::{Error, candidate};
 use crate::compare::figures::machine::{HARDWARE, difference};
-use crate::compare::{self, Comparison, Interval};
+use crate::compare::{self, Comparison, Interval, interval::fieller};
 use crate::job::Job;
 
 /// The candidates, and the comparison of their figures.
@@ -81,9 +81,15 @@ impl Facts {
     /// What a candidate keeps of the job's other work, and where that lies.
     pub fn kept_of(&self, job: &Job, at: usize) -> (Option<f64>, Option<Interval>) {
         match job.rest_command {
-            Some(_) => (self.kept_by_command[at], None),
+            Some(_) => (self.kept_by_command[at], self.interval_by_command(at)),
             None => (self.kept[at], self.kept_intervals[at]),
         }
+    }
+
+    fn interval_by_command(&self, at: usize) -> Option<Interval> {
+        let command = |at: usize| self.candidates[at].command.as_ref();
+        let (ours, base) = command(at).zip(command(self.base))?;
+        (at != self.base).then(|| fieller(&base.runs_ns, &ours.runs_ns))?
     }
 
     /// The candidate that prices are relative to.
@@ -99,16 +105,18 @@ impl Facts {
 
     /// Those whose price has no interval, because they were measured once; the base among them.
     /// None in the lab, where a run is repeated to the byte.
-    pub fn measured_once(&self) -> Vec<&str> {
-        let priced = |at: usize| at != self.base && self.kept[at].is_some();
+    pub fn measured_once(&self, job: &Job) -> Vec<&str> {
+        let priced = |at: usize| at != self.base && self.kept_of(job, at).0.is_some();
+        let runs = |one: &Candidate| match job.rest_command {
+            Some(_) => one.command.as_ref().map_or(0, |all| all.runs_ns.len()),
+            None => one.configuration.runs.len(),
+        };
         if !(0..self.candidates.len()).any(priced) {
             return Vec::new();
         }
         let all = self.candidates.iter().enumerate();
         all.filter(|(at, one)| {
-            (*at == self.base || priced(*at))
-                && one.origin == Origin::Measured
-                && one.configuration.runs.len() < 2
+            (*at == self.base || priced(*at)) && one.origin == Origin::Measured && runs(one) < 2
         })
         .map(|(_, one)| one.name())
         .collect()

@@ -289,11 +289,15 @@ fn unknown(
             command.join(" ")
         ));
     }
-    let once = facts.measured_once();
-    if !once.is_empty() && job.rest_command.is_none() {
+    let once = facts.measured_once(job);
+    if !once.is_empty() {
+        let what = match job.rest_command {
+            Some(_) => "a command never takes the same time twice",
+            None => "loads never do the same work twice",
+        };
         all.push(format!(
-            "how sure the prices are: {} measured once, and loads never do the same work twice; \
-             measure each several times, and name each file of one alike",
+            "how sure the prices are: {} measured once, and {what}; measure each several times \
+             (--measure: --runs 3), and name each file of one alike",
             match &once[..] {
                 [one] => format!("{one} was"),
                 [first @ .., last] => format!("{} and {last} were", first.join(", ")),

@@ -349,6 +349,26 @@ fn the_other_work_may_be_a_command_whose_time_counts() {
     assert!((kept - 0.8).abs() < 0.01, "{kept}");
     let acceptable = verdict(&job("25 %", make), &facts).unwrap();
     assert_eq!(acceptable.decided.choice, Choice::Take(Way::PreemptRt));
+    let is_unsure = |verdict: &Verdict| {
+        let mut all = verdict.unknown.iter();
+        all.any(|one| one.contains("stock and rt were measured once, and a command never takes"))
+    };
+    assert!(is_unsure(&acceptable), "{:#?}", acceptable.unknown);
+    assert_eq!(acceptable.candidates[1].throughput_interval, None);
+    let twice = |name: &str, us, seconds: [f64; 2]| {
+        let runs = seconds.map(|seconds| of_command("make -j8", seconds));
+        let files = [&[document(latencies(&[(us, 1000)]))][..], &runs].concat();
+        Candidate::of_results(name, &files).unwrap()
+    };
+    let facts_of_two = Facts::new(vec![
+        twice("stock", 500.0, [9.9, 10.1]),
+        twice("rt", 20.0, [12.4, 12.6]),
+    ]);
+    let surer = verdict(&job("25 %", make), &facts_of_two.unwrap()).unwrap();
+    assert!(!is_unsure(&surer), "{:#?}", surer.unknown);
+    let interval = surer.candidates[1].throughput_interval.unwrap();
+    assert!(0.7 < interval.low && interval.low < 0.8, "{interval:?}");
+    assert!(0.8 < interval.high && interval.high < 0.9, "{interval:?}");
     let error = verdict(&job("25 %", "[\"ninja\"]"), &facts).unwrap_err();
     assert!(error.to_string().contains("times of make -j8"), "{error}");
     let error = both("make -j2").unwrap_err().to_string();
