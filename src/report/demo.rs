@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The demo's table: what each configuration did, and the verdict.
 
+use super::digits::counted;
 use artis_lab::demo::verdict::{Figures, informative, sentence};
 use std::fmt::Write as _;
 
@@ -8,24 +9,24 @@ use std::fmt::Write as _;
 type Row = (&'static str, fn(&Figures) -> String);
 
 const ROWS: [Row; 12] = [
-    ("kernel entries, all CPUs", |of| grouped(of.entries)),
-    ("  of them begun on the RT CPU", |of| grouped(of.entries_rt)),
+    ("kernel entries, all CPUs", |of| counted(of.entries)),
+    ("  of them begun on the RT CPU", |of| counted(of.entries_rt)),
     ("kernel work done on the RT CPU for them", |of| {
-        grouped(of.leaks)
+        counted(of.leaks)
     }),
-    ("  system calls", |of| grouped(of.leaks_syscalls)),
-    ("  page faults", |of| grouped(of.leaks_faults)),
-    ("  signals", |of| grouped(of.leaks_signals)),
+    ("  system calls", |of| counted(of.leaks_syscalls)),
+    ("  page faults", |of| counted(of.leaks_faults)),
+    ("  signals", |of| counted(of.leaks_signals)),
     ("RT CPU: others' part of what RT0 leaves", |of| {
         percent(of.rt_cpu_share_others)
     }),
     ("RT CPU: RT0's part of all", |of| {
         percent(of.rt_cpu_share_rt0)
     }),
-    ("batch work done, units", |of| grouped(of.batch_work)),
-    ("hackbench rounds", |of| grouped(of.hackbench_rounds)),
-    ("RT0 periods", |of| grouped(of.rt0_periods)),
-    ("  served", |of| grouped(of.rt0_periods_served)),
+    ("batch work done, units", |of| counted(of.batch_work)),
+    ("hackbench rounds", |of| counted(of.hackbench_rounds)),
+    ("RT0 periods", |of| counted(of.rt0_periods)),
+    ("  served", |of| counted(of.rt0_periods_served)),
 ];
 
 /// The table below its `heading`, the verdict, and what is not judged.
@@ -53,35 +54,10 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// A number with commas between its thousands: 1,234,567.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use artis_guest::demo::{Configuration, Measured};
-
-    #[test]
-    fn thousands_have_commas() {
-        for (number, text) in [
-            (0, "0"),
-            (999, "999"),
-            (1000, "1,000"),
-            (1_234_567, "1,234,567"),
-        ] {
-            assert_eq!(grouped(number), text);
-        }
-    }
 
     #[test]
     fn the_table_fits_80_columns() {

@@ -32,6 +32,11 @@ pub fn grouped(value: i64) -> String {
     }
 }
 
+/// The same of a number of things.
+pub fn counted(number: u64) -> String {
+    grouped(number.cast_signed())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,5 +54,6 @@ mod tests {
         );
         assert_eq!(grouped(40_003), "40,003");
         assert_eq!(grouped(-7), "-7");
+        assert_eq!(counted(1_234_567), "1,234,567");
     }
 }

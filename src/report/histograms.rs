@@ -5,7 +5,7 @@
 //! where the crowd is. All have the same bins, so heights compare.
 
 use super::axis::Axis;
-use super::digits::{digits, grouped};
+use super::digits::{counted, digits};
 use super::picture::{Drawn, Entry, Picture};
 use super::style::{INK, Sheet, TEXT_PX, Words};
 use super::style::{first_word, font, frame, line, mark, sample};
@@ -51,7 +51,7 @@ pub(super) fn shown(all: &Comparison) -> (Vec<Shown<'_>>, Vec<String>) {
                 max_us: max.figure.value,
                 words: format!(
                     "{name}: {} samples, worst {} {unit}",
-                    grouped(values.count().cast_signed()),
+                    counted(values.count()),
                     digits(max.figure.value)
                 ),
                 name,

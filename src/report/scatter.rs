@@ -4,7 +4,7 @@
 //! The answer to "real time or real fast" at one glance: down is earlier, right is more work.
 
 use super::axis::Axis;
-use super::digits::digits;
+use super::digits::{counted, digits};
 use super::explain::short;
 use super::picture::{Drawn, Entry, Picture};
 use super::style::{FAINT, INK, MARK, Sheet, TEXT_PX, Words};
@@ -91,7 +91,7 @@ pub fn picture(all: &Comparison, sheet: &Sheet) -> Drawn {
         let name = short(&point.name, NAME_MAX);
         let label = match equal {
             true => name,
-            false => format!("{name} ({} samples)", point.samples),
+            false => format!("{name} ({} samples)", counted(point.samples)),
         };
         let (at, anchor, area) = label_place(sheet, *place, &label, &taken);
         taken.push(area);
@@ -113,7 +113,7 @@ pub fn picture(all: &Comparison, sheet: &Sheet) -> Drawn {
             point.name,
             digits(point.max_us),
             point.kept * 100.0,
-            point.samples
+            counted(point.samples)
         );
         svg.value(&figures, |svg| mark(svg, *place, point.index, MARK));
         legend.push(Entry {
@@ -181,10 +181,17 @@ fn subtitle(all: &Comparison) -> String {
     let unit = plain(&all.unit);
     match all_alike(all) {
         Some((least, most)) if least == most => {
-            format!("the worst of {least} samples each; times in {unit}")
+            format!(
+                "the worst of {} samples each; times in {unit}",
+                counted(least)
+            )
         }
         Some((least, most)) => {
-            format!("the worst of {least} to {most} samples each; times in {unit}")
+            format!(
+                "the worst of {} to {} samples each; times in {unit}",
+                counted(least),
+                counted(most)
+            )
         }
         None => {
             format!("numbers of samples differ: the larger has the wider extremes; times in {unit}")
@@ -287,7 +294,7 @@ mod tests {
         ] {
             assert!(picture.contains(part), "{part}");
         }
-        assert!(picture.contains("the worst of 1000 samples each"));
+        assert!(picture.contains("the worst of 1,000 samples each"));
     }
 
     #[test]
@@ -296,7 +303,7 @@ mod tests {
         let found = picture(&compared(&rows, false), &Sheet::FILE)
             .picture
             .unwrap();
-        assert!(found.svg.contains("stock (2000 samples)"), "{}", found.svg);
+        assert!(found.svg.contains("stock (2,000 samples)"), "{}", found.svg);
         assert!(found.caption.contains("numbers of samples differ"));
     }
 
@@ -312,7 +319,7 @@ mod tests {
         assert!(
             found
                 .caption
-                .starts_with("the worst of 40000 to 40003 samples each")
+                .starts_with("the worst of 40,000 to 40,003 samples each")
         );
         assert!(!found.svg.contains("differ") && found.svg.contains(">artis<"));
     }
