@@ -14,7 +14,7 @@
 
 mod injections;
 
-use artis::explain::recording::{Loss, Recording, Subject};
+use artis::explain::recording::{Hole, Loss, Recording, Subject};
 use artis::explain::summary::{chief, summary};
 use artis::explain::{Lane, Segment, cut};
 use artis::recorder::{Recorder, Settings, Storage, Watched};
@@ -148,6 +148,8 @@ struct Tally {
     judged: u64,
     right: u64,
     stolen: u64,
+    /// Events were overwritten before the recorder copied them, as the recording says itself.
+    overwritten: u64,
     /// Of the losses that were judged.
     unknown_ns: u64,
     of_ns: u64,
@@ -157,8 +159,8 @@ impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "judged {} right {} stolen {} unknown_ns {} of_ns {}",
-            self.judged, self.right, self.stolen, self.unknown_ns, self.of_ns
+            "judged {} right {} stolen {} overwritten {} unknown_ns {} of_ns {}",
+            self.judged, self.right, self.stolen, self.overwritten, self.unknown_ns, self.of_ns
         )
     }
 }
@@ -189,6 +191,12 @@ fn judge(kind: Kind, shared: &Shared, kept: &[Recording], injected: &[Injection]
             tally.stolen += 1;
             continue;
         }
+        let is_within =
+            |hole: &Hole| hole.from_ns < subject.end_ns && hole.until_ns > subject.due_ns;
+        if of(Lane::Unknown) > 0 && recording.holes.iter().any(is_within) {
+            tally.overwritten += 1;
+            continue;
+        }
         tally.judged += 1;
         tally.unknown_ns += of(Lane::Unknown);
         tally.of_ns += whole_ns;
@@ -211,7 +219,11 @@ fn judge(kind: Kind, shared: &Shared, kept: &[Recording], injected: &[Injection]
             false => {
                 let count = within(subject, injected);
                 let rows = summary([&segments[..]]);
-                eprintln!("{kind:?}: {} ns, {count} within: {rows:?}", subject.lost_ns);
+                let holes = &recording.holes;
+                eprintln!(
+                    "{kind:?}: {} ns, {count} within: {rows:?}, holes: {holes:?}",
+                    subject.lost_ns
+                );
             }
         }
     }

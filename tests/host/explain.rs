@@ -61,6 +61,7 @@ fn inject(test: &str, kind: &str, (short, long): (u64, u64)) {
     );
     if long_run {
         assert!(figures["unknown_ns"] * 20 < figures["of_ns"], "{said}");
+        assert!(figures["overwritten"] * 20 < figures["judged"], "{said}");
     }
 }
 
