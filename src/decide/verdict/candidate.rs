@@ -99,6 +99,9 @@ pub enum Origin {
     Elsewhere,
 }
 
+/// Where a command's times are, the first that is there: of `measure throughput`, of `commands`.
+const COMMAND_SERIES: [&str; 2] = ["real", "command"];
+
 /// Times of a command.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CommandTimes {
@@ -184,13 +187,14 @@ impl Candidate {
                 .collect(),
             machine,
             execution: execution.zip(unloaded.filter(|min| *min > 0.0)),
-            command: moments("real")
-                .or_else(|| moments("command"))
-                .map(|moments| CommandTimes {
+            command: COMMAND_SERIES.into_iter().find_map(|series| {
+                let of_run = |one: &Document| Some(one.merged(series)?.moments()?.mean);
+                Some(CommandTimes {
                     words: command_of(documents),
-                    mean_ns: moments.mean,
-                    runs_ns: documents.iter().filter_map(mean_of_command).collect(),
-                }),
+                    mean_ns: moments(series)?.mean,
+                    runs_ns: documents.iter().filter_map(of_run).collect(),
+                })
+            }),
             round_us: moments("round").map(|moments| moments.mean / 1000.0),
             curves: completion::curves(documents),
             steps: documents
@@ -254,20 +258,11 @@ impl Candidate {
     }
 }
 
-/// How long a file's command took, ns.
-fn mean_of_command(document: &Document) -> Option<f64> {
-    let mean = |name: &str| {
-        let found = document.series.iter().find(|one| one.name == name)?;
-        Some(found.distribution.moments()?.mean)
-    };
-    mean("real").or_else(|| mean("command"))
-}
-
 /// The command that a measurement of throughput or of commands ran.
 fn command_of(documents: &[Document]) -> Option<String> {
     let measured = |one: &&Document| {
         let mut all = one.series.iter();
-        all.any(|series| ["real", "command"].contains(&series.name.as_str()))
+        all.any(|series| COMMAND_SERIES.contains(&series.name.as_str()))
     };
     let options = |one: &Document| {
         let options = &one.setup.options;
