@@ -309,6 +309,65 @@ fn only_linux_tasks_make_room() {
 }
 
 #[test]
+fn who_takes_over_the_cpu_where_it_wakes_up() {
+    let wakes = |class, affinity| TaskView {
+        wakes: true,
+        affinity,
+        ..task(class, State::Nrt)
+    };
+    let takes = |task: &TaskView, running, rt1_waits, next| {
+        take_over(task, false, running, rt1_waits, next)
+    };
+    let linux = wakes(Class::Linux, Affinity::Any);
+    let answers = [
+        (Class::Linux, TakeOver::Next, TakeOver::ByDeadline),
+        (Class::Kthread, TakeOver::Next, TakeOver::Never),
+        (Class::Rt1, TakeOver::Never, TakeOver::Never),
+        (Class::None, TakeOver::Never, TakeOver::Never),
+    ];
+    for (running, next, else_) in answers {
+        assert_eq!(takes(&linux, running, false, true), next, "{running:?}");
+        assert_eq!(takes(&linux, running, false, false), else_, "{running:?}");
+        assert_eq!(
+            take_over(&linux, true, running, false, true),
+            TakeOver::Never
+        );
+    }
+    assert_eq!(
+        takes(&linux, Class::Kthread, true, true),
+        TakeOver::Never,
+        "RT1+ comes first"
+    );
+    let sleeps_not = task(Class::Linux, State::Nrt);
+    assert_eq!(
+        takes(&sleeps_not, Class::Linux, false, true),
+        TakeOver::Never
+    );
+    let rt1 = wakes(Class::Rt1, Affinity::Any);
+    assert_eq!(takes(&rt1, Class::Linux, false, false), TakeOver::AtOnce);
+    assert_eq!(takes(&rt1, Class::Linux, true, true), TakeOver::Never);
+    let own = wakes(Class::Kthread, Affinity::One);
+    assert_eq!(takes(&own, Class::Linux, true, false), TakeOver::AtOnce);
+    assert_eq!(takes(&own, Class::Kthread, false, true), TakeOver::Never);
+}
+
+#[test]
+fn who_comes_next_follows_one_that_has_just_begun_and_a_kernel_thread() {
+    let ran = |burst_ns| Running {
+        deadline: 0,
+        vtime: 0,
+        since_ns: 5 * MS,
+        burst_ns,
+        weight: WEIGHT_NICE_0 as u32,
+    };
+    let begun = ran(0);
+    assert!(!next_displaces(Class::Linux, &begun, 5 * MS));
+    assert!(next_displaces(Class::Linux, &begun, 6 * MS));
+    assert!(next_displaces(Class::Linux, &ran(MS), 5 * MS));
+    assert!(!next_displaces(Class::Kthread, &ran(MS), 6 * MS));
+}
+
+#[test]
 fn a_kernel_thread_of_one_cpu_displaces_unless_rt0_is_due() {
     let (first, later) = (Order::Arrival, Order::Vtime);
     let kthread = Class::Kthread;

@@ -635,6 +635,7 @@ fn a_task_that_computes_makes_way_and_one_that_has_just_begun_does_not() {
         deadline: 103 * MS,
         vtime: 100 * MS,
         since_ns: 500 * MS,
+        burst_ns: 0,
         weight: NICE_0,
     };
     let light = 101 * MS;
@@ -665,6 +666,30 @@ fn a_task_that_computes_makes_way_and_one_that_has_just_begun_does_not() {
         !takes(light, u64::MAX, true),
         "the clock of another CPU may be behind"
     );
+    assert!(
+        takes_over(
+            light,
+            &Running {
+                burst_ns: 4 * MS,
+                ..running
+            },
+            500 * MS,
+            true
+        ),
+        "it has run for long, and others displaced it for a moment"
+    );
+}
+
+#[test]
+fn who_waits_for_the_world_outside_comes_next_if_it_is_not_far_ahead() {
+    let owed = |vtime, mean| is_owed(vtime, &joining(mean, NICE_0, 0));
+    assert!(owed(5, 5) && owed(4, 5) && owed(5 + AHEAD_NS, 5) && !owed(6 + AHEAD_NS, 5));
+    assert!(
+        owed(u64::MAX, 2) && !owed(2 + AHEAD_NS, u64::MAX),
+        "virtual time wraps"
+    );
+    assert!(comes_next(true, true));
+    assert!(!comes_next(true, false) && !comes_next(false, true));
 }
 
 #[test]

@@ -129,6 +129,17 @@ fn merged(group: &Group, measure: Measure, name: &str) -> Distribution {
     all
 }
 
+/// What ordinary tasks do, as results name it, and the series of a sample.
+const KINDS: [(&str, &str); 7] = [
+    ("normal", NORMAL_LATENCY),
+    ("bound", BOUND_LATENCY),
+    ("rt1-1", RT1_LEVEL_1_LATENCY),
+    ("rt1-20", RT1_LEVEL_20_LATENCY),
+    ("commands", COMMANDS),
+    ("messages", MESSAGES),
+    ("messages-to-many", MESSAGES_TO_MANY),
+];
+
 /// How soon others answer, by the name of what was measured.
 fn responsiveness(group: &Group) -> BTreeMap<String, Summary> {
     let of = |series| {
@@ -141,16 +152,7 @@ fn responsiveness(group: &Group) -> BTreeMap<String, Summary> {
             us_max: moments.max as f64 / 1000.0,
         })
     };
-    let all = [
-        ("normal", NORMAL_LATENCY),
-        ("bound", BOUND_LATENCY),
-        ("rt1-1", RT1_LEVEL_1_LATENCY),
-        ("rt1-20", RT1_LEVEL_20_LATENCY),
-        ("commands", COMMANDS),
-        ("messages", MESSAGES),
-        ("messages-to-many", MESSAGES_TO_MANY),
-    ];
-    let measured = all
+    let measured = KINDS
         .into_iter()
         .filter_map(|(name, series)| Some((name.to_owned(), of(series)?)));
     measured.collect()
@@ -269,12 +271,11 @@ impl Totals {
             let done = of.messages.get(series).filter(|done| done.cpu_ns > 0)?;
             Some(done.work as f64 / done.cpu_ns as f64)
         };
-        let names = self.messages.keys();
-        let compare = |name: &String| {
-            let ratio = ratio(per_cpu_time(self, name), per_cpu_time(theirs, name))?;
-            Some((name.clone(), ratio))
+        let compare = |(name, series): (&str, &str)| {
+            let ratio = ratio(per_cpu_time(self, series), per_cpu_time(theirs, series))?;
+            Some((name.to_owned(), ratio))
         };
-        names.filter_map(compare).collect()
+        KINDS.into_iter().filter_map(compare).collect()
     }
 
     fn compared_with(

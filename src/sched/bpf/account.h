@@ -59,6 +59,7 @@ static __always_inline void join(struct task_ctx *t, struct artis_joining *at,
 	t->vtime = artis_pool_arrive(&pool->tasks, at, arrival, t->vtime, t->lag);
 	bpf_spin_unlock(&pool->lock);
 	t->deadline = artis_deadline(at, arrival, t->deadline, t->vtime, request_ns);
+	t->owed = artis_is_owed(t->vtime, at);
 }
 
 /*
@@ -155,6 +156,7 @@ static void note_running(struct artis_cpu *record, const struct task_ctx *t, u64
 	record->running.deadline = t->deadline;
 	record->running.vtime = t->vtime;
 	record->running.since_ns = now;
+	record->running.burst_ns = t->burst_ns;
 	record->running.weight = t->pooled_weight;
 }
 

@@ -39,7 +39,8 @@
  *
  * (f) Answers. A Linux task that wakes up takes over the NRT CPU of one with a later
  *     deadline, or is handed the CPU of its waker, which says that it will sleep. If
- *     others wait with earlier deadlines, the first of them comes instead.
+ *     others wait with earlier deadlines, the first of them comes instead. One that an
+ *     interrupt woke up, and that is not far ahead of its share, comes next whoever waits.
  *
  * (g) CPU cgroups with weights. Their tree is flattened into the weights of tasks (group.h),
  *     which then share the whole machine: both sides have one virtual time, and a queue of
@@ -275,6 +276,7 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	record->marked_pid = 0;
 	record->calls = 0;
 	record->makes_room = false;
+	record->next_waits = false;
 	t->state = artis_state_running(t->state, record->rt);
 	/* it waited for an RT CPU: virtual times of two sides say nothing of each other */
 	if (t->side != side_of(record->rt))

@@ -199,10 +199,17 @@ static bool take_over(struct task_struct *p, const struct task_ctx *t,
 {
 	s32 cpu = scx_bpf_task_cpu(p);
 	struct artis_cpu *record = cpu_record(cpu);
+	enum artis_class running = class_on(cpu);
+	u64 preempt = SCX_ENQ_PREEMPT;
 
-	switch (artis_take_over(view, rt_side, class_on(cpu), queued(DSQ_NRT_RT1, now, false))) {
+	switch (artis_take_over(view, rt_side, running, queued(DSQ_NRT_RT1, now, false),
+				artis_comes_next(t->by_interrupt, t->owed))) {
 	case ARTIS_TAKE_OVER_NEVER:
 		return false;
+	case ARTIS_TAKE_OVER_NEXT:
+		if (!artis_next_displaces(running, &record->running, now))
+			preempt = 0;
+		break;
 	case ARTIS_TAKE_OVER_BY_DEADLINE:
 		if (!artis_takes_over(t->deadline, &record->running, now, t->by_interrupt))
 			return false;
@@ -215,7 +222,9 @@ static bool take_over(struct task_struct *p, const struct task_ctx *t,
 	}
 	if (!artis_may_wait_in_front(view->class, local_queued(cpu)))
 		return false;
-	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, artis_slice_ns(false), enq_flags | SCX_ENQ_PREEMPT);
+	if (!preempt)
+		record->next_waits = true;
+	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, artis_slice_ns(false), enq_flags | preempt);
 	return true;
 }
 
@@ -494,6 +503,12 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	t->state = artis_state_queued(where);
 	rt_side = artis_is_rt_place(where, record->rt);
 	place(p, t, rt_side);
+	/* another wakeup is a chance to look again whether the one that comes next may have the CPU */
+	if (view.wakes && record->next_waits &&
+	    artis_next_displaces(class_on(cpu), &record->running, now)) {
+		record->next_waits = false;
+		makes_room = true;
+	}
 	if (take_over(p, t, &view, rt_side, now, enq_flags, &makes_room))
 		return;
 	if (makes_room)

@@ -101,6 +101,12 @@ typedef int64_t s64;
 #define ARTIS_DEBT_NS (12 * ARTIS_NSEC_PER_MSEC)
 
 /*
+ * How much of its own CPU time ahead of the mean a task may be that comes next because an
+ * interrupt woke it up. What it uses then it pays back, so this is a loan, and no share.
+ */
+#define ARTIS_AHEAD_NS (1 * ARTIS_NSEC_PER_MSEC)
+
+/*
  * How long the lightest task waits for the mean to reach it, with one CPU for all, and as
  * long again for its deadline: far below the 30 s of the kernel's watchdog.
  */
@@ -702,6 +708,16 @@ static inline u64 artis_pool_arrive(struct artis_pool *pool, struct artis_joinin
 }
 
 /*
+ * Has a task that became runnable not had much more than its share? Not exactly no more: who
+ * always uses some of its share would be ahead of it whenever there are many others for a while.
+ */
+static inline bool artis_is_owed(u64 vtime, const struct artis_joining *at)
+{
+	return !artis_vtime_before(at->mean + artis_distance(ARTIS_AHEAD_NS, at->weight, at->all),
+				   vtime);
+}
+
+/*
  * The mean of a task's bursts, from waking up to sleeping, with a new one of @burst_ns.
  * 0: it had none yet, so that the first one counts whole.
  */
@@ -746,25 +762,57 @@ struct artis_running {
 	u64 deadline;
 	u64 vtime;		/* when it began to run */
 	u64 since_ns;
+	u64 burst_ns;		/* it had run before that since it woke up */
 	u32 weight;
 };
 
 /*
- * Does a Linux task that waits, with @deadline, take the CPU of the one that runs? Who
- * runs beyond its deadline asks for a slice more.
+ * Does a task that an interrupt woke up come next, whoever waits? If it is not far ahead of its
+ * share (@owed). What it uses is charged, so the others get theirs a little later.
  */
-static inline bool artis_takes_over(u64 deadline, const struct artis_running *running, u64 now_ns,
-				    bool interrupt)
+static inline bool artis_comes_next(bool interrupt, bool owed)
 {
-	u64 ran_ns = now_ns - running->since_ns;
-	u64 vtime = running->vtime + artis_vtime_charge(ran_ns, running->weight);
+	return interrupt && owed;
+}
+
+/*
+ * Is the task that runs left alone, because it has just begun? Messages may come from it in a
+ * row, so what counts for them is how long it has run in one piece. For an interrupt it
+ * is how long it has since it woke up: others displace it for a moment all the time.
+ */
+static inline bool artis_is_protected(const struct artis_running *running, u64 now_ns,
+				      bool interrupt)
+{
+	s64 ran_ns = now_ns - running->since_ns;
+
+	if (ran_ns < 0)
+		ran_ns = 0;
+	return interrupt ? running->burst_ns + ran_ns < ARTIS_PROTECT_INTERRUPT_NS :
+			   ran_ns < (s64)ARTIS_PROTECT_NS;
+}
+
+/*
+ * Is a task that waits, with @deadline, before the one that runs? Who runs beyond its deadline
+ * asks for a slice more.
+ */
+static inline bool artis_is_before_running(u64 deadline, const struct artis_running *running,
+					   u64 now_ns)
+{
+	u64 vtime = running->vtime +
+		    artis_vtime_charge(now_ns - running->since_ns, running->weight);
 	u64 theirs = running->deadline;
 
-	if ((s64)ran_ns < (s64)(interrupt ? ARTIS_PROTECT_INTERRUPT_NS : ARTIS_PROTECT_NS))
-		return false;
 	if (!artis_vtime_before(vtime, theirs))
 		theirs = vtime + artis_vtime_charge(ARTIS_SLICE_NRT_NS, running->weight);
 	return artis_vtime_before(deadline, theirs);
+}
+
+/* Does a Linux task that waits, with @deadline, take the CPU of the one that runs? */
+static inline bool artis_takes_over(u64 deadline, const struct artis_running *running, u64 now_ns,
+				    bool interrupt)
+{
+	return !artis_is_protected(running, now_ns, interrupt) &&
+	       artis_is_before_running(deadline, running, now_ns);
 }
 
 /* A task has run since @since_ns, and another was handed its CPU: does it make way now? */
@@ -1165,23 +1213,39 @@ static inline u64 artis_kthread_turn_ns(void)
 enum artis_take_over {
 	ARTIS_TAKE_OVER_NEVER,
 	ARTIS_TAKE_OVER_BY_DEADLINE,	/* if artis_takes_over() says so; the first that waits does */
+	ARTIS_TAKE_OVER_NEXT,		/* it does itself, if artis_next_displaces(); else it waits */
 	ARTIS_TAKE_OVER_AT_ONCE,	/* it does itself, whoever waits */
 };
 
 /*
  * Only Linux tasks make room: for kernel threads of this CPU alone, which others wait
  * for, and for RT1+ tasks. @rt1_waits: an RT1+ task is queued, and would be passed over.
+ * @next: see artis_comes_next(); a kernel thread will soon be done.
  */
 static inline enum artis_take_over artis_take_over(const struct artis_task_view *task, bool rt_side,
-						   enum artis_class running, bool rt1_waits)
+						   enum artis_class running, bool rt1_waits,
+						   bool next)
 {
-	if (!task->wakes || rt_side || running != ARTIS_CLASS_LINUX)
+	if (!task->wakes || rt_side)
+		return ARTIS_TAKE_OVER_NEVER;
+	if (running == ARTIS_CLASS_KTHREAD)
+		return task->class == ARTIS_CLASS_LINUX && next && !rt1_waits ?
+			       ARTIS_TAKE_OVER_NEXT :
+			       ARTIS_TAKE_OVER_NEVER;
+	if (running != ARTIS_CLASS_LINUX)
 		return ARTIS_TAKE_OVER_NEVER;
 	if (task->class == ARTIS_CLASS_RT1)
 		return rt1_waits ? ARTIS_TAKE_OVER_NEVER : ARTIS_TAKE_OVER_AT_ONCE;
 	if (task->class == ARTIS_CLASS_KTHREAD && task->affinity == ARTIS_AFFINITY_ONE)
 		return ARTIS_TAKE_OVER_AT_ONCE;
-	return ARTIS_TAKE_OVER_BY_DEADLINE;
+	return next ? ARTIS_TAKE_OVER_NEXT : ARTIS_TAKE_OVER_BY_DEADLINE;
+}
+
+/* Does a task that comes next displace the one that runs? Else it follows when that stops. */
+static inline bool artis_next_displaces(enum artis_class running_class,
+					const struct artis_running *running, u64 now_ns)
+{
+	return running_class == ARTIS_CLASS_LINUX && !artis_is_protected(running, now_ns, true);
 }
 
 /*

@@ -104,6 +104,7 @@ struct task_ctx {
 	u8 side;		/* where its virtual time counts; SIDES: nowhere yet */
 	u8 is_on;		/* it runs, or RT0 displaced it and it goes on afterwards */
 	u8 by_interrupt;	/* an interrupt woke it up */
+	u8 owed;		/* it was not far ahead of its share when it became runnable */
 	u8 llc;			/* the cache where it ran last; ARTIS_LLCS_MAX: nowhere yet */
 };
 
