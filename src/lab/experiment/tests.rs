@@ -14,7 +14,7 @@ use crate::host::cache::Cache;
 use crate::image::Image;
 use crate::progress::{Progress, Silent};
 use artis_guest::demo::Configuration;
-use artis_guest::experiment::Sample;
+use artis_guest::experiment::{Done, Sample};
 use artis_result::{Distribution, Kind, Series, Unit};
 use std::collections::BTreeMap;
 use std::fs;
@@ -241,6 +241,9 @@ fn a_published_scheduler_is_a_part_of_its_guests_and_each_set_of_loads_has_rows(
                 latency("user_latency", 50_000),
                 latency("normal_latency", 700_000),
             ],
+            messages: ["messages", "messages_to_many"]
+                .map(|series| (series.to_owned(), Done { work: 8, cpu_ns: 2 }))
+                .into(),
             ops: Some("other_1.2.3".to_owned()),
             ..Sample::default()
         };
@@ -253,6 +256,9 @@ fn a_published_scheduler_is_a_part_of_its_guests_and_each_set_of_loads_has_rows(
     assert_eq!(rows[3].loads, ["io", "locks"]);
     assert_eq!(String::from(rows[3].scheduler.clone()), "scx_other@1.2.3");
     assert_eq!(rows[3].figures.responsiveness["normal"].us_max, 700.0);
+    let messages = &rows[3].figures.messages_per_cpu_second_relative;
+    let messages: Vec<(&str, f64)> = messages.iter().map(|(of, to)| (&**of, *to)).collect();
+    assert_eq!(messages, [("messages", 1.0), ("messages-to-many", 1.0)]);
 
     // Another program is another guest; the others are in the cache.
     lab.built("scx_other@1.2.3", "#!/bin/bash\n");
