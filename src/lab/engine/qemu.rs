@@ -52,6 +52,9 @@ const ARGUMENTS: &[&str] = &[
     // The kernel tests at boot whether the timer's interrupt arrives. A busy host may not let the
     // emulator run for as long as that test waits.
     "no_timer_check",
+    // A busy host may stop a virtual CPU for longer than the 21 s after which the kernel reports a
+    // stall of RCU, and with the report it ends a scheduler of sched_ext.
+    "rcupdate.rcu_cpu_stall_timeout=300",
 ];
 
 /// The rate of the guest's time-stamp counter, which is the host's. A guest that has to measure it
