@@ -56,31 +56,33 @@ pub struct Interface {
 #[error("could not read {BTF_FILE}")]
 pub struct Error(#[source] libbpf_rs::Error);
 
+/// The kernel's description of its types; `None` where it has none.
+///
+/// # Errors
+/// When the description exists and cannot be read.
+pub fn read_btf(root: &Root) -> Result<Option<Btf<'static>>, Error> {
+    if !root.exists(BTF_FILE) {
+        return Ok(None);
+    }
+    Btf::from_path(root.path(BTF_FILE)).map(Some).map_err(Error)
+}
+
 impl Interface {
     /// Reads it; `None` where the kernel does not describe its types.
     ///
     /// # Errors
-    /// When the description exists and cannot be read.
+    /// As of [`read_btf`].
     pub fn read(root: &Root) -> Result<Option<Self>, Error> {
-        if !root.exists(BTF_FILE) {
-            return Ok(None);
-        }
-        let btf = Btf::from_path(root.path(BTF_FILE)).map_err(Error)?;
-        Ok(Some(Self::of(&btf)))
+        Ok(read_btf(root)?.as_ref().map(Self::of))
     }
 
-    fn of(btf: &Btf<'_>) -> Self {
-        let functions: Vec<Func<'_>> = btf.type_by_kind().collect();
-        let name = |function: &Func<'_>| {
-            function
-                .name()
-                .map(|name| name.to_string_lossy().into_owned())
-                .unwrap_or_default()
-        };
-        let of_sched_ext: Vec<(String, &Func<'_>)> = functions
-            .iter()
-            .map(|function| (name(function), function))
+    /// What a kernel of this description has.
+    pub fn of(btf: &Btf<'_>) -> Self {
+        let functions = btf.type_by_kind::<Func<'_>>();
+        let of_sched_ext: Vec<(String, Func<'_>)> = functions
+            .filter_map(|function| Some((function.name()?.to_str()?, function)))
             .filter(|(name, _)| name.contains("scx"))
+            .map(|(name, function)| (name.to_owned(), function))
             .collect();
         let has = |wanted: &str| of_sched_ext.iter().any(|(name, _)| name == wanted);
         let lacks = FUNCTIONS

@@ -7,7 +7,7 @@ use super::detector::Detector;
 use artis_check::obstacle::Obstacle;
 use artis_machine::kernel::Kernel;
 use artis_machine::privilege::{Capability, Privilege};
-use artis_machine::scx::{BTF_FILE, Interface};
+use artis_machine::scx::{self, Interface};
 use artis_machine::{CpuList, Root};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types;
@@ -51,14 +51,11 @@ pub fn missing(
             ext.ops.as_deref().unwrap_or("of unknown name")
         ));
     }
-    let interface = match Interface::read(root) {
-        Ok(interface) => interface,
-        Err(error) => {
-            missing.push(in_words(&error));
-            None
-        }
-    };
-    let obstacles = Obstacle::all(kernel, interface.as_ref());
+    let btf = scx::read_btf(root).unwrap_or_else(|error| {
+        missing.push(in_words(&error));
+        None
+    });
+    let obstacles = Obstacle::all(kernel, btf.as_ref().map(Interface::of).as_ref());
     missing.extend(
         obstacles
             .iter()
@@ -79,12 +76,13 @@ pub fn missing(
         )),
         _ => {}
     }
-    if kernel.btf {
+    if let Some(btf) = &btf
         // With another kernel all of them may be there.
-        if obstacles.is_empty() {
-            missing.extend(symbols(root, &kernel.release));
-        }
-    } else {
+        && obstacles.is_empty()
+    {
+        missing.extend(symbols(btf, &kernel.release));
+    }
+    if !kernel.btf {
         missing.push(
             "the kernel does not describe its types (/sys/kernel/btf/vmlinux); boot one with \
              CONFIG_DEBUG_INFO_BTF=y"
@@ -141,11 +139,7 @@ fn privileges(privilege: &Privilege) -> Vec<String> {
     )]
 }
 
-fn symbols(root: &Root, release: &str) -> Option<String> {
-    let btf = match Btf::from_path(root.path(BTF_FILE)) {
-        Ok(btf) => btf,
-        Err(error) => return Some(format!("could not read {BTF_FILE}: {error:#}")),
-    };
+fn symbols(btf: &Btf<'_>, release: &str) -> Option<String> {
     let mut unknown = absent(HOOKS, |name| {
         btf.type_by_name::<types::Func<'_>>(name).is_some()
     });
