@@ -10,7 +10,7 @@ use artis_machine::CpuList;
 use artis_result::Series;
 use artis_result::experiment::Scheduler;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Series of a sample: latency up to the task.
 pub const USER_LATENCY: &str = "user_latency";
@@ -51,6 +51,18 @@ pub enum Measure {
     Responsiveness,
 }
 
+/// A part of [`Measure::Responsiveness`]; they are measured in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// Threads that sleep and wake up.
+    Wakeups,
+    /// Short commands.
+    Commands,
+    /// Messages between threads.
+    Messages,
+}
+
 /// What one guest is asked to do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Task {
@@ -64,6 +76,8 @@ pub struct Task {
     pub loads: Vec<Load>,
     /// How long is measured.
     pub seconds: u32,
+    /// What [`Measure::Responsiveness`] measures.
+    pub answers: BTreeSet<Answer>,
     /// RT0's period.
     pub interval_us: u64,
 }

@@ -10,8 +10,8 @@
 
 use super::run::{Error, system};
 use super::{
-    BOUND_LATENCY, COMMANDS, Done, MESSAGES, MESSAGES_TO_MANY, NORMAL_LATENCY, RT1_LEVEL_1_LATENCY,
-    RT1_LEVEL_20_LATENCY, Task,
+    Answer, BOUND_LATENCY, COMMANDS, Done, MESSAGES, MESSAGES_TO_MANY, NORMAL_LATENCY,
+    RT1_LEVEL_1_LATENCY, RT1_LEVEL_20_LATENCY, Task,
 };
 use artis_machine::cpus::Cpus;
 use artis_machine::{CpuList, Root};
@@ -96,8 +96,9 @@ pub fn measure(task: &Task) -> Result<Outcome, Error> {
     outcome.map_err(system("read what the probes measured"))
 }
 
-/// How many commands are run.
-const COMMANDS_COUNT: u64 = 20;
+/// How many commands are run in each of the task's seconds, and at most.
+const COMMANDS_PER_SECOND: u64 = 10;
+const COMMANDS_MAX: u64 = 20;
 /// Messages go on for this part of the task's seconds, for each kind.
 const MESSAGES_PART: u32 = 4;
 /// Pairs and workers of each series of messages.
@@ -111,7 +112,7 @@ pub struct Outcome {
     pub messages: BTreeMap<String, Done>,
 }
 
-/// Wakeups for the task's seconds, then short commands, then messages.
+/// Measures the task's answers, one kind after the other.
 ///
 /// # Errors
 /// When a probe cannot begin, or fails.
@@ -119,12 +120,22 @@ pub fn run(task: &Task) -> Result<Outcome, Error> {
     let cpus = everybody(task)?;
     // The one that started this may use the other CPUs only.
     syscall::set_affinity(0, &cpus).map_err(system("free the probes from their starter's CPUs"))?;
-    let mut outcome = Outcome {
-        series: wakeups(task, &cpus)?,
-        messages: BTreeMap::new(),
-    };
-    let time = |name, values| Series::new(name, Kind::Latency, Unit::Nanoseconds, values);
-    outcome.series.push(time(COMMANDS, commands()?));
+    let mut outcome = Outcome::default();
+    for answer in &task.answers {
+        match answer {
+            Answer::Wakeups => outcome.series.extend(wakeups(task, &cpus)?),
+            Answer::Commands => outcome.series.push(series(COMMANDS, commands(task)?)),
+            Answer::Messages => messages(task, &mut outcome)?,
+        }
+    }
+    Ok(outcome)
+}
+
+fn series(name: &str, values: Distribution) -> Series {
+    Series::new(name, Kind::Latency, Unit::Nanoseconds, values)
+}
+
+fn messages(task: &Task, outcome: &mut Outcome) -> Result<(), Error> {
     for (name, pairs, workers) in TALKS {
         let plan = messages::Plan {
             pairs,
@@ -135,22 +146,22 @@ pub fn run(task: &Task) -> Result<Outcome, Error> {
             duration: Some(Duration::from_secs(task.seconds.into()) / MESSAGES_PART),
         };
         let talk = messages::measure(&plan, &AtomicUsize::new(0), &mut |_| ())?;
-        outcome.series.push(time(name, talk.round_trip));
+        outcome.series.push(series(name, talk.round_trip));
         let done = Done {
             work: talk.messages,
             cpu_ns: u64::try_from(talk.cpu_time.as_nanos()).unwrap_or(u64::MAX),
         };
         outcome.messages.insert(name.to_owned(), done);
     }
-    Ok(outcome)
+    Ok(())
 }
 
-fn commands() -> Result<Distribution, Error> {
+fn commands(task: &Task) -> Result<Distribution, Error> {
     let plan = commands::Plan {
         command: Command::find(&["true".into()])?,
         cpus: None,
         policy: Policy::Normal,
-        count: Some(COMMANDS_COUNT),
+        count: Some(COMMANDS_MAX.min(COMMANDS_PER_SECOND * u64::from(task.seconds))),
         duration: None,
         pause: Duration::ZERO,
     };
@@ -188,13 +199,7 @@ fn wakeups(task: &Task, cpus: &CpuList) -> Result<Vec<Series>, Error> {
         if let Some(failed) = measured.failed {
             return Err(Error::Timer(failed));
         }
-        let latency = measured.samples.latency;
-        all.push(Series::new(
-            probe.series,
-            Kind::Latency,
-            Unit::Nanoseconds,
-            latency,
-        ));
+        all.push(series(probe.series, measured.samples.latency));
     }
     Ok(all)
 }

@@ -48,9 +48,9 @@ const UNLOADED: Duration = Duration::from_millis(100);
 /// Longest pause between the starts of two loads, and before the measurement: more than a tick of
 /// 4 ms, so that every phase of it occurs.
 const PAUSE_MAX: Duration = Duration::from_millis(20);
-/// From the last load's start to the measurement: programs get loaded, memory gets touched, and the
-/// scheduler sees what each task does.
-const WARM_UP: Duration = Duration::from_secs(1);
+/// From the last load's start to the measurement, or half of what is measured if that is less:
+/// programs get loaded, memory gets touched, and the scheduler sees what each task does.
+const WARM_UP_MAX: Duration = Duration::from_secs(1);
 /// Where the loads' control groups are made.
 const GROUPS: &str = "/sys/fs/cgroup";
 /// The work of [`Measure::Throughput`]: as the load of that name, but it ends.
@@ -304,7 +304,8 @@ impl Loads {
             };
             loads.push((load, load.start(place)?));
         }
-        std::thread::sleep(WARM_UP + seed.pause(PAUSE_MAX));
+        let warm_up = WARM_UP_MAX.min(Duration::from_secs(task.seconds.into()) / 2);
+        std::thread::sleep(warm_up + seed.pause(PAUSE_MAX));
         Ok(Self(loads))
     }
 

@@ -8,7 +8,7 @@ use crate::Error as LabError;
 use crate::debian::index::Flavour;
 use crate::debian::kernel::Kernel;
 use crate::engine::bochs;
-use artis_guest::experiment::{Measure, Task};
+use artis_guest::experiment::{Answer, Measure, Task};
 use artis_load::own::Load;
 use artis_machine::CpuList;
 use artis_result::experiment::Scheduler;
@@ -23,6 +23,9 @@ pub struct Experiment {
     pub name: String,
     pub title: String,
     pub measure: BTreeSet<Measure>,
+    /// What `responsiveness` measures.
+    #[serde(default = "all_answers")]
+    pub answers: BTreeSet<Answer>,
     pub cpus: Vec<u32>,
     pub seconds: u32,
     pub seeds: Vec<u64>,
@@ -39,6 +42,10 @@ pub struct Experiment {
     pub kernel_latency_seeds: Option<Vec<u64>>,
     #[serde(rename = "configuration")]
     pub configurations: Vec<Configuration>,
+}
+
+fn all_answers() -> BTreeSet<Answer> {
+    [Answer::Wakeups, Answer::Commands, Answer::Messages].into()
 }
 
 fn one_timer() -> Vec<u32> {
@@ -202,6 +209,13 @@ impl Experiment {
                     .to_owned(),
             );
         }
+        if self.answers.is_empty() {
+            return Err(
+                "answers must hold \"wakeups\", \"commands\" or \"messages\", or be left out for \
+                 all three"
+                    .to_owned(),
+            );
+        }
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
         if self.name.is_empty() || !self.name.chars().all(plain) {
             return Err(format!(
@@ -310,6 +324,7 @@ impl Experiment {
             timers: row.timers,
             loads: self.loads_of(row),
             seconds: self.seconds,
+            answers: self.answers.clone(),
             interval_us: self.interval_us,
         }
     }
@@ -401,6 +416,11 @@ mod tests {
         for (from, to, said) in [
             ("seeds = [7, 8]", "seeds = [7, 7]", "seed 7 is listed twice"),
             ("seeds = [7, 8]", "seeds = []", "there is no seed"),
+            (
+                "seeds = [7, 8]",
+                "seeds = [7, 8]\nanswers = []",
+                "answers must hold \"wakeups\"",
+            ),
             ("cpus = [2, 4]", "cpus = [1]", "another CPU"),
             ("cpus = [2, 4]", "cpus = [2, 64]", "cpus holds 64"),
             (
