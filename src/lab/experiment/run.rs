@@ -30,8 +30,8 @@ use std::time::{Duration, Instant};
 
 /// Virtual seconds that a guest may take beyond what is measured: start, warm-up, work that ends.
 const SPARE_S: u64 = 120;
-/// Memory of a guest. 16 CPUs with 16 of each load leave 140 MB of it, and each GiB takes the kernel
-/// a virtual second when it starts.
+/// Memory of a guest. 16 CPUs with 16 of each load leave 140 MB of it, and each GiB takes the
+/// kernel a virtual second when it starts.
 const MEMORY_MIB: u32 = 512;
 /// What the guests need beside artis-guest.
 pub const PROGRAMS: Programs = Programs::Only(&["hackbench"]);
@@ -115,11 +115,13 @@ pub fn run(
             missing.push((index, guest));
         }
     }
-    // The longest first, so that no CPU of the host is left idle beside the last one. A scheduler
-    // takes as long to load as a kernel to boot.
-    missing.sort_by_key(|(_, guest)| {
-        let scheduler = &guest.run.task.scheduler;
-        matches!(scheduler, Scheduler::Stock | Scheduler::Isolcpus)
+    // The longest first, so that no CPU of the host is left idle beside the last one.
+    missing.sort_by_key(|(_, guest)| match &guest.run.task.scheduler {
+        // It takes as long to load as a kernel to boot.
+        Scheduler::Artis | Scheduler::Published(_) => 0,
+        Scheduler::Stock => 1,
+        // One of its CPUs is idle most of the time.
+        Scheduler::Isolcpus => 2,
     });
     if !results.is_empty() {
         let (kept, all) = (results.len(), guests.len());
