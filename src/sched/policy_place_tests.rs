@@ -315,9 +315,6 @@ fn who_takes_over_the_cpu_where_it_wakes_up() {
         affinity,
         ..task(class, State::Nrt)
     };
-    let takes = |task: &TaskView, running, rt1_waits, next| {
-        take_over(task, false, running, rt1_waits, next)
-    };
     let linux = wakes(Class::Linux, Affinity::Any);
     let answers = [
         (Class::Linux, TakeOver::Next, TakeOver::ByDeadline),
@@ -326,29 +323,33 @@ fn who_takes_over_the_cpu_where_it_wakes_up() {
         (Class::None, TakeOver::Never, TakeOver::Never),
     ];
     for (running, next, else_) in answers {
-        assert_eq!(takes(&linux, running, false, true), next, "{running:?}");
-        assert_eq!(takes(&linux, running, false, false), else_, "{running:?}");
+        assert_eq!(take_over(&linux, running, false, true), next, "{running:?}");
         assert_eq!(
-            take_over(&linux, true, running, false, true),
-            TakeOver::Never
+            take_over(&linux, running, false, false),
+            else_,
+            "{running:?}"
         );
     }
+    assert!(may_take_over(&linux, false) && !may_take_over(&linux, true));
     assert_eq!(
-        takes(&linux, Class::Kthread, true, true),
+        take_over(&linux, Class::Kthread, true, true),
         TakeOver::Never,
         "RT1+ comes first"
     );
     let sleeps_not = task(Class::Linux, State::Nrt);
+    assert!(!may_take_over(&sleeps_not, false));
+    let rt1 = wakes(Class::Rt1, Affinity::Any);
     assert_eq!(
-        takes(&sleeps_not, Class::Linux, false, true),
+        take_over(&rt1, Class::Linux, false, false),
+        TakeOver::AtOnce
+    );
+    assert_eq!(take_over(&rt1, Class::Linux, true, true), TakeOver::Never);
+    let own = wakes(Class::Kthread, Affinity::One);
+    assert_eq!(take_over(&own, Class::Linux, true, false), TakeOver::AtOnce);
+    assert_eq!(
+        take_over(&own, Class::Kthread, false, true),
         TakeOver::Never
     );
-    let rt1 = wakes(Class::Rt1, Affinity::Any);
-    assert_eq!(takes(&rt1, Class::Linux, false, false), TakeOver::AtOnce);
-    assert_eq!(takes(&rt1, Class::Linux, true, true), TakeOver::Never);
-    let own = wakes(Class::Kthread, Affinity::One);
-    assert_eq!(takes(&own, Class::Linux, true, false), TakeOver::AtOnce);
-    assert_eq!(takes(&own, Class::Kthread, false, true), TakeOver::Never);
 }
 
 #[test]

@@ -45,21 +45,22 @@ static void advance(struct task_ctx *t, u64 more, bool leaves)
 
 /*
  * The task joins the pool of its side, see artis_arrival(), with its place in virtual time
- * there and a deadline.
+ * there and a deadline. Global: verified once, and not for both that call it.
  */
-static __always_inline void join(struct task_ctx *t, struct artis_joining *at,
-				 enum artis_arrival arrival, u64 request_ns)
+__noinline int join(struct task_ctx *t __arg_nonnull, struct artis_joining *at __arg_nonnull,
+		    enum artis_arrival arrival, u64 request_ns)
 {
 	struct pool *pool = pool_of(t->side);
 
 	if (!pool)
-		return;
+		return 0;
 	t->pooled_weight = at->weight;
 	bpf_spin_lock(&pool->lock);
 	t->vtime = artis_pool_arrive(&pool->tasks, at, arrival, t->vtime, t->lag);
 	bpf_spin_unlock(&pool->lock);
 	t->deadline = artis_deadline(at, arrival, t->deadline, t->vtime, request_ns);
 	t->owed = artis_is_owed(t->vtime, at);
+	return 0;
 }
 
 /*

@@ -189,6 +189,42 @@ static bool comes_first(const struct task_ctx *t, s32 cpu, struct artis_cpu *rec
 	return artis_comes_first(t->deadline, other, other ? other->scx.dsq_vtime : 0);
 }
 
+/* Where a task waits that woke up on an NRT CPU. */
+enum seat {
+	SEAT_QUEUE,		/* with all others */
+	SEAT_QUEUE_ROOM,	/* the same, and the one that runs makes room for the first of them */
+	SEAT_FRONT,		/* before all of them */
+	SEAT_FRONT_PREEMPT,	/* the same, and it displaces the one that runs */
+};
+
+/* The task woke up on @cpu, an NRT CPU: where does it wait? Global: verified once. */
+__noinline int seat_of(const struct task_ctx *t __arg_nonnull,
+		       const struct artis_task_view *view __arg_nonnull, s32 cpu, u64 now)
+{
+	struct artis_cpu *record = cpu_record(cpu);
+	enum artis_class running = class_on(cpu);
+	enum seat seat = SEAT_FRONT_PREEMPT;
+
+	switch (artis_take_over(view, running, queued(DSQ_NRT_RT1, now, false),
+				artis_comes_next(t->by_interrupt, t->owed))) {
+	case ARTIS_TAKE_OVER_NEVER:
+		return SEAT_QUEUE;
+	case ARTIS_TAKE_OVER_NEXT:
+		if (!artis_next_displaces(running, &record->running, now))
+			seat = SEAT_FRONT;
+		break;
+	case ARTIS_TAKE_OVER_BY_DEADLINE:
+		if (!artis_takes_over(t->deadline, &record->running, now, t->by_interrupt))
+			return SEAT_QUEUE;
+		if (!comes_first(t, cpu, record))
+			return SEAT_QUEUE_ROOM;
+		break;
+	case ARTIS_TAKE_OVER_AT_ONCE:
+		break;
+	}
+	return artis_may_wait_in_front(view->class, local_queued(cpu)) ? seat : SEAT_QUEUE;
+}
+
 /*
  * Does the task take over its CPU, an NRT CPU? Then it goes to the head of the CPU's own
  * queue. @makes_room: the CPU is taken over, but by somebody who waits already.
@@ -198,32 +234,23 @@ static bool take_over(struct task_struct *p, const struct task_ctx *t,
 		      bool *makes_room)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
-	struct artis_cpu *record = cpu_record(cpu);
-	enum artis_class running = class_on(cpu);
-	u64 preempt = SCX_ENQ_PREEMPT;
+	u64 preempt = 0;
 
-	switch (artis_take_over(view, rt_side, running, queued(DSQ_NRT_RT1, now, false),
-				artis_comes_next(t->by_interrupt, t->owed))) {
-	case ARTIS_TAKE_OVER_NEVER:
+	if (!artis_may_take_over(view, rt_side))
 		return false;
-	case ARTIS_TAKE_OVER_NEXT:
-		if (!artis_next_displaces(running, &record->running, now))
-			preempt = 0;
+	switch (seat_of(t, view, cpu, now)) {
+	case SEAT_QUEUE:
+		return false;
+	case SEAT_QUEUE_ROOM:
+		*makes_room = true;
+		return false;
+	case SEAT_FRONT:
+		cpu_record(cpu)->next_waits = true;
 		break;
-	case ARTIS_TAKE_OVER_BY_DEADLINE:
-		if (!artis_takes_over(t->deadline, &record->running, now, t->by_interrupt))
-			return false;
-		*makes_room = !comes_first(t, cpu, record);
-		if (*makes_room)
-			return false;
-		break;
-	case ARTIS_TAKE_OVER_AT_ONCE:
+	case SEAT_FRONT_PREEMPT:
+		preempt = SCX_ENQ_PREEMPT;
 		break;
 	}
-	if (!artis_may_wait_in_front(view->class, local_queued(cpu)))
-		return false;
-	if (!preempt)
-		record->next_waits = true;
 	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, artis_slice_ns(false), enq_flags | preempt);
 	return true;
 }

@@ -1209,6 +1209,12 @@ static inline u64 artis_kthread_turn_ns(void)
 	return ARTIS_KTHREAD_TURN_NS;
 }
 
+/* May a task take over the CPU where it is? @rt_side: it goes to the RT side. */
+static inline bool artis_may_take_over(const struct artis_task_view *task, bool rt_side)
+{
+	return task->wakes && !rt_side;
+}
+
 /* Does a task that wakes up take over the NRT CPU where it is? */
 enum artis_take_over {
 	ARTIS_TAKE_OVER_NEVER,
@@ -1222,12 +1228,10 @@ enum artis_take_over {
  * for, and for RT1+ tasks. @rt1_waits: an RT1+ task is queued, and would be passed over.
  * @next: see artis_comes_next(); a kernel thread will soon be done.
  */
-static inline enum artis_take_over artis_take_over(const struct artis_task_view *task, bool rt_side,
+static inline enum artis_take_over artis_take_over(const struct artis_task_view *task,
 						   enum artis_class running, bool rt1_waits,
 						   bool next)
 {
-	if (!task->wakes || rt_side)
-		return ARTIS_TAKE_OVER_NEVER;
 	if (running == ARTIS_CLASS_KTHREAD)
 		return task->class == ARTIS_CLASS_LINUX && next && !rt1_waits ?
 			       ARTIS_TAKE_OVER_NEXT :
