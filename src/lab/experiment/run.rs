@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 /// Virtual seconds that a guest may take beyond what is measured: start, warm-up, work that ends.
 const SPARE_S: u64 = 120;
 /// Memory of a guest. 16 CPUs with 16 of each load leave 140 MB of it, and each GiB takes the
-/// kernel a virtual second when it starts.
+/// kernel some 0.8 virtual seconds when it starts.
 const MEMORY_MIB: u32 = 512;
 /// What the guests need beside artis-guest.
 pub const PROGRAMS: Programs = Programs::Only(&["hackbench"]);
