@@ -28,6 +28,12 @@ enum {
 	SCX_ENQ_REENQ = 1ULL << 40,
 };
 
+/* of the kernel that runs: its value is that of ENQUEUE_HEAD, which changed */
+enum scx_enq_flags___head {
+	SCX_ENQ_HEAD___head = 1,
+};
+#define SCX_ENQ_HEAD bpf_core_enum_value(enum scx_enq_flags___head, SCX_ENQ_HEAD___head)
+
 enum {
 	SCX_WAKE_SYNC = 1ULL << 4,
 };

@@ -316,40 +316,99 @@ fn who_takes_over_the_cpu_where_it_wakes_up() {
         ..task(class, State::Nrt)
     };
     let linux = wakes(Class::Linux, Affinity::Any);
+    let (next, never) = (TakeOver::Next, TakeOver::Never);
+    // For one that does not come next, for one that does, and if the other will not soon be done.
     let answers = [
-        (Class::Linux, TakeOver::Next, TakeOver::ByDeadline),
-        (Class::Kthread, TakeOver::Next, TakeOver::Never),
-        (Class::Rt1, TakeOver::Never, TakeOver::Never),
-        (Class::None, TakeOver::Never, TakeOver::Never),
+        (Class::Linux, TakeOver::ByDeadline, next, next),
+        (Class::Kthread, never, next, never),
+        (Class::Rt1, never, next, never),
+        // RT0 or nobody.
+        (Class::None, never, next, never),
     ];
-    for (running, next, else_) in answers {
-        assert_eq!(take_over(&linux, running, false, true), next, "{running:?}");
-        assert_eq!(
-            take_over(&linux, running, false, false),
-            else_,
-            "{running:?}"
-        );
+    for (running, waits, comes_next, later) in answers {
+        let answer = |next, soon| take_over(&linux, running, false, true, next, soon);
+        assert_eq!(answer(false, true), waits, "{running:?}");
+        assert_eq!(answer(true, true), comes_next, "{running:?}");
+        assert_eq!(answer(true, false), later, "{running:?}");
     }
     assert!(may_take_over(&linux, false) && !may_take_over(&linux, true));
-    assert_eq!(
-        take_over(&linux, Class::Kthread, true, true),
-        TakeOver::Never,
-        "RT1+ comes first"
-    );
+    for running in [Class::Kthread, Class::Rt1, Class::None] {
+        let answer = take_over(&linux, running, true, true, true, true);
+        assert_eq!(answer, never, "RT1+ comes first");
+    }
     let sleeps_not = task(Class::Linux, State::Nrt);
     assert!(!may_take_over(&sleeps_not, false));
     let rt1 = wakes(Class::Rt1, Affinity::Any);
-    assert_eq!(
-        take_over(&rt1, Class::Linux, false, false),
-        TakeOver::AtOnce
-    );
-    assert_eq!(take_over(&rt1, Class::Linux, true, true), TakeOver::Never);
+    let on = |running, task, rt1_waits, in_front| {
+        take_over(task, running, rt1_waits, in_front, false, true)
+    };
+    assert_eq!(on(Class::Linux, &rt1, false, true), TakeOver::AtOnce);
+    assert_eq!(on(Class::Linux, &rt1, true, true), never);
+    for running in [Class::Rt1, Class::Kthread, Class::None] {
+        assert_eq!(on(running, &rt1, false, true), TakeOver::First);
+        assert_eq!(on(running, &rt1, false, false), never);
+        assert_eq!(on(running, &rt1, true, true), never, "by level");
+    }
     let own = wakes(Class::Kthread, Affinity::One);
-    assert_eq!(take_over(&own, Class::Linux, true, false), TakeOver::AtOnce);
-    assert_eq!(
-        take_over(&own, Class::Kthread, false, true),
-        TakeOver::Never
-    );
+    assert_eq!(on(Class::Linux, &own, true, false), TakeOver::AtOnce);
+    assert_eq!(on(Class::Kthread, &own, false, true), never);
+}
+
+#[test]
+fn who_has_run_for_a_short_time_keeps_its_turn() {
+    let keeps = |class, rt_side, next, in_front, burst_ns| {
+        keeps_turn(&task(class, State::Nrt), rt_side, next, in_front, burst_ns)
+    };
+    let (linux, short) = (Class::Linux, PROTECT_NS - 1);
+    assert!(keeps(linux, false, true, true, short));
+    assert!(!keeps(linux, false, true, true, PROTECT_NS));
+    // Nobody took over: who displaced it is in a queue, and would wait behind it.
+    assert!(!keeps(linux, false, true, false, short));
+    assert!(!keeps(linux, false, false, true, short));
+    assert!(!keeps(linux, true, true, true, short));
+    assert!(!keeps(Class::Rt1, false, true, true, short));
+    assert!(!keeps(Class::Kthread, false, true, true, short));
+    let wakes = TaskView {
+        wakes: true,
+        ..task(linux, State::Nrt)
+    };
+    assert!(!keeps_turn(&wakes, false, true, true, short));
+}
+
+#[test]
+fn an_rt1_task_that_computes_is_not_soon_done() {
+    let ran = |burst_ns| Running {
+        deadline: 0,
+        vtime: 0,
+        since_ns: 5 * MS,
+        burst_ns,
+        weight: 0,
+    };
+    let (short, long) = (ran(0), ran(PROTECT_NS - MS / 2));
+    assert!(is_soon_done(Class::Rt1, &short, 5 * MS + PROTECT_NS / 2));
+    assert!(!is_soon_done(Class::Rt1, &short, 5 * MS + PROTECT_NS));
+    assert!(!is_soon_done(Class::Rt1, &long, 5 * MS + PROTECT_NS / 2));
+    assert!(is_soon_done(Class::Rt1, &short, 4 * MS), "clocks differ");
+    for class in [Class::Kthread, Class::None] {
+        assert!(is_soon_done(class, &long, 50 * MS));
+    }
+}
+
+#[test]
+fn who_begins_unasked_makes_room_for_an_rt1_task() {
+    assert!(makes_room_late(Class::Linux, false));
+    assert!(!makes_room_late(Class::Rt1, false) && !makes_room_late(Class::Kthread, false));
+    // It was chosen, so that is the turn of others.
+    assert!(!makes_room_late(Class::Linux, true));
+}
+
+#[test]
+fn more_may_wait_in_front_that_interrupts_woke_up() {
+    for (next, most) in [(false, IN_FRONT_MAX), (true, IN_FRONT_NEXT_MAX)] {
+        assert!(may_wait_in_front(Class::Linux, next, most as u32 - 1));
+        assert!(!may_wait_in_front(Class::Linux, next, most as u32));
+        assert!(may_wait_in_front(Class::Rt1, next, most as u32));
+    }
 }
 
 #[test]

@@ -260,7 +260,7 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	struct task_ctx *t = task_ctx(p);
 	enum artis_class class = class_of(p);
 	u64 now = clock_of(cpu);
-	bool displaced;
+	bool displaced, makes_room;
 
 	if (!t)
 		return;
@@ -276,6 +276,8 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	record->marked_pid = 0;
 	record->calls = 0;
 	record->makes_room = false;
+	makes_room = artis_makes_room_late(class, record->chosen);
+	record->chosen = false;
 	record->next_waits = false;
 	t->state = artis_state_running(t->state, record->rt);
 	/* it waited for an RT CPU: virtual times of two sides say nothing of each other */
@@ -287,6 +289,8 @@ void BPF_PROG(artis_running, struct task_struct *p)
 		note_llc(record, t);
 	if (record->rt)
 		running_rt(record, p, t, cpu, displaced);
+	else if (makes_room && queued(DSQ_NRT_RT1, now, false))
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
 /* The task goes to sleep or ends, or is changed in a way for which it must not be runnable. */

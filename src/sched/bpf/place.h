@@ -189,11 +189,20 @@ static bool comes_first(const struct task_ctx *t, s32 cpu, struct artis_cpu *rec
 	return artis_comes_first(t->deadline, other, other ? other->scx.dsq_vtime : 0);
 }
 
+/* The class of our task that runs on @cpu, an NRT CPU, or goes on there when RT0 has gone. */
+static enum artis_class class_hosted(s32 cpu, const struct artis_cpu *record)
+{
+	enum artis_class class = class_on(cpu);
+
+	return artis_is_ours(class) || !local_queued(cpu) ? class : record->hosted_class;
+}
+
 /* Where a task waits that woke up on an NRT CPU. */
 enum seat {
 	SEAT_QUEUE,		/* with all others */
 	SEAT_QUEUE_ROOM,	/* the same, and the one that runs makes room for the first of them */
 	SEAT_FRONT,		/* before all of them */
+	SEAT_FRONT_FIRST,	/* ... and first of those that wait there */
 	SEAT_FRONT_PREEMPT,	/* the same, and it displaces the one that runs */
 };
 
@@ -202,11 +211,13 @@ __noinline int seat_of(const struct task_ctx *t __arg_nonnull,
 		       const struct artis_task_view *view __arg_nonnull, s32 cpu, u64 now)
 {
 	struct artis_cpu *record = cpu_record(cpu);
-	enum artis_class running = class_on(cpu);
+	enum artis_class running = class_hosted(cpu, record);
+	bool next = artis_comes_next(t->by_interrupt, t->owed);
 	enum seat seat = SEAT_FRONT_PREEMPT;
 
 	switch (artis_take_over(view, running, queued(DSQ_NRT_RT1, now, false),
-				artis_comes_next(t->by_interrupt, t->owed))) {
+				local_queued(cpu), next,
+				artis_is_soon_done(running, &record->running, now))) {
 	case ARTIS_TAKE_OVER_NEVER:
 		return SEAT_QUEUE;
 	case ARTIS_TAKE_OVER_NEXT:
@@ -219,23 +230,31 @@ __noinline int seat_of(const struct task_ctx *t __arg_nonnull,
 		if (!comes_first(t, cpu, record))
 			return SEAT_QUEUE_ROOM;
 		break;
+	case ARTIS_TAKE_OVER_FIRST:
+		seat = SEAT_FRONT_FIRST;
+		break;
 	case ARTIS_TAKE_OVER_AT_ONCE:
 		break;
 	}
-	return artis_may_wait_in_front(view->class, local_queued(cpu)) ? seat : SEAT_QUEUE;
+	return artis_may_wait_in_front(view->class, next, local_queued(cpu)) ? seat : SEAT_QUEUE;
 }
 
 /*
- * Does the task take over its CPU, an NRT CPU? Then it goes to the head of the CPU's own
- * queue. @makes_room: the CPU is taken over, but by somebody who waits already.
+ * Does the task take over its CPU, an NRT CPU, or is that its turn still? Then it goes to the
+ * CPU's own queue. @makes_room: the CPU is taken over, but by somebody who waits already.
  */
 static bool take_over(struct task_struct *p, const struct task_ctx *t,
 		      const struct artis_task_view *view, bool rt_side, u64 now, u64 enq_flags,
 		      bool *makes_room)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
-	u64 preempt = 0;
+	u64 how = 0;
 
+	if (artis_keeps_turn(view, rt_side, artis_comes_next(t->by_interrupt, t->owed),
+			     local_queued(cpu), t->burst_ns)) {
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, artis_slice_ns(false), enq_flags);
+		return true;
+	}
 	if (!artis_may_take_over(view, rt_side))
 		return false;
 	switch (seat_of(t, view, cpu, now)) {
@@ -247,11 +266,14 @@ static bool take_over(struct task_struct *p, const struct task_ctx *t,
 	case SEAT_FRONT:
 		cpu_record(cpu)->next_waits = true;
 		break;
+	case SEAT_FRONT_FIRST:
+		how = SCX_ENQ_HEAD;
+		break;
 	case SEAT_FRONT_PREEMPT:
-		preempt = SCX_ENQ_PREEMPT;
+		how = SCX_ENQ_PREEMPT;
 		break;
 	}
-	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, artis_slice_ns(false), enq_flags | preempt);
+	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, artis_slice_ns(false), enq_flags | how);
 	return true;
 }
 
@@ -495,7 +517,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	view.wakes = enq_flags & SCX_ENQ_WAKEUP;
 	view.handed_back = is_handed_back(record, p, enq_flags);
 	/* the kernel does not ask for the CPU of a task that may use one only */
-	if (p->nr_cpus_allowed == 1)
+	if (view.wakes && p->nr_cpus_allowed == 1)
 		t->by_interrupt = in_interrupt();
 	if (t->is_on) {
 		if (artis_may_wait_behind_rt0(&view, record->rt, record->rt_immed,

@@ -115,8 +115,12 @@ typedef int64_t s64;
 /* The least that a task is taken to ask for: among tasks of short bursts the first comes first. */
 #define ARTIS_REQUEST_NS_MIN (100 * ARTIS_NSEC_PER_USEC)
 
-/* Tasks that may have taken over a CPU, one from the other, and not run yet. */
+/*
+ * Tasks that may have taken over a CPU, one from the other, and not run yet: so many when one more
+ * does by its deadline, and when an interrupt woke it up. Interrupts come in groups.
+ */
 #define ARTIS_IN_FRONT_MAX 2
+#define ARTIS_IN_FRONT_NEXT_MAX 6
 
 /* What a new task is taken to ask for: less than a slice, so that short commands are short. */
 #define ARTIS_REQUEST_NS_NEW (ARTIS_SLICE_NRT_NS / 2)
@@ -792,27 +796,21 @@ static inline bool artis_is_protected(const struct artis_running *running, u64 n
 }
 
 /*
- * Is a task that waits, with @deadline, before the one that runs? Who runs beyond its deadline
- * asks for a slice more.
+ * Does a Linux task that waits, with @deadline, take the CPU of the one that runs? Who runs beyond
+ * its deadline asks for a slice more.
  */
-static inline bool artis_is_before_running(u64 deadline, const struct artis_running *running,
-					   u64 now_ns)
+static inline bool artis_takes_over(u64 deadline, const struct artis_running *running, u64 now_ns,
+				    bool interrupt)
 {
 	u64 vtime = running->vtime +
 		    artis_vtime_charge(now_ns - running->since_ns, running->weight);
 	u64 theirs = running->deadline;
 
+	if (artis_is_protected(running, now_ns, interrupt))
+		return false;
 	if (!artis_vtime_before(vtime, theirs))
 		theirs = vtime + artis_vtime_charge(ARTIS_SLICE_NRT_NS, running->weight);
 	return artis_vtime_before(deadline, theirs);
-}
-
-/* Does a Linux task that waits, with @deadline, take the CPU of the one that runs? */
-static inline bool artis_takes_over(u64 deadline, const struct artis_running *running, u64 now_ns,
-				    bool interrupt)
-{
-	return !artis_is_protected(running, now_ns, interrupt) &&
-	       artis_is_before_running(deadline, running, now_ns);
 }
 
 /* A task has run since @since_ns, and another was handed its CPU: does it make way now? */
@@ -1220,29 +1218,69 @@ enum artis_take_over {
 	ARTIS_TAKE_OVER_NEVER,
 	ARTIS_TAKE_OVER_BY_DEADLINE,	/* if artis_takes_over() says so; the first that waits does */
 	ARTIS_TAKE_OVER_NEXT,		/* it does itself, if artis_next_displaces(); else it waits */
+	ARTIS_TAKE_OVER_FIRST,		/* it waits before all that wait in front */
 	ARTIS_TAKE_OVER_AT_ONCE,	/* it does itself, whoever waits */
 };
 
 /*
+ * Will the task that runs soon be done, which is no Linux task? RT0 is, a kernel thread is. So is
+ * an RT1+ task, unless it has run for a while since it woke up: then it computes.
+ */
+static inline bool artis_is_soon_done(enum artis_class running_class,
+				      const struct artis_running *running, u64 now_ns)
+{
+	s64 ran_ns = now_ns - running->since_ns;
+
+	if (!artis_is_rt1(running_class))
+		return true;
+	return running->burst_ns + (ran_ns < 0 ? 0 : ran_ns) < ARTIS_PROTECT_NS;
+}
+
+/*
  * Only Linux tasks make room: for kernel threads of this CPU alone, which others wait
  * for, and for RT1+ tasks. @rt1_waits: an RT1+ task is queued, and would be passed over.
- * @next: see artis_comes_next(); a kernel thread will soon be done.
+ * @in_front: tasks that took over earlier have not run yet; @next: see artis_comes_next();
+ * @soon_done: see artis_is_soon_done().
  */
 static inline enum artis_take_over artis_take_over(const struct artis_task_view *task,
 						   enum artis_class running, bool rt1_waits,
-						   bool next)
+						   bool in_front, bool next, bool soon_done)
 {
-	if (running == ARTIS_CLASS_KTHREAD)
-		return task->class == ARTIS_CLASS_LINUX && next && !rt1_waits ?
+	if (task->class == ARTIS_CLASS_RT1 && !rt1_waits) {
+		if (running == ARTIS_CLASS_LINUX)
+			return ARTIS_TAKE_OVER_AT_ONCE;
+		return in_front ? ARTIS_TAKE_OVER_FIRST : ARTIS_TAKE_OVER_NEVER;
+	}
+	if (running != ARTIS_CLASS_LINUX)
+		return task->class == ARTIS_CLASS_LINUX && next && soon_done && !rt1_waits ?
 			       ARTIS_TAKE_OVER_NEXT :
 			       ARTIS_TAKE_OVER_NEVER;
-	if (running != ARTIS_CLASS_LINUX)
-		return ARTIS_TAKE_OVER_NEVER;
 	if (task->class == ARTIS_CLASS_RT1)
-		return rt1_waits ? ARTIS_TAKE_OVER_NEVER : ARTIS_TAKE_OVER_AT_ONCE;
+		return ARTIS_TAKE_OVER_NEVER;
 	if (task->class == ARTIS_CLASS_KTHREAD && task->affinity == ARTIS_AFFINITY_ONE)
 		return ARTIS_TAKE_OVER_AT_ONCE;
 	return next ? ARTIS_TAKE_OVER_NEXT : ARTIS_TAKE_OVER_BY_DEADLINE;
+}
+
+/*
+ * A task that an interrupt woke up is displaced by one that took over (@in_front): does it come
+ * next again? If it has run for a short time only since it woke up, @burst_ns.
+ */
+static inline bool artis_keeps_turn(const struct artis_task_view *task, bool rt_side, bool next,
+				    bool in_front, u64 burst_ns)
+{
+	return task->class == ARTIS_CLASS_LINUX && !task->wakes && !rt_side && next && in_front &&
+	       burst_ns < ARTIS_PROTECT_NS;
+}
+
+/*
+ * A task of @class begins to run on an NRT CPU: does it make room for an RT1+ task that waits? If
+ * nobody chose it (@chosen): it waited in front, or goes on after RT0, and the RT1+ task woke up
+ * when there was nobody to displace.
+ */
+static inline bool artis_makes_room_late(enum artis_class class, bool chosen)
+{
+	return !chosen && artis_displaces(ARTIS_CLASS_RT1, class);
 }
 
 /* Does a task that comes next displace the one that runs? Else it follows when that stops. */
@@ -1254,11 +1292,13 @@ static inline bool artis_next_displaces(enum artis_class running_class,
 
 /*
  * A task that takes over comes before all that took over earlier. @waiting: how many of
- * those have not run yet.
+ * those have not run yet; @next: see artis_comes_next().
  */
-static inline bool artis_may_wait_in_front(enum artis_class class, u32 waiting)
+static inline bool artis_may_wait_in_front(enum artis_class class, bool next, u32 waiting)
 {
-	return class != ARTIS_CLASS_LINUX || waiting < ARTIS_IN_FRONT_MAX;
+	u32 most = next ? ARTIS_IN_FRONT_NEXT_MAX : ARTIS_IN_FRONT_MAX;
+
+	return class != ARTIS_CLASS_LINUX || waiting < most;
 }
 
 /* Is a task of this class on an NRT CPU compared with the first that waits, at each tick? */

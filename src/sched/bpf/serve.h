@@ -498,6 +498,7 @@ void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 	if (*queued_at(DSQ_STOPPED) && artis_is_neglected(search.now, looked_ns) &&
 	    scx_bpf_dsq_move_to_local(DSQ_STOPPED, 0))
 		return;
+	record->chosen = true;
 	/* one that was idle has the time */
 	search.looks = !prev || artis_look_for_waiting(&record->looked_ns, search.now);
 
