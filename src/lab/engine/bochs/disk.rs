@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The disk that Bochs boots: our boot sector (`boot.S`), then the kernel in its pieces and the
-//! initramfs, each a whole number of chunks.
+//! What Bochs boots: a disk with our boot sector (`boot.S`) and the kernel's real-mode code, and
+//! the pieces that lie in the guest's memory before it starts: the rest of the kernel, and the
+//! initramfs.
 //!
 //! Source: "The Linux/x86 Boot Protocol", the kernel's Documentation/arch/x86/boot.rst, version
 //! 2.12 and later: the offsets of the header, and where its pieces may lie.
 
-use super::vmlinux;
+use super::vmlinux::{self, Unpacked};
 use crate::Error;
 use crate::engine::Hardware;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 
 /// The boot sector as the assembler made it.
 pub(super) const BOOT_SECTOR: &[u8; SECTOR] = include_bytes!(concat!(env!("OUT_DIR"), "/boot.bin"));
 
 const SECTOR: usize = 512;
-/// The disk's geometry, for Bochs' configuration.
+/// The disk's geometry, for Bochs' configuration: the smallest that has room for both.
+pub(super) const CYLINDERS: u64 = 1;
 pub(super) const HEADS: u64 = 16;
 pub(super) const SECTORS_PER_TRACK: u64 = 63;
-const CYLINDER: u64 = HEADS * SECTORS_PER_TRACK * SECTOR as u64;
+const DISK_BYTES: u64 = CYLINDERS * HEADS * SECTORS_PER_TRACK * SECTOR as u64;
 
-/// As in `boot.S`: bytes read at once, the place of the list of pieces, the length of an entry.
-const CHUNK: u64 = 64 * SECTOR as u64;
-const PIECES: usize = 480;
-const PIECE: usize = 6;
-
-/// The kernel's real-mode code with its heap and the command line takes one segment here.
+/// The kernel's real-mode code with its heap and the command line takes one segment here: `boot.S`
+/// puts it there. (The firmware uses this memory before.)
 const SETUP_ADDRESS: u32 = 0x1_0000;
 const SETUP_BYTES: usize = 0x1_0000;
 const HEAP_END: u16 = 0xde00;
@@ -47,9 +45,12 @@ const COMMAND_LINE_POINTER: usize = 0x228;
 const COMMAND_LINE_SIZE: usize = 0x238;
 const PAYLOAD_OFFSET: usize = 0x248;
 const PAYLOAD_LENGTH: usize = 0x24c;
+const PREFERRED_ADDRESS: usize = 0x258;
+const MEMORY_NEEDED: usize = 0x260;
 /// Where the header ends in every version: no kernel is shorter.
 const HEADER_END: usize = 0x268;
 
+const NO_KERNEL: &str = "it is not a bootable x86 kernel image";
 const VERSION_OLDEST: u16 = 0x20c;
 /// A boot loader without a number of its own.
 const LOADER_UNKNOWN: u8 = 0xff;
@@ -57,47 +58,86 @@ const LOADER_UNKNOWN: u8 = 0xff;
 const LOADED_HIGH: u8 = 0x01;
 const CAN_USE_HEAP: u8 = 0x80;
 
-/// The firmware keeps its tables at the end of memory; no initramfs may lie above 2 GiB.
+/// The firmware keeps its tables at the end of memory; no initramfs may lie above 2 GiB. It lies as
+/// low as the kernel allows, which unpacks itself to where it prefers to be.
 const MEMORY_TOP: u64 = 1 << 20;
 const RAMDISK_TOP: u64 = 0x7ff0_0000;
 const RAMDISK_ALIGN: u64 = 1 << 20;
 
-/// Writes the disk of `hardware` with `initramfs` into the empty file `disk`; returns its
-/// cylinders.
-pub(super) fn write(hardware: &Hardware, mut initramfs: &File, disk: &File) -> Result<u64, Error> {
+/// A piece of the guest's memory, from this address on.
+pub(super) struct Piece {
+    pub address: u32,
+    pub content: Vec<u8>,
+}
+
+/// What a guest boots.
+pub(super) struct Boot {
+    /// The kernel but for its real-mode code.
+    pub kernel: Vec<Piece>,
+    /// Where the initramfs belongs.
+    pub initramfs_address: u32,
+}
+
+/// Writes the disk of `hardware` into the empty file `disk`; returns what lies in its memory.
+pub(super) fn write(
+    hardware: &Hardware,
+    mut initramfs: &File,
+    mut disk: &File,
+) -> Result<Boot, Error> {
     let vmlinuz = &hardware.vmlinuz;
     let kernel = fs::read(vmlinuz).map_err(Error::io("read", vmlinuz))?;
-    let image = Path::new("the initramfs");
     let length = initramfs
         .seek(SeekFrom::End(0))
-        .map_err(Error::io("read", image))?;
-    initramfs
-        .seek(SeekFrom::Start(0))
-        .map_err(Error::io("read", image))?;
-    let memory = u64::from(hardware.memory_mib) << 20;
-    let address = ramdisk_address(memory, length).ok_or_else(|| Error::NotForGuest {
-        path: image.to_owned(),
-        reason: format!(
-            "its {} MiB do not fit into {} MiB of memory; give the guest more (--memory MIB)",
-            length.div_ceil(1 << 20),
-            hardware.memory_mib
-        ),
-    })?;
+        .map_err(Error::io("read", Path::new("the initramfs")))?;
     let refused = |reason: String| Error::NotForGuest {
         path: vmlinuz.clone(),
         reason,
     };
+    let memory = u64::from(hardware.memory_mib) << 20;
+    let kernel_end = kernel_end(&kernel).map_err(refused)?;
+    let address =
+        ramdisk_address(memory, kernel_end, length).ok_or_else(|| Error::NotForGuest {
+            path: Path::new("the initramfs").to_owned(),
+            reason: format!(
+                "its {} MiB and the kernel's {} MiB do not fit into {} MiB of memory; give the \
+                 guest more (--memory MIB)",
+                length.div_ceil(1 << 20),
+                kernel_end.div_ceil(1 << 20),
+                hardware.memory_mib
+            ),
+        })?;
     let (setup, rest) = prepare(&kernel, &hardware.arguments, address, length).map_err(refused)?;
-    let mut pieces = vec![(SETUP_ADDRESS, setup)];
-    match vmlinux::unpack(payload(&kernel, rest)).map_err(refused)? {
-        Some(unpacked) => {
-            pieces.push((KERNEL_ADDRESS, unpacked.enter));
-            pieces.push((unpacked.address, unpacked.memory));
+    let unpacked = vmlinux::unpack(payload(&kernel, rest)).map_err(refused)?;
+    let pieces = match unpacked {
+        Some(Unpacked {
+            enter,
+            address,
+            memory,
+        }) => {
+            vec![(KERNEL_ADDRESS, enter), (address, memory)]
         }
-        None => pieces.push((KERNEL_ADDRESS, rest.to_vec())),
+        None => vec![(KERNEL_ADDRESS, rest.to_vec())],
+    };
+    let space = u64::from(KERNEL_ADDRESS)..u64::from(address);
+    for (from, content) in &pieces {
+        let end = u64::from(*from) + content.len() as u64;
+        if u64::from(*from) < space.start || end > space.end {
+            return Err(refused(format!(
+                "a part of it belongs at {from:#x} to {end:#x}, and there is room for it at {:#x} \
+                 to {:#x}",
+                space.start, space.end
+            )));
+        }
     }
-    let target = Path::new("the guest's disk");
-    assemble(&pieces, initramfs, (address, length), disk).map_err(Error::io("write", target))
+    disk.write_all(&[BOOT_SECTOR, &setup[..]].concat())
+        // The rest of it is a hole.
+        .and_then(|()| disk.set_len(DISK_BYTES))
+        .map_err(Error::io("write", Path::new("the guest's disk")))?;
+    let piece = |(address, content)| Piece { address, content };
+    Ok(Boot {
+        kernel: pieces.into_iter().map(piece).collect(),
+        initramfs_address: address,
+    })
 }
 
 /// The packed kernel in `rest`, which is `kernel` without its real-mode code.
@@ -109,13 +149,28 @@ fn payload<'a>(kernel: &[u8], rest: &'a [u8]) -> &'a [u8] {
         .unwrap_or_default()
 }
 
-/// The address of the initramfs: as high as the firmware's tables allow, well above the kernel.
-fn ramdisk_address(memory: u64, length: u64) -> Option<u32> {
+/// The address of an initramfs of `length` bytes beside a kernel that needs the memory up to
+/// `kernel_end`.
+fn ramdisk_address(memory: u64, kernel_end: u64, length: u64) -> Option<u32> {
     let top = memory.checked_sub(MEMORY_TOP)?.min(RAMDISK_TOP);
-    let address = top.checked_sub(length)? / RAMDISK_ALIGN * RAMDISK_ALIGN;
-    // The kernel unpacks itself in the lower half of memory and may need all of it.
-    let address = u32::try_from(address).ok()?;
-    (u64::from(address) >= memory.min(RAMDISK_TOP) / 2).then_some(address)
+    let address = kernel_end.checked_next_multiple_of(RAMDISK_ALIGN)?;
+    let end = address.checked_add(length)?;
+    u32::try_from(address).ok().filter(|_| end <= top)
+}
+
+/// The end of the memory that the kernel needs before it knows what else there is.
+fn kernel_end(kernel: &[u8]) -> Result<u64, String> {
+    if kernel.len() < HEADER_END {
+        return Err(NO_KERNEL.to_owned());
+    }
+    let low = u32::from_le_bytes(bytes(kernel, PREFERRED_ADDRESS));
+    let high = u32::from_le_bytes(bytes(kernel, PREFERRED_ADDRESS + 4));
+    let needed = u32::from_le_bytes(bytes(kernel, MEMORY_NEEDED));
+    if high != 0 {
+        return Err(format!("it prefers to be at {high:#x}{low:08x}"));
+    }
+    let packed_end = u64::from(KERNEL_ADDRESS) + kernel.len() as u64;
+    Ok(packed_end.max(u64::from(low) + u64::from(needed)))
 }
 
 /// The segment of real-mode code, with its header filled in and the command line after it, and the
@@ -128,7 +183,7 @@ fn prepare<'a>(
 ) -> Result<(Vec<u8>, &'a [u8]), String> {
     let magic = kernel.get(MAGIC..MAGIC + 4);
     if kernel.len() < HEADER_END || magic != Some(b"HdrS") {
-        return Err("it is not a bootable x86 kernel image".to_owned());
+        return Err(NO_KERNEL.to_owned());
     }
     let version = u16::from_le_bytes([kernel[VERSION], kernel[VERSION + 1]]);
     if version < VERSION_OLDEST {
@@ -174,56 +229,12 @@ fn bytes(from: &[u8], at: usize) -> [u8; 4] {
     [from[at], from[at + 1], from[at + 2], from[at + 3]]
 }
 
-/// Writes the boot sector, the pieces of `kernel` with their addresses, and the initramfs, whose
-/// address and length are given; returns the cylinders.
-fn assemble(
-    kernel: &[(u32, Vec<u8>)],
-    initramfs: impl Read,
-    (address, length): (u32, u64),
-    disk: &File,
-) -> io::Result<u64> {
-    let lengths = kernel.iter().map(|(at, piece)| (*at, piece.len() as u64));
-    let list: Vec<(u32, u64)> = lengths.chain([(address, length)]).collect();
-    let mut out = BufWriter::new(disk);
-    out.write_all(&boot_sector(&list)?)?;
-    let mut written = SECTOR as u64;
-    for (_, piece) in kernel {
-        written += write_piece(&piece[..], piece.len() as u64, &mut out)?;
-    }
-    written += write_piece(initramfs, length, &mut out)?;
-    out.flush()?;
-    // The last cylinder is filled up with a hole.
-    let cylinders = written.div_ceil(CYLINDER);
-    disk.set_len(cylinders * CYLINDER)?;
-    Ok(cylinders)
-}
-
-/// Writes `length` bytes, filled up to whole chunks; returns the bytes written.
-fn write_piece(content: impl Read, length: u64, out: &mut impl Write) -> io::Result<u64> {
-    if io::copy(&mut content.take(length), out)? != length {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    let padded = length.next_multiple_of(CHUNK);
-    io::copy(&mut io::repeat(0).take(padded - length), out)?;
-    Ok(padded)
-}
-
-fn boot_sector(pieces: &[(u32, u64)]) -> io::Result<[u8; SECTOR]> {
-    let mut sector = *BOOT_SECTOR;
-    for (index, (address, length)) in pieces.iter().enumerate() {
-        let chunks = u16::try_from(length.div_ceil(CHUNK))
-            .map_err(|_| io::Error::from(io::ErrorKind::FileTooLarge))?;
-        let at = PIECES + index * PIECE;
-        sector[at..at + 4].copy_from_slice(&address.to_le_bytes());
-        sector[at + 4..at + 6].copy_from_slice(&chunks.to_le_bytes());
-    }
-    Ok(sector)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::devices::Devices;
     use proptest::prelude::*;
+    use std::io::Read;
 
     /// A header like that of today's kernels, 2 sectors of real-mode code, and a body.
     fn kernel(body: &[u8]) -> Vec<u8> {
@@ -237,56 +248,65 @@ mod tests {
     }
 
     #[test]
-    fn the_sector_boots_and_has_room_for_the_pieces() {
+    fn the_disk_has_the_sector_and_the_real_mode_code() {
         assert_eq!(BOOT_SECTOR[510..], [0x55, 0xaa]);
-        assert!(BOOT_SECTOR[PIECES..510].iter().all(|byte| *byte == 0));
-        assert!(BOOT_SECTOR[..PIECES].iter().any(|byte| *byte != 0));
-        // Four pieces, and an empty one that ends the list.
-        const { assert!(PIECES + 5 * PIECE <= 510) };
+        const { assert!(DISK_BYTES >= (SECTOR + SETUP_BYTES) as u64) };
+        let folder = tempfile::tempdir().unwrap();
+        let hardware = Hardware {
+            cpus: 1,
+            topology: None,
+            memory_mib: 128,
+            devices: Devices::default(),
+            vmlinuz: folder.path().join("vmlinuz"),
+            arguments: "quiet".to_owned(),
+        };
+        fs::write(&hardware.vmlinuz, kernel(b"kernel")).unwrap();
+        let [mut initramfs, mut disk] = [(); 2].map(|()| tempfile::tempfile().unwrap());
+        initramfs.write_all(b"initramfs").unwrap();
+        let boot = write(&hardware, &initramfs, &disk).unwrap();
+
+        let mut written = Vec::new();
+        disk.seek(SeekFrom::Start(0)).unwrap();
+        disk.read_to_end(&mut written).unwrap();
+        assert_eq!(written.len() as u64, DISK_BYTES);
+        assert_eq!(written[..SECTOR], BOOT_SECTOR[..]);
+        let setup = &written[SECTOR..SECTOR + SETUP_BYTES];
+        assert_eq!(setup[COMMAND_LINE..COMMAND_LINE + 6], *b"quiet\0");
+        assert_eq!(
+            bytes(setup, RAMDISK_IMAGE),
+            boot.initramfs_address.to_le_bytes()
+        );
+        assert_eq!(bytes(setup, RAMDISK_SIZE), 9_u32.to_le_bytes());
+        let [piece] = &boot.kernel[..] else {
+            panic!("{} pieces", boot.kernel.len());
+        };
+        assert_eq!(
+            (piece.address, &piece.content[..]),
+            (KERNEL_ADDRESS, &b"kernel"[..])
+        );
     }
 
     #[test]
-    fn pieces_lie_on_the_disk_in_the_order_of_the_list() {
-        let kernel = kernel(b"kernel");
-        let (setup, rest) = prepare(&kernel, "quiet", 0x800_0000, 9).unwrap();
-        let file = tempfile::tempfile().unwrap();
-        let pieces = [
-            (SETUP_ADDRESS, setup.clone()),
-            (KERNEL_ADDRESS, rest.to_vec()),
-        ];
-        let cylinders = assemble(&pieces, &b"initramfs"[..], (0x800_0000, 9), &file).unwrap();
-        let mut disk = Vec::new();
-        (&file).seek(SeekFrom::Start(0)).unwrap();
-        (&file).read_to_end(&mut disk).unwrap();
-        assert_eq!(disk.len() as u64, cylinders * CYLINDER);
-        let mut at = SECTOR;
-        for (entry, (address, content)) in [
-            (SETUP_ADDRESS, &setup[..]),
-            (KERNEL_ADDRESS, b"kernel"),
-            (0x800_0000, b"initramfs"),
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            let list = &disk[PIECES + entry * PIECE..];
-            assert_eq!(bytes(list, 0), address.to_le_bytes());
-            assert_eq!(&disk[at..at + content.len()], content);
-            at += usize::from(u16::from_le_bytes([list[4], list[5]])) * CHUNK as usize;
-        }
-        assert_eq!(disk[PIECES + 3 * PIECE + 4..][..2], [0, 0], "the list ends");
-        assert_eq!(&setup[COMMAND_LINE..COMMAND_LINE + 6], b"quiet\0");
+    fn a_kernel_needs_what_it_says_or_where_it_is_packed() {
+        let mut header = kernel(b"");
+        let packed = u64::from(KERNEL_ADDRESS) + header.len() as u64;
+        assert_eq!(kernel_end(&header), Ok(packed));
+        header[PREFERRED_ADDRESS..][..4].copy_from_slice(&0x100_0000_u32.to_le_bytes());
+        header[MEMORY_NEEDED..][..4].copy_from_slice(&0x300_0000_u32.to_le_bytes());
+        assert_eq!(kernel_end(&header), Ok(0x400_0000));
+        header[PREFERRED_ADDRESS + 4] = 1;
+        assert!(kernel_end(&header).is_err() && kernel_end(b"MZ").is_err());
     }
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        assert_eq!(
-            ramdisk_address(1 << 30, 1 << 20),
-            Some((1 << 30) - (2 << 20))
-        );
-        assert_eq!(ramdisk_address(256 << 20, 200 << 20), None);
-        assert_eq!(ramdisk_address(1 << 19, 1), None);
-        let four_gib = ramdisk_address(4 << 30, 1 << 20).unwrap();
-        assert!(u64::from(four_gib) + (1 << 20) <= RAMDISK_TOP);
+        let address = |memory, kernel_end, length| ramdisk_address(memory, kernel_end, length);
+        assert_eq!(address(1 << 30, (5 << 20) + 1, 1 << 20), Some(6 << 20));
+        assert_eq!(address(8 << 20, 6 << 20, 1 << 20), Some(6 << 20));
+        assert_eq!(address(8 << 20, 6 << 20, (1 << 20) + 1), None);
+        assert_eq!(address(1 << 19, 1, 1), None);
+        assert_eq!(address(4 << 30, 6 << 20, 2 << 30), None);
+        assert_eq!(address(4 << 30, u64::MAX, 1), None);
         assert!(prepare(&kernel(b""), &"x".repeat(2048), 0, 0).is_err());
         assert!(prepare(b"MZ", "", 0, 0).is_err());
     }
@@ -294,7 +314,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_file_is_prepared_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
-            let _ = prepare(&bytes, "quiet", 0, 0);
+            let _ = (kernel_end(&bytes), prepare(&bytes, "quiet", 0, 0));
             let mut header = kernel(&bytes);
             header[SETUP_SECTORS] = bytes.first().copied().unwrap_or(0);
             if let Ok((_, rest)) = prepare(&header, "quiet", 0, 0) {

@@ -3,13 +3,13 @@
 //! instructions, so that the same guest behaves the same to the byte, whatever the host does.
 //!
 //! (a) Every CPU executes five instructions in turn; 100 million instructions of one CPU are one
-//! virtual second. This is so only under Bochs' debugger ([`DEBUGGER_COMMANDS`]).
+//! virtual second. This is so only under Bochs' debugger ([`RUN`]).
 //! (b) The guest sees nothing of the host ([`configuration`]): not its random numbers, clock, date
 //! or keyboard. Bochs itself paces a timer by the host's clock, even when it is configured not to,
 //! and cuts repeated string instructions short before that timer: now and then a guest ran some
 //! hundred instructions apart from its twin. So Bochs gets a clock that stands still (libfaketime).
-//! (c) The disk holds a boot sector, the kernel and the initramfs ([`disk`]); no boot loader asks
-//! or waits. (d) The guest sends its streams through a debugging port of Bochs
+//! (c) Kernel and initramfs lie in the guest's memory before it starts ([`memory`]), and the disk holds a boot sector and the kernel's first part ([`disk`]); no boot
+//! loader asks, waits or copies. (d) The guest sends its streams through a debugging port of Bochs
 //! ([`artis_guest::frames`]); nothing is ever sent to it.
 //!
 //! What it cannot do: it has no caches, no pipelines and no memory latency; every instruction costs
@@ -17,6 +17,7 @@
 //! machine.
 
 mod disk;
+mod memory;
 pub(crate) mod trace;
 mod vmlinux;
 
@@ -71,7 +72,7 @@ const GUEST_DATE: u64 = 1_120_608_000;
 /// turn, 1 to 32 instructions, and time advances by the mean of all CPUs. The speed of a CPU would
 /// then depend on the code of the others (measured: a loop was 20 % slower beside a halted CPU).
 /// Under the debugger every CPU executes the same number, for about twice the host's time.
-const DEBUGGER_COMMANDS: &[u8] = b"c\n";
+const RUN: &str = "c\n";
 
 /// Kernel arguments of every guest.
 const ARGUMENTS: &[&str] = &[
@@ -90,8 +91,9 @@ const ARGUMENTS: &[&str] = &[
     // The kernel tests its own ciphers: 4 s of a CPU, in the background, long after boot.
     "cryptomgr.notests",
     // Reading the certificates that sign modules takes a second of a CPU. No module needs them: it
-    // is loaded nevertheless, and the kernel says that it could not verify it.
-    "initcall_blacklist=load_system_certificate_list",
+    // is loaded nevertheless, and the kernel says that it could not verify it. Caches apart for
+    // what user space may make large are there against attacks, and take 0.4 s to make.
+    "initcall_blacklist=load_system_certificate_list,init_msg_buckets,init_user_buckets",
     // The kernel would look through all of its page tables for pages that are writable and
     // executable, 1.3 s of a CPU. Write protection itself costs no instruction.
     "rodata=off",
@@ -223,15 +225,16 @@ fn start(
 ) -> Result<Started, Error> {
     let PreparedBochs { emulator, cache } = engine;
     let disk = cache.nameless_file()?;
-    let cylinders = disk::write(hardware, initramfs, &disk)?;
+    let boot = disk::write(hardware, initramfs, &disk)?;
+    let memory = memory::Image::write(&boot, initramfs, cache)?;
     let (serial, serial_end) = io::pipe().map_err(failed("pipe"))?;
     let words = configuration(
         hardware,
-        cylinders,
         &Paths {
             firmware: &emulator.path(FIRMWARE).display().to_string(),
             video: &emulator.path(VIDEO_FIRMWARE).display().to_string(),
             disk: &inherited_path(&disk),
+            memory: &inherited_path(&memory.file),
             serial: &inherited_path(&serial_end),
         },
     );
@@ -240,13 +243,14 @@ fn start(
         .write_all(words.as_bytes())
         .map_err(failed("write Bochs' configuration"))?;
 
+    let run = match observed {
+        // Telling does not stop the guest, so its bytes and times stay as they are.
+        Some(observed) => trace::commands(observed.cpu),
+        None => RUN.to_owned(),
+    };
     let debugger = cache.nameless_file()?;
     (&debugger)
-        .write_all(&match observed {
-            // Telling does not stop the guest, so its bytes and times stay as they are.
-            Some(observed) => trace::commands(observed.cpu).into_bytes(),
-            None => DEBUGGER_COMMANDS.to_vec(),
-        })
+        .write_all((memory.in_a_row() + &run).as_bytes())
         .map_err(failed("write the debugger's commands"))?;
     let mut bochs = command(emulator);
     bochs.args(["-q", "-f", &inherited_path(&settings)]);
@@ -255,6 +259,7 @@ fn start(
     own_network(&mut bochs);
     let inherited: Vec<RawFd> = vec![
         disk.as_raw_fd(),
+        memory.file.as_raw_fd(),
         serial_end.as_raw_fd(),
         settings.as_raw_fd(),
         debugger.as_raw_fd(),
@@ -330,12 +335,13 @@ fn own_part(hardware: &Hardware) -> Vec<u8> {
         firmware: FIRMWARE,
         video: VIDEO_FIRMWARE,
         disk: "",
+        memory: "",
         serial: "",
     };
-    let words = configuration(hardware, 0, &paths);
+    let words = configuration(hardware, &paths);
     let code: [&[u8]; 4] = [
         words.as_bytes(),
-        DEBUGGER_COMMANDS,
+        RUN.as_bytes(),
         disk::BOOT_SECTOR,
         vmlinux::ENTER,
     ];
@@ -347,11 +353,12 @@ struct Paths<'a> {
     firmware: &'a str,
     video: &'a str,
     disk: &'a str,
+    memory: &'a str,
     serial: &'a str,
 }
 
 /// Bochs' configuration file. Every line keeps the host out or describes the machine.
-fn configuration(hardware: &Hardware, cylinders: u64, paths: &Paths) -> String {
+fn configuration(hardware: &Hardware, paths: &Paths) -> String {
     let Hardware {
         cpus, memory_mib, ..
     } = hardware;
@@ -359,9 +366,10 @@ fn configuration(hardware: &Hardware, cylinders: u64, paths: &Paths) -> String {
         firmware,
         video,
         disk,
+        memory,
         serial,
     } = paths;
-    let (heads, sectors) = (disk::HEADS, disk::SECTORS_PER_TRACK);
+    let (cylinders, heads, sectors) = (disk::CYLINDERS, disk::HEADS, disk::SECTORS_PER_TRACK);
     let lines = [
         // A model without RDRAND, which would give the host's random numbers.
         format!(
@@ -371,6 +379,10 @@ fn configuration(hardware: &Hardware, cylinders: u64, paths: &Paths) -> String {
         // It would wait three virtual seconds for somebody who asks for its menu.
         format!("romimage: file={firmware}, options=fastboot"),
         format!("vgaromimage: file={video}"),
+        format!(
+            "optramimage1: file={memory}, address={:#x}",
+            memory::ADDRESS
+        ),
         // By default the host's clock decides when the screen is drawn.
         "vga: extension=vbe, update_freq=1, realtime=0".to_owned(),
         format!("clock: sync=none, time0={GUEST_DATE}"),
