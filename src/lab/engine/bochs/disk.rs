@@ -50,7 +50,6 @@ const MEMORY_NEEDED: usize = 0x260;
 /// Where the header ends in every version: no kernel is shorter.
 const HEADER_END: usize = 0x268;
 
-const NO_KERNEL: &str = "it is not a bootable x86 kernel image";
 const VERSION_OLDEST: u16 = 0x20c;
 /// A boot loader without a number of its own.
 const LOADER_UNKNOWN: u8 = 0xff;
@@ -58,8 +57,8 @@ const LOADER_UNKNOWN: u8 = 0xff;
 const LOADED_HIGH: u8 = 0x01;
 const CAN_USE_HEAP: u8 = 0x80;
 
-/// The firmware keeps its tables at the end of memory; no initramfs may lie above 2 GiB. It lies as
-/// low as the kernel allows, which unpacks itself to where it prefers to be.
+/// The firmware keeps its tables at the end of memory; no initramfs may lie above 2 GiB. It lies
+/// behind the memory that the kernel needs, so that the image of both is short.
 const MEMORY_TOP: u64 = 1 << 20;
 const RAMDISK_TOP: u64 = 0x7ff0_0000;
 const RAMDISK_ALIGN: u64 = 1 << 20;
@@ -158,11 +157,17 @@ fn ramdisk_address(memory: u64, kernel_end: u64, length: u64) -> Option<u32> {
     u32::try_from(address).ok().filter(|_| end <= top)
 }
 
+/// Has the file the header of a kernel?
+fn check_header(kernel: &[u8]) -> Result<(), String> {
+    if kernel.len() < HEADER_END || kernel[MAGIC..MAGIC + 4] != *b"HdrS" {
+        return Err("it is not a bootable x86 kernel image".to_owned());
+    }
+    Ok(())
+}
+
 /// The end of the memory that the kernel needs before it knows what else there is.
 fn kernel_end(kernel: &[u8]) -> Result<u64, String> {
-    if kernel.len() < HEADER_END {
-        return Err(NO_KERNEL.to_owned());
-    }
+    check_header(kernel)?;
     let low = u32::from_le_bytes(bytes(kernel, PREFERRED_ADDRESS));
     let high = u32::from_le_bytes(bytes(kernel, PREFERRED_ADDRESS + 4));
     let needed = u32::from_le_bytes(bytes(kernel, MEMORY_NEEDED));
@@ -181,10 +186,7 @@ fn prepare<'a>(
     ramdisk: u32,
     ramdisk_bytes: u64,
 ) -> Result<(Vec<u8>, &'a [u8]), String> {
-    let magic = kernel.get(MAGIC..MAGIC + 4);
-    if kernel.len() < HEADER_END || magic != Some(b"HdrS") {
-        return Err(NO_KERNEL.to_owned());
-    }
+    check_header(kernel)?;
     let version = u16::from_le_bytes([kernel[VERSION], kernel[VERSION + 1]]);
     if version < VERSION_OLDEST {
         return Err(format!(
