@@ -95,7 +95,7 @@ struct Run {
         conflicts_with = "cpus"
     )]
     topology: Option<Topology>,
-    /// Memory of the guest in MiB
+    /// Memory of the guest in MiB (bochs: 2048 at most)
     #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = value::number::whole(256..=u32::MAX))]
     memory: u32,
     /// A disk of this size, empty at each start, as /dev/vda (qemu only): 64M, 2G
@@ -209,10 +209,13 @@ fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
     let engine = args.engine.engine();
     let cpus = args.topology.map_or(args.cpus, Topology::cpus);
     engine
-        .check(cpus, args.topology, devices)
+        .check(cpus, args.memory, args.topology, devices)
         .map_err(|error| {
             UsageError(match error {
                 crate::lab::Error::TooManyCpus { .. } => format!("{error}; give fewer (--cpus N)"),
+                crate::lab::Error::TooMuchMemory { .. } => {
+                    format!("{error}; give less (--memory MIB)")
+                }
                 other => other.to_string(),
             })
         })?;

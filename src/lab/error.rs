@@ -156,6 +156,16 @@ pub enum Error {
         /// Possible.
         max: u32,
     },
+    /// More memory than the engine has.
+    #[error("the engine {engine} gives a guest at most {max} MiB of memory, not {mib}")]
+    TooMuchMemory {
+        /// The engine.
+        engine: &'static str,
+        /// Asked for, in MiB.
+        mib: u32,
+        /// Possible.
+        max: u32,
+    },
     /// A device that the engine does not have.
     #[error(
         "the engine {engine} gives a guest no {device}; leave out {option}, or take another engine \

@@ -111,14 +111,15 @@ pub trait Engine: Debug + Send + Sync {
     /// Do times taken in the guest mean anything?
     fn is_timing_meaningful(&self) -> bool;
 
-    /// Whether it can give a guest so many CPUs, arranged like this, and these devices. An engine
-    /// without limits of its own can.
+    /// Whether it can give a guest so many CPUs, arranged like this, so many MiB of memory, and
+    /// these devices. An engine without limits of its own can.
     ///
     /// # Errors
-    /// [`Error::TooManyCpus`], [`Error::NoDevice`].
+    /// [`Error::TooManyCpus`], [`Error::TooMuchMemory`], [`Error::NoDevice`].
     fn check(
         &self,
         _cpus: u32,
+        _memory_mib: u32,
         _topology: Option<Topology>,
         _devices: Devices,
     ) -> Result<(), Error> {

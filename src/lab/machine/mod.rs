@@ -145,7 +145,8 @@ impl Machine {
         stderr: &mut dyn Write,
         progress: &mut dyn Progress,
     ) -> Result<Outcome, Error> {
-        self.engine.check(self.cpus, self.topology, self.devices)?;
+        self.engine
+            .check(self.cpus, self.memory_mib, self.topology, self.devices)?;
         let mirror = &self.kernel.facts.mirror;
         let engine = self.engine.prepare(&self.cache, mirror, progress)?;
         let (console, console_path) = self.prepare_output()?;

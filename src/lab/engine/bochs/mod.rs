@@ -48,6 +48,8 @@ pub const TIMING: &str = "us at 100 MIPS, emulated (bochs)";
 pub const INSTRUCTIONS_PER_SECOND: u64 = 100_000_000;
 /// Most virtual CPUs. Bochs has 64 timers, of which each CPU takes three and the devices the rest.
 pub const CPUS_MAX: u32 = 16;
+/// Most memory of a guest, in MiB: what Bochs takes as `host`, the part that it does not swap.
+pub const MEMORY_MIB_MAX: u32 = 2048;
 /// With more CPUs than these, no timers are left for the HPET, which nothing here uses.
 const CPUS_BESIDE_HPET: u32 = 15;
 
@@ -124,13 +126,26 @@ impl Engine for Bochs {
         true
     }
 
-    fn check(&self, cpus: u32, topology: Option<Topology>, devices: Devices) -> Result<(), Error> {
+    fn check(
+        &self,
+        cpus: u32,
+        memory_mib: u32,
+        topology: Option<Topology>,
+        devices: Devices,
+    ) -> Result<(), Error> {
         Topology::refuse(topology, NAME)?;
         if cpus > CPUS_MAX {
             return Err(Error::TooManyCpus {
                 engine: NAME,
                 cpus,
                 max: CPUS_MAX,
+            });
+        }
+        if memory_mib > MEMORY_MIB_MAX {
+            return Err(Error::TooMuchMemory {
+                engine: NAME,
+                mib: memory_mib,
+                max: MEMORY_MIB_MAX,
             });
         }
         match devices.first() {
@@ -412,6 +427,19 @@ fn configuration(hardware: &Hardware, paths: &Paths) -> String {
 mod tests {
     use super::*;
     use std::path::PathBuf;
+
+    #[test]
+    fn what_bochs_does_not_emulate_is_refused() {
+        let check = |cpus, mib| Bochs.check(cpus, mib, None, Devices::default());
+        assert!(check(CPUS_MAX, MEMORY_MIB_MAX).is_ok());
+        let refused = check(CPUS_MAX + 1, 512).unwrap_err().to_string();
+        assert!(refused.contains("at most 16 CPUs, not 17"), "{refused}");
+        let refused = check(2, MEMORY_MIB_MAX + 1).unwrap_err().to_string();
+        assert!(
+            refused.contains("at most 2048 MiB of memory, not 2049"),
+            "{refused}"
+        );
+    }
 
     /// Guests of up to 15 CPUs stay the same to the byte.
     #[test]
