@@ -52,3 +52,36 @@ fn assemble(boot: &Boot, mut initramfs: &File, mut out: &File) -> io::Result<u64
     let begin = out.seek(at(boot.initramfs_address))?;
     Ok(begin + io::copy(&mut initramfs, &mut out)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::disk::Piece;
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn each_piece_lies_at_its_address() {
+        let piece = |offset, content: &[u8]| Piece {
+            address: ADDRESS + offset,
+            content: content.to_vec(),
+        };
+        let boot = Boot {
+            kernel: vec![piece(0, b"enter"), piece(0x20, b"kernel")],
+            initramfs_address: ADDRESS + 0x40,
+        };
+        let [mut initramfs, mut file] = [(); 2].map(|()| tempfile::tempfile().unwrap());
+        initramfs.write_all(b"initramfs").unwrap();
+        let length = assemble(&boot, &initramfs, &file).unwrap();
+        file.seek(SeekFrom::Start(0)).unwrap();
+        let mut image = Vec::new();
+        file.read_to_end(&mut image).unwrap();
+        assert_eq!((length, image.len()), (0x49, 0x49));
+        assert!(image[..0x20].starts_with(b"enter\0\0\0"));
+        assert_eq!(
+            (&image[0x20..0x26], &image[0x40..]),
+            (&b"kernel"[..], &b"initramfs"[..])
+        );
+        let image = Image { file, length };
+        assert_eq!(image.in_a_row(), "writemem \"/dev/null\" 0x100000 73\n");
+    }
+}
