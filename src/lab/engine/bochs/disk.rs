@@ -6,7 +6,7 @@
 //! Source: "The Linux/x86 Boot Protocol", the kernel's Documentation/arch/x86/boot.rst, version
 //! 2.12 and later: the offsets of the header, and where its pieces may lie.
 
-use super::vmlinux::{self, Unpacked};
+use super::vmlinux;
 use crate::Error;
 use crate::engine::Hardware;
 use std::fs::{self, File};
@@ -85,9 +85,10 @@ pub(super) fn write(
 ) -> Result<Boot, Error> {
     let vmlinuz = &hardware.vmlinuz;
     let kernel = fs::read(vmlinuz).map_err(Error::io("read", vmlinuz))?;
+    let image = Path::new("the initramfs");
     let length = initramfs
         .seek(SeekFrom::End(0))
-        .map_err(Error::io("read", Path::new("the initramfs")))?;
+        .map_err(Error::io("read", image))?;
     let refused = |reason: String| Error::NotForGuest {
         path: vmlinuz.clone(),
         reason,
@@ -96,7 +97,7 @@ pub(super) fn write(
     let kernel_end = kernel_end(&kernel).map_err(refused)?;
     let address =
         ramdisk_address(memory, kernel_end, length).ok_or_else(|| Error::NotForGuest {
-            path: Path::new("the initramfs").to_owned(),
+            path: image.to_owned(),
             reason: format!(
                 "its {} MiB and the kernel's {} MiB do not fit into {} MiB of memory; give the \
                  guest more (--memory MIB)",
@@ -106,25 +107,29 @@ pub(super) fn write(
             ),
         })?;
     let (setup, rest) = prepare(&kernel, &hardware.arguments, address, length).map_err(refused)?;
-    let unpacked = vmlinux::unpack(payload(&kernel, rest)).map_err(refused)?;
-    let pieces = match unpacked {
-        Some(Unpacked {
-            enter,
-            address,
-            memory,
-        }) => {
-            vec![(KERNEL_ADDRESS, enter), (address, memory)]
-        }
-        None => vec![(KERNEL_ADDRESS, rest.to_vec())],
+    let at_entry = |content| Piece {
+        address: KERNEL_ADDRESS,
+        content,
     };
-    let space = u64::from(KERNEL_ADDRESS)..u64::from(address);
-    for (from, content) in &pieces {
-        let end = u64::from(*from) + content.len() as u64;
-        if u64::from(*from) < space.start || end > space.end {
+    let pieces = match vmlinux::unpack(payload(&kernel, rest)).map_err(refused)? {
+        Some(unpacked) => {
+            let whole = Piece {
+                address: unpacked.address,
+                content: unpacked.memory,
+            };
+            vec![at_entry(unpacked.enter), whole]
+        }
+        None => vec![at_entry(rest.to_vec())],
+    };
+    for piece in &pieces {
+        let (begin, end) = (
+            piece.address,
+            u64::from(piece.address) + piece.content.len() as u64,
+        );
+        if begin < KERNEL_ADDRESS || end > u64::from(address) {
             return Err(refused(format!(
-                "a part of it belongs at {from:#x} to {end:#x}, and there is room for it at {:#x} \
-                 to {:#x}",
-                space.start, space.end
+                "a part of it belongs at {begin:#x} to {end:#x}, and there is room for it at \
+                 {KERNEL_ADDRESS:#x} to {address:#x}"
             )));
         }
     }
@@ -132,9 +137,8 @@ pub(super) fn write(
         // The rest of it is a hole.
         .and_then(|()| disk.set_len(DISK_BYTES))
         .map_err(Error::io("write", Path::new("the guest's disk")))?;
-    let piece = |(address, content)| Piece { address, content };
     Ok(Boot {
-        kernel: pieces.into_iter().map(piece).collect(),
+        kernel: pieces,
         initramfs_address: address,
     })
 }
