@@ -131,6 +131,11 @@ impl Cache {
         Ok(())
     }
 
+    /// Its folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// A file without a name, for one run: it is gone when the last process that has it open ends.
     ///
     /// # Errors

@@ -30,8 +30,13 @@ impl Image {
     /// When the cache cannot be written.
     pub fn write(boot: &Boot, initramfs: &File, cache: &Cache) -> Result<Self, Error> {
         let file = cache.nameless_file()?;
-        let length = assemble(boot, initramfs, &file)
-            .map_err(Error::io("write", Path::new("the guest's memory")))?;
+        // It is the largest file of a run, and so the first that a full disk has no room for.
+        let what = format!(
+            "the guest's memory, a file in {} (XDG_CACHE_HOME moves that)",
+            cache.root().display()
+        );
+        let length =
+            assemble(boot, initramfs, &file).map_err(Error::io("write", Path::new(&what)))?;
         Ok(Self { file, length })
     }
 
