@@ -331,13 +331,10 @@ fn who_takes_over_the_cpu_where_it_wakes_up() {
         assert_eq!(answer(true, true), comes_next, "{running:?}");
         assert_eq!(answer(true, false), later, "{running:?}");
     }
-    assert!(may_take_over(&linux, false) && !may_take_over(&linux, true));
     for running in [Class::Kthread, Class::Rt1, Class::None] {
         let answer = take_over(&linux, running, true, true, true, true);
         assert_eq!(answer, never, "RT1+ comes first");
     }
-    let sleeps_not = task(Class::Linux, State::Nrt);
-    assert!(!may_take_over(&sleeps_not, false));
     let rt1 = wakes(Class::Rt1, Affinity::Any);
     let on = |running, task, rt1_waits, in_front| {
         take_over(task, running, rt1_waits, in_front, false, true)
@@ -356,23 +353,35 @@ fn who_takes_over_the_cpu_where_it_wakes_up() {
 
 #[test]
 fn who_has_run_for_a_short_time_keeps_its_turn() {
-    let keeps = |class, rt_side, next, in_front, burst_ns| {
-        keeps_turn(&task(class, State::Nrt), rt_side, next, in_front, burst_ns)
-    };
-    let (linux, short) = (Class::Linux, PROTECT_NS - 1);
-    assert!(keeps(linux, false, true, true, short));
-    assert!(!keeps(linux, false, true, true, PROTECT_NS));
+    let linux = task(Class::Linux, State::Nrt);
+    let short = PROTECT_NS - 1;
+    assert!(keeps_turn(&linux, true, true, short));
+    assert!(!keeps_turn(&linux, true, true, PROTECT_NS));
     // Nobody took over: who displaced it is in a queue, and would wait behind it.
-    assert!(!keeps(linux, false, true, false, short));
-    assert!(!keeps(linux, false, false, true, short));
-    assert!(!keeps(linux, true, true, true, short));
-    assert!(!keeps(Class::Rt1, false, true, true, short));
-    assert!(!keeps(Class::Kthread, false, true, true, short));
+    assert!(!keeps_turn(&linux, true, false, short));
+    assert!(!keeps_turn(&linux, false, true, short));
     let wakes = TaskView {
         wakes: true,
-        ..task(linux, State::Nrt)
+        ..linux
     };
-    assert!(!keeps_turn(&wakes, false, true, true, short));
+    assert!(!keeps_turn(&wakes, true, true, short));
+}
+
+#[test]
+fn who_may_wait_in_front() {
+    for class in CLASSES {
+        let goes_on = task(class, State::Nrt);
+        let wakes = TaskView {
+            wakes: true,
+            ..goes_on
+        };
+        assert!(may_take_over(&wakes) && !may_take_over(&goes_on));
+        assert!(may_wait_here(&wakes, false), "{class:?}");
+        assert_eq!(may_wait_here(&goes_on, false), class == Class::Linux);
+        for task in [&goes_on, &wakes] {
+            assert!(!may_wait_here(task, true), "{class:?}");
+        }
+    }
 }
 
 #[test]
@@ -478,25 +487,24 @@ fn an_rt_cpu_without_a_task_is_woken_and_one_in_a_switch_looks_again() {
 #[test]
 fn wakeups_leave_rt_cpus_alone() {
     let free = task(Class::Linux, State::Rt);
-    assert_eq!(pick_cpu(&free, false), Pick::IdleNrt);
+    let order = |task, from_rt| [0, 1, 2].map(|nth| pick_cpu(task, from_rt, nth));
+    let one_by_one = [Pick::Idle, Pick::Waker, Pick::Nrt];
+    assert_eq!(order(&free, false), one_by_one);
     assert_eq!(
-        pick_cpu(&free, true),
-        Pick::Nrt,
+        order(&free, true),
+        [Pick::Nrt; 3],
         "from an RT CPU: no search"
     );
-    for affinity in [Affinity::One, Affinity::Rt] {
-        assert_eq!(pick_cpu(&TaskView { affinity, ..free }, false), Pick::Last);
+    let bound = [Affinity::One, Affinity::Rt].map(|affinity| TaskView { affinity, ..free });
+    let fixed = TaskView {
+        fixed: true,
+        ..free
+    };
+    for task in bound.iter().chain([&fixed]) {
+        for from_rt in [false, true] {
+            assert_eq!(order(task, from_rt), [Pick::Last; 3]);
+        }
     }
-    assert_eq!(
-        pick_cpu(
-            &TaskView {
-                fixed: true,
-                ..free
-            },
-            true
-        ),
-        Pick::Last
-    );
 }
 
 /// The steps of a service, up to its end.
@@ -548,16 +556,23 @@ fn a_cpu_serves_its_side() {
 fn rt1_comes_before_others_but_for_their_turn() {
     let mut turn = Turn::default();
     let now = 1000 * MS;
-    assert_eq!(rt1_turn(&mut turn, false, true, now), Rt1Turn::TurnNoRt1);
-    assert_eq!(turn.rt1_since_ns, now, "its whole phase is before it");
-    assert_eq!(rt1_turn(&mut turn, true, true, now), Rt1Turn::TurnRt1);
+    let mut at = |waits, runs, others, now| {
+        let answer = rt1_turn(&mut turn, waits, runs, others, now);
+        (answer, turn.rt1_since_ns)
+    };
+    let whole_phase = (Rt1Turn::TurnNoRt1, now);
+    assert_eq!(at(false, false, true, now), whole_phase);
     let later = now + RT1_PHASE_NS;
-    assert_eq!(
-        rt1_turn(&mut turn, true, false, later),
-        Rt1Turn::TurnRt1,
-        "nobody else waits"
-    );
-    assert_eq!(rt1_turn(&mut turn, true, true, later), Rt1Turn::TurnOthers);
+    for (waits, runs, turn) in [
+        (true, false, Rt1Turn::TurnWaiting),
+        (true, true, Rt1Turn::TurnWaiting),
+        (false, true, Rt1Turn::TurnRunning),
+    ] {
+        assert_eq!(at(waits, runs, true, now).0, turn);
+        assert_eq!(at(waits, runs, false, later).0, turn, "nobody else waits");
+    }
+    assert_eq!(at(true, true, true, later).0, Rt1Turn::TurnOthers);
+    assert_eq!(at(false, true, true, later).0, Rt1Turn::TurnOthers);
 }
 
 #[test]

@@ -126,41 +126,58 @@ static bool hand_over(struct task_struct *p, struct task_ctx *t, const struct ar
 	return artis_comes_first(t->deadline, first, first ? first->scx.dsq_vtime : 0);
 }
 
+/* The CPU of that kind for a task that wakes up, or negative. */
+static __always_inline s32 picked(struct task_struct *p, struct task_ctx *t,
+				  const struct artis_task_view *view, enum artis_pick pick,
+				  s32 prev_cpu, u64 wake_flags)
+{
+	s32 cpu = bpf_get_smp_processor_id();
+
+	switch (pick) {
+	case ARTIS_PICK_LAST:
+		return prev_cpu;
+	case ARTIS_PICK_IDLE:
+		/* under load none is idle, and this look finds that out at a fifth of the cost */
+		cpu = nrt_cpu_is_idle() ? idle_nrt_cpu(p, prev_cpu, wake_flags) : -1;
+		if (cpu < 0)
+			return cpu;
+		place(p, t, false);
+		break;
+	case ARTIS_PICK_WAKER:
+		if (!hand_over(p, t, view, cpu, wake_flags & SCX_WAKE_SYNC))
+			return -1;
+		break;
+	case ARTIS_PICK_NRT:
+		return some_nrt_cpu(p, prev_cpu);
+	}
+	t->state = artis_state_queued(ARTIS_PLACE_NRT);
+	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, artis_slice_ns(false), 0);
+	return cpu;
+}
+
 /*
- * An idle NRT CPU gets the task at once. In all other cases ops.enqueue() queues it,
- * and wakes an idle CPU without looking for the best one.
+ * The first of the CPUs to try that can be had, written out as serve() is. Who gets none at once
+ * is queued by ops.enqueue(), which wakes an idle CPU without looking for the best one.
  */
 SEC("struct_ops/artis_select_cpu")
 s32 BPF_PROG(artis_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
+	bool from_rt = is_rt(bpf_get_smp_processor_id());
 	struct task_ctx *t = task_ctx(p);
-	s32 this_cpu = bpf_get_smp_processor_id();
 	struct artis_task_view view;
-	s32 cpu = -1;
+	s32 cpu;
 
 	if (!t)
 		return prev_cpu;
 	t->by_interrupt = in_interrupt();
 	view = view_fixed(p, t);
-	switch (artis_pick_cpu(&view, is_rt(this_cpu))) {
-	case ARTIS_PICK_LAST:
-		return prev_cpu;
-	case ARTIS_PICK_NRT:
-		return some_nrt_cpu(p, prev_cpu);
-	case ARTIS_PICK_IDLE_NRT:
-		break;
-	}
-	/* under load none is idle, and this look finds that out at a fifth of the cost */
-	if (nrt_cpu_is_idle())
-		cpu = idle_nrt_cpu(p, prev_cpu, wake_flags);
-	if (cpu >= 0)
-		place(p, t, false);
-	else if (hand_over(p, t, &view, this_cpu, wake_flags & SCX_WAKE_SYNC))
-		cpu = this_cpu;
-	else
-		return some_nrt_cpu(p, prev_cpu);
-	t->state = artis_state_queued(ARTIS_PLACE_NRT);
-	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, artis_slice_ns(false), 0);
+#define PICK(nth) picked(p, t, &view, artis_pick_cpu(&view, from_rt, nth), prev_cpu, wake_flags)
+	cpu = PICK(0);
+	if (cpu < 0)
+		cpu = PICK(1);
+	if (cpu < 0)
+		cpu = PICK(2);
+#undef PICK
 	return cpu;
 }
 
@@ -197,32 +214,41 @@ static enum artis_class class_hosted(s32 cpu, const struct artis_cpu *record)
 	return artis_is_ours(class) || !local_queued(cpu) ? class : record->hosted_class;
 }
 
-/* Where a task waits that woke up on an NRT CPU. */
+/* Where a task waits that is on an NRT CPU. */
 enum seat {
 	SEAT_QUEUE,		/* with all others */
 	SEAT_QUEUE_ROOM,	/* the same, and the one that runs makes room for the first of them */
 	SEAT_FRONT,		/* before all of them */
+	SEAT_FRONT_NEXT,	/* ... and takes the CPU when the one that runs may be displaced */
 	SEAT_FRONT_FIRST,	/* ... and first of those that wait there */
 	SEAT_FRONT_PREEMPT,	/* the same, and it displaces the one that runs */
 };
 
-/* The task woke up on @cpu, an NRT CPU: where does it wait? Global: verified once. */
+/*
+ * The task is on @cpu, an NRT CPU, where it just woke up or does not go on: where does it wait?
+ * Global: verified once.
+ */
 __noinline int seat_of(const struct task_ctx *t __arg_nonnull,
 		       const struct artis_task_view *view __arg_nonnull, s32 cpu, u64 now)
 {
 	struct artis_cpu *record = cpu_record(cpu);
-	enum artis_class running = class_hosted(cpu, record);
 	bool next = artis_comes_next(t->by_interrupt, t->owed);
 	enum seat seat = SEAT_FRONT_PREEMPT;
+	u32 in_front = local_queued(cpu);
+	enum artis_class running;
 
-	switch (artis_take_over(view, running, queued(DSQ_NRT_RT1, now, false),
-				local_queued(cpu), next,
+	if (artis_keeps_turn(view, next, in_front, t->burst_ns))
+		return SEAT_FRONT;
+	if (!artis_may_take_over(view))
+		return SEAT_QUEUE;
+	running = class_hosted(cpu, record);
+	switch (artis_take_over(view, running, queued(DSQ_NRT_RT1, now, false), in_front, next,
 				artis_is_soon_done(running, &record->running, now))) {
 	case ARTIS_TAKE_OVER_NEVER:
 		return SEAT_QUEUE;
 	case ARTIS_TAKE_OVER_NEXT:
 		if (!artis_next_displaces(running, &record->running, now))
-			seat = SEAT_FRONT;
+			seat = SEAT_FRONT_NEXT;
 		break;
 	case ARTIS_TAKE_OVER_BY_DEADLINE:
 		if (!artis_takes_over(t->deadline, &record->running, now, t->by_interrupt))
@@ -236,26 +262,21 @@ __noinline int seat_of(const struct task_ctx *t __arg_nonnull,
 	case ARTIS_TAKE_OVER_AT_ONCE:
 		break;
 	}
-	return artis_may_wait_in_front(view->class, next, local_queued(cpu)) ? seat : SEAT_QUEUE;
+	return artis_may_wait_in_front(view->class, next, in_front) ? seat : SEAT_QUEUE;
 }
 
 /*
- * Does the task take over its CPU, an NRT CPU, or is that its turn still? Then it goes to the
- * CPU's own queue. @makes_room: the CPU is taken over, but by somebody who waits already.
+ * Does the task wait in front, in the own queue of its CPU? @makes_room: the CPU is taken over,
+ * but by somebody who waits already.
  */
-static bool take_over(struct task_struct *p, const struct task_ctx *t,
-		      const struct artis_task_view *view, bool rt_side, u64 now, u64 enq_flags,
-		      bool *makes_room)
+static bool wait_in_front(struct task_struct *p, const struct task_ctx *t,
+			  const struct artis_task_view *view, bool rt_side, u64 now,
+			  u64 enq_flags, bool *makes_room)
 {
 	s32 cpu = scx_bpf_task_cpu(p);
 	u64 how = 0;
 
-	if (artis_keeps_turn(view, rt_side, artis_comes_next(t->by_interrupt, t->owed),
-			     local_queued(cpu), t->burst_ns)) {
-		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, artis_slice_ns(false), enq_flags);
-		return true;
-	}
-	if (!artis_may_take_over(view, rt_side))
+	if (!artis_may_wait_here(view, rt_side))
 		return false;
 	switch (seat_of(t, view, cpu, now)) {
 	case SEAT_QUEUE:
@@ -264,6 +285,8 @@ static bool take_over(struct task_struct *p, const struct task_ctx *t,
 		*makes_room = true;
 		return false;
 	case SEAT_FRONT:
+		break;
+	case SEAT_FRONT_NEXT:
 		cpu_record(cpu)->next_waits = true;
 		break;
 	case SEAT_FRONT_FIRST:
@@ -558,7 +581,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 		record->next_waits = false;
 		makes_room = true;
 	}
-	if (take_over(p, t, &view, rt_side, now, enq_flags, &makes_room))
+	if (wait_in_front(p, t, &view, rt_side, now, enq_flags, &makes_room))
 		return;
 	if (makes_room)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);

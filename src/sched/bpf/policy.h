@@ -779,6 +779,14 @@ static inline bool artis_comes_next(bool interrupt, bool owed)
 	return interrupt && owed;
 }
 
+/* How long a task has run in one piece. Clocks of two CPUs differ. */
+static inline u64 artis_ran_ns(const struct artis_running *running, u64 now_ns)
+{
+	s64 ran_ns = now_ns - running->since_ns;
+
+	return ran_ns < 0 ? 0 : ran_ns;
+}
+
 /*
  * Is the task that runs left alone, because it has just begun? Messages may come from it in a
  * row, so what counts for them is how long it has run in one piece. For an interrupt it
@@ -787,12 +795,10 @@ static inline bool artis_comes_next(bool interrupt, bool owed)
 static inline bool artis_is_protected(const struct artis_running *running, u64 now_ns,
 				      bool interrupt)
 {
-	s64 ran_ns = now_ns - running->since_ns;
+	u64 ran_ns = artis_ran_ns(running, now_ns);
 
-	if (ran_ns < 0)
-		ran_ns = 0;
 	return interrupt ? running->burst_ns + ran_ns < ARTIS_PROTECT_INTERRUPT_NS :
-			   ran_ns < (s64)ARTIS_PROTECT_NS;
+			   ran_ns < ARTIS_PROTECT_NS;
 }
 
 /*
@@ -813,10 +819,10 @@ static inline bool artis_takes_over(u64 deadline, const struct artis_running *ru
 	return artis_vtime_before(deadline, theirs);
 }
 
-/* A task has run since @since_ns, and another was handed its CPU: does it make way now? */
-static inline bool artis_hands_over(u64 since_ns, u64 now_ns)
+/* Another task waits in front for the CPU of one that runs: does that make way now? */
+static inline bool artis_hands_over(const struct artis_running *running, u64 now_ns)
 {
-	return (s64)(now_ns - since_ns) >= (s64)ARTIS_PROTECT_NS;
+	return !artis_is_protected(running, now_ns, false);
 }
 
 /* ---- 5. Who goes to an RT CPU ---- */
@@ -1030,20 +1036,28 @@ static inline bool artis_stays_rt(const struct artis_task_view *task, const stru
 /* Which CPU a task that wakes up is sent to. */
 enum artis_pick {
 	ARTIS_PICK_LAST,	/* the one where it was last */
-	ARTIS_PICK_NRT,		/* any NRT CPU, without a look at who is idle */
-	ARTIS_PICK_IDLE_NRT,	/* an idle NRT CPU, which gets it at once; else any */
+	ARTIS_PICK_IDLE,	/* an idle NRT CPU, which gets it at once */
+	ARTIS_PICK_WAKER,	/* the waker's, if artis_may_hand_over() and artis_comes_first() */
+	ARTIS_PICK_NRT,		/* any NRT CPU */
 };
 
 /*
- * A wakeup never touches the run queue of an RT CPU: the waker would hold its lock.
- * @from_rt: the waker is an interrupt or softirq of an RT CPU, the shorter the
- * better, because RT0's timer waits.
+ * The @nth to try, 0 to 2, for who cannot have the one before. A wakeup never touches the run queue of an
+ * RT CPU: the waker would hold its lock. @from_rt: the waker is an interrupt or softirq of an RT
+ * CPU, the shorter the better, because RT0's timer waits.
  */
-static inline enum artis_pick artis_pick_cpu(const struct artis_task_view *task, bool from_rt)
+static inline enum artis_pick artis_pick_cpu(const struct artis_task_view *task, bool from_rt,
+					     u32 nth)
 {
 	if (artis_is_bound(task->affinity) || task->fixed)
 		return ARTIS_PICK_LAST;
-	return from_rt ? ARTIS_PICK_NRT : ARTIS_PICK_IDLE_NRT;
+	if (from_rt)
+		return ARTIS_PICK_NRT;
+	switch (nth) {
+	case 0: return ARTIS_PICK_IDLE;
+	case 1: return ARTIS_PICK_WAKER;
+	default: return ARTIS_PICK_NRT;
+	}
 }
 
 /*
@@ -1207,10 +1221,19 @@ static inline u64 artis_kthread_turn_ns(void)
 	return ARTIS_KTHREAD_TURN_NS;
 }
 
-/* May a task take over the CPU where it is? @rt_side: it goes to the RT side. */
-static inline bool artis_may_take_over(const struct artis_task_view *task, bool rt_side)
+/* Only who wakes up takes over a CPU. */
+static inline bool artis_may_take_over(const struct artis_task_view *task)
 {
-	return task->wakes && !rt_side;
+	return task->wakes;
+}
+
+/*
+ * May a task wait in front at the CPU where it is? It may take that over, or else keep its turn,
+ * see artis_keeps_turn(). @rt_side: it goes to the RT side.
+ */
+static inline bool artis_may_wait_here(const struct artis_task_view *task, bool rt_side)
+{
+	return !rt_side && (artis_may_take_over(task) || task->class == ARTIS_CLASS_LINUX);
 }
 
 /* Does a task that wakes up take over the NRT CPU where it is? */
@@ -1229,11 +1252,8 @@ enum artis_take_over {
 static inline bool artis_is_soon_done(enum artis_class running_class,
 				      const struct artis_running *running, u64 now_ns)
 {
-	s64 ran_ns = now_ns - running->since_ns;
-
-	if (!artis_is_rt1(running_class))
-		return true;
-	return running->burst_ns + (ran_ns < 0 ? 0 : ran_ns) < ARTIS_PROTECT_NS;
+	return !artis_is_rt1(running_class) ||
+	       running->burst_ns + artis_ran_ns(running, now_ns) < ARTIS_PROTECT_NS;
 }
 
 /*
@@ -1246,7 +1266,9 @@ static inline enum artis_take_over artis_take_over(const struct artis_task_view 
 						   enum artis_class running, bool rt1_waits,
 						   bool in_front, bool next, bool soon_done)
 {
-	if (task->class == ARTIS_CLASS_RT1 && !rt1_waits) {
+	if (task->class == ARTIS_CLASS_RT1) {
+		if (rt1_waits)
+			return ARTIS_TAKE_OVER_NEVER;
 		if (running == ARTIS_CLASS_LINUX)
 			return ARTIS_TAKE_OVER_AT_ONCE;
 		return in_front ? ARTIS_TAKE_OVER_FIRST : ARTIS_TAKE_OVER_NEVER;
@@ -1255,8 +1277,6 @@ static inline enum artis_take_over artis_take_over(const struct artis_task_view 
 		return task->class == ARTIS_CLASS_LINUX && next && soon_done && !rt1_waits ?
 			       ARTIS_TAKE_OVER_NEXT :
 			       ARTIS_TAKE_OVER_NEVER;
-	if (task->class == ARTIS_CLASS_RT1)
-		return ARTIS_TAKE_OVER_NEVER;
 	if (task->class == ARTIS_CLASS_KTHREAD && task->affinity == ARTIS_AFFINITY_ONE)
 		return ARTIS_TAKE_OVER_AT_ONCE;
 	return next ? ARTIS_TAKE_OVER_NEXT : ARTIS_TAKE_OVER_BY_DEADLINE;
@@ -1266,11 +1286,10 @@ static inline enum artis_take_over artis_take_over(const struct artis_task_view 
  * A task that an interrupt woke up is displaced by one that took over (@in_front): does it come
  * next again? If it has run for a short time only since it woke up, @burst_ns.
  */
-static inline bool artis_keeps_turn(const struct artis_task_view *task, bool rt_side, bool next,
-				    bool in_front, u64 burst_ns)
+static inline bool artis_keeps_turn(const struct artis_task_view *task, bool next, bool in_front,
+				    u64 burst_ns)
 {
-	return task->class == ARTIS_CLASS_LINUX && !task->wakes && !rt_side && next && in_front &&
-	       burst_ns < ARTIS_PROTECT_NS;
+	return !task->wakes && next && in_front && burst_ns < ARTIS_PROTECT_NS;
 }
 
 /*
@@ -1478,18 +1497,21 @@ static inline bool artis_others_turn(struct artis_turn *turn, u64 now_ns)
 enum artis_rt1_turn {
 	ARTIS_TURN_NO_RT1,	/* no RT1+ task is here */
 	ARTIS_TURN_OTHERS,	/* one is, and the others come first */
-	ARTIS_TURN_RT1,
+	ARTIS_TURN_WAITING,	/* the first that waits; if it is gone, or not allowed here, who runs */
+	ARTIS_TURN_RUNNING,	/* the one whose slice is over goes on */
 };
 
-/* @rt1: an RT1+ task waits, or runs and may go on. @others: somebody else waits as well. */
-static inline enum artis_rt1_turn artis_rt1_turn(struct artis_turn *turn, bool rt1, bool others,
-						 u64 now_ns)
+/* @waits: an RT1+ task does; @runs: one may go on; @others: somebody else waits as well. */
+static inline enum artis_rt1_turn artis_rt1_turn(struct artis_turn *turn, bool waits, bool runs,
+						 bool others, u64 now_ns)
 {
-	if (!rt1) {
+	if (!waits && !runs) {
 		artis_turn_reset(turn, now_ns);
 		return ARTIS_TURN_NO_RT1;
 	}
-	return others && artis_others_turn(turn, now_ns) ? ARTIS_TURN_OTHERS : ARTIS_TURN_RT1;
+	if (others && artis_others_turn(turn, now_ns))
+		return ARTIS_TURN_OTHERS;
+	return waits ? ARTIS_TURN_WAITING : ARTIS_TURN_RUNNING;
 }
 
 /*

@@ -80,7 +80,7 @@ static bool next_takes_over(s32 cpu, struct artis_cpu *record, u64 now)
 	struct task_struct *pinned = first_pinned(cpu, record);
 
 	if (local_queued(cpu))
-		return artis_hands_over(record->running.since_ns, now);
+		return artis_hands_over(&record->running, now);
 	if (is_shared() && first_takes_over(DSQ_BOTH_LINUX, record, now))
 		return true;
 	if (pinned && artis_takes_over(pinned->scx.dsq_vtime, &record->running, now, false))
@@ -171,19 +171,21 @@ __noinline int take_rt1(struct task_struct *prev __arg_trusted __arg_nullable,
 	if (waits || runs)
 		others = scx_bpf_dsq_nr_queued(linux_queue(s->rt, llc_of(s->cpu))) ||
 			 first_pinned(s->cpu, s->record);
-	switch (artis_rt1_turn(&s->record->turn, waits || runs, others, s->now)) {
+	switch (artis_rt1_turn(&s->record->turn, waits, runs, others, s->now)) {
 	case ARTIS_TURN_NO_RT1:
 		return false;
 	case ARTIS_TURN_OTHERS:
 		count(ARTIS_others_turns);
 		return false;
-	case ARTIS_TURN_RT1:
+	case ARTIS_TURN_WAITING:
+		if (take(dsq, s->enq_flags, s->now)) {
+			if (drains)
+				count(ARTIS_drained);
+			return true;
+		}
 		break;
-	}
-	if (waits && take(dsq, s->enq_flags, s->now)) {
-		if (drains)
-			count(ARTIS_drained);
-		return true;
+	case ARTIS_TURN_RUNNING:
+		break;
 	}
 	if (runs)
 		go_on(s->record, prev, artis_slice_ns(s->rt));
