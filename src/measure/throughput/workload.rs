@@ -32,8 +32,10 @@ const HACKBENCH: [usize; 3] = [4, 20, 100];
 pub enum BuiltIn {
     /// A small C program compiled with cc and make
     Build,
-    /// hackbench of rt-tests: processes that send each other messages
-    Hackbench,
+    /// hackbench of rt-tests with many processes that send each other messages
+    // It was `hackbench` once, which is the name of a load with a few threads.
+    #[value(alias = "hackbench")]
+    HackbenchProcesses,
     /// Two processes that pass a byte to and fro over a pair of sockets
     Pingpong,
     /// Integer work in user mode
@@ -58,7 +60,7 @@ impl Workload {
     pub fn built_in(which: BuiltIn) -> Result<Self, Error> {
         Ok(match which {
             BuiltIn::Build => Self::Build(sources::Tools::find("build")?),
-            BuiltIn::Hackbench => Self::Hackbench(hackbench::find()?),
+            BuiltIn::HackbenchProcesses => Self::Hackbench(hackbench::find()?),
             BuiltIn::Pingpong => Self::Pingpong,
             BuiltIn::Compute => Self::Compute,
         })
@@ -172,7 +174,7 @@ impl Instance<'_> {
         match self.workload {
             Workload::Command(words) => program::in_words(words),
             Workload::Build(_) => "build".to_owned(),
-            Workload::Hackbench(_) => "hackbench".to_owned(),
+            Workload::Hackbench(_) => "hackbench-processes".to_owned(),
             Workload::Pingpong => "pingpong".to_owned(),
             Workload::Compute => "compute".to_owned(),
         }

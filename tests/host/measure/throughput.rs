@@ -48,7 +48,7 @@ fn the_built_in_workloads_run() {
     for (workload, tools) in [
         ("compute", &[][..]),
         ("pingpong", &[]),
-        ("hackbench", &["hackbench"]),
+        ("hackbench-processes", &["hackbench"]),
         ("build", &["cc", "make"]),
     ] {
         if let Some(tool) = tools.iter().find(|tool| which::which(tool).is_err()) {
