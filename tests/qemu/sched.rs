@@ -692,7 +692,12 @@ fn cgroups_share_by_weight(kernel: &str) {
 static LIMITS: Script = Script {
     name: "sched::limits_of_cgroups_hold",
     rt: true,
-    counts: &[("SECONDS", 3, 30), ("TURNS", 1, 5), ("STOPPED", 5, 40)],
+    counts: &[
+        ("SECONDS", 2, 30),
+        ("CROWD", 5, 10),
+        ("TURNS", 1, 5),
+        ("STOPPED", 5, 40),
+    ],
     text: concat!(
         include_str!("../guest/shares.sh"),
         r#"
@@ -722,7 +727,7 @@ static LIMITS: Script = Script {
         group limited/a 100 40
         crowd=$(cat $groups/limited/a/cgroup.procs)
         for turn in $(seq $TURNS); do crowd_goes_on; done
-        of_a_cpu crowd 10 limited/a
+        of_a_cpu crowd $CROWD limited/a
         status crowd
         kill -STOP $artis
         sleep $STOPPED

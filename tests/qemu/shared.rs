@@ -53,13 +53,19 @@ impl Script {
 
     /// Does the command line of the test program ask for the test that this script is for?
     fn is_wanted(&self, kernel: &str) -> bool {
-        let filters: Vec<String> = std::env::args()
-            .skip(1)
-            .filter(|word| !word.starts_with('-'))
-            .collect();
         let (module, name) = self.name.split_once("::").expect("a module and a test");
         let test = format!("{module}::{}::{name}", flavour(kernel));
-        filters.is_empty() || filters.iter().any(|filter| test.contains(filter.as_str()))
+        let (mut filters, mut skipped) = (Vec::new(), Vec::new());
+        let mut words = std::env::args().skip(1);
+        while let Some(word) = words.next() {
+            if word == "--skip" {
+                skipped.extend(words.next());
+            } else if !word.starts_with('-') {
+                filters.push(word);
+            }
+        }
+        let names = |words: &[String]| words.iter().any(|word| test.contains(word.as_str()));
+        (filters.is_empty() || names(&filters)) && !names(&skipped)
     }
 }
 
