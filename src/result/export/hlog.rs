@@ -75,6 +75,8 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
         #[test]
         fn the_round_trip_is_exact(
             columns in prop::collection::vec(prop::collection::vec(-1_000_000..10_000_000_000_i64, 0..50), 1..4),

@@ -22,6 +22,16 @@ pub struct Seen {
     pub found: Vec<String>,
 }
 
+/// What the script wrote of a frame: this begins with it.
+fn seen(text: &str) -> Seen {
+    let (json, _) = text.split_once("</pre>").unwrap();
+    let json = json
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&amp;", "&");
+    serde_json::from_str(&json).unwrap()
+}
+
 pub struct Browser {
     program: PathBuf,
     /// Its own files.
@@ -70,34 +80,40 @@ impl Browser {
         output
     }
 
-    /// Shows a copy of the page with the checking script, in a frame this wide: a window is never
-    /// narrower than 500.
-    pub fn look(&self, page: &Path, width: u32, dark: bool) -> Seen {
+    /// Shows copies of the page with the checking script, each in a frame as wide as one of
+    /// `widths`: a window is never narrower than 500.
+    pub fn look(&self, page: &Path, widths: &[u32], dark: bool) -> Vec<Seen> {
         let text = std::fs::read_to_string(page).unwrap();
         let script = format!("<script>{{{CHECK}}}</script></body>");
         let checked = text.replacen("</body>", &script, 1);
         let checked = checked.replace('&', "&amp;").replace('"', "&quot;");
         let framed = page.with_extension("framed.html");
+        let frames: String = widths
+            .iter()
+            .map(|width| {
+                format!(
+                    "<iframe style=\"width: {width}px; height: 1000px; border: 0; display: block\" \
+                     srcdoc=\"{checked}\"></iframe>"
+                )
+            })
+            .collect();
         let frame = format!(
-            "<!DOCTYPE html><body><iframe style=\"width: {width}px; height: 1000px; border: 0\" \
-             srcdoc=\"{checked}\"></iframe><script>onload = () => {{ const found = \
-             document.querySelector('iframe').contentDocument.getElementById('findings'); \
-             document.body.replaceChildren(found); }};</script></body>"
+            "<!DOCTYPE html><body>{frames}<script>onload = () => {{ const found = \
+             Array.from(document.querySelectorAll('iframe'), \
+             frame => frame.contentDocument.getElementById('findings')); \
+             document.body.replaceChildren(...found); }};</script></body>"
         );
         std::fs::write(&framed, frame).unwrap();
         let scheme = format!("--blink-settings=preferredColorScheme={}", u8::from(!dark));
-        let size = format!("--window-size={},1000", width + 100);
+        let widest = widths.iter().max().unwrap();
+        let size = format!("--window-size={},1000", widest + 100);
         let output = self.run(&[scheme, size, "--dump-dom".to_owned()], &framed);
         let dom = String::from_utf8(output.stdout).unwrap();
-        let (_, rest) = dom
-            .split_once("<pre id=\"findings\">")
-            .expect("the checking script came to its end");
-        let (json, _) = rest.split_once("</pre>").unwrap();
-        let json = json
-            .replace("&lt;", "<")
-            .replace("&gt;", ">")
-            .replace("&amp;", "&");
-        serde_json::from_str(&json).unwrap()
+        let found = dom.split("<pre id=\"findings\">").skip(1);
+        let seen: Vec<Seen> = found.map(seen).collect();
+        let count = "the checking script came to its end in each frame";
+        assert_eq!(seen.len(), widths.len(), "{count}: {dom}");
+        seen
     }
 
     /// Puts a picture of the page into a file.

@@ -249,9 +249,8 @@ fn a_browser_shows_the_page_as_it_should() {
     let other = tempfile::tempdir().unwrap();
     let table1 = page(other.path(), &[&data("docs/results/table1.json")]).0;
     for (name, page) in [("everything", &whole), ("table1", &table1)] {
-        for width in WIDTHS {
-            for dark in [false, true] {
-                let seen = browser.look(page, width, dark);
+        for dark in [false, true] {
+            for (seen, width) in browser.look(page, &WIDTHS, dark).iter().zip(WIDTHS) {
                 let what = format!("{name}, {width} wide, dark: {dark}");
                 assert!(seen.found.is_empty(), "{what}: {:#?}", seen.found);
                 assert_eq!((seen.width, seen.dark), (width, dark), "{what}");
@@ -259,6 +258,8 @@ fn a_browser_shows_the_page_as_it_should() {
                 assert!(seen.texts > 200 && seen.values > 60, "{what}: {seen:?}");
                 assert!(seen.pictures >= 3, "{what}: {seen:?}");
             }
+        }
+        for width in WIDTHS {
             let picture = kept.join(format!("{name}-{width}.png"));
             browser.photograph(page, width, &picture);
             let bytes = std::fs::read(&picture).unwrap();
@@ -282,7 +283,7 @@ fn the_check_finds_what_is_wrong() {
                 <p style='width: 3000px'>wide</p><p style='color: #ccc'>pale</p>\
                 <p style='position: absolute; top: 0; left: 0'>over</p></body>";
     std::fs::write(&page, text).unwrap();
-    let found = browser.look(&page, 1200, false).found.join("\n");
+    let found = browser.look(&page, &[1200], false)[0].found.join("\n");
     for words in [
         "leads nowhere: #gone",
         "the page is 3",
