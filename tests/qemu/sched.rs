@@ -127,7 +127,7 @@ fn assert_no_leaks(status: &Value, entries: u64) {
 static LOADS: Script = Script {
     name: "sched::loads_and_unloads_again_and_again",
     rt: true,
-    counts: &[("TURNS", 4, 20)],
+    counts: &[("TURNS", 2, 20)],
     text: r#"before=$(settings)
         for i in $(seq $TURNS); do
             start --rt 1
@@ -257,7 +257,7 @@ fn nobody_is_stranded_behind_a_hog(kernel: &str) {
 static KILLS: Script = Script {
     name: "sched::a_killed_artis_leaves_nothing_behind",
     rt: true,
-    counts: &[("TURNS", 3, 30)],
+    counts: &[("TURNS", 2, 30)],
     text: r#"before=$(settings)
         for task in 1 2 3; do while :; do :; done & tasks="${tasks:-} $!"; done
         stress-ng -q --fork 1 --mmap 1 --mmap-bytes 4m >/dev/null 2>&1 & tasks="$tasks $!"
