@@ -93,7 +93,9 @@ fn jitter_counts_every_round_of_every_thread() {
         assert_eq!(slowest.unsigned_abs(), rounds);
         let lost = moments(&document, "lost");
         assert_eq!(lost.count, rounds);
-        assert!(table.contains("% of 0.3 s lost"), "{table}");
+        // As long as it took: the last round may end late on a busy machine.
+        let total = format!("% of {:.1} s lost", document.seconds.unwrap());
+        assert!(table.contains(&total), "{table}");
         let lines = table.lines().filter(|line| line.starts_with("CPU "));
         assert_eq!(lines.count(), threads().count());
     }
