@@ -32,8 +32,8 @@ pub struct Args {
     /// Run a built-in workload instead of a command
     #[arg(long, value_enum, value_name = "NAME", hide_possible_values = true)]
     #[arg(
-        help = "Run a built-in workload instead of a command: build, hackbench-processes, pingpong, \
-                compute"
+        help = "Run a built-in workload instead of a command: build, hackbench-processes, \
+                pingpong, compute"
     )]
     workload: Option<BuiltIn>,
     /// Recorded runs

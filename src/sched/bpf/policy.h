@@ -1042,9 +1042,9 @@ enum artis_pick {
 };
 
 /*
- * The @nth to try, 0 to 2, for who cannot have the one before. A wakeup never touches the run queue of an
- * RT CPU: the waker would hold its lock. @from_rt: the waker is an interrupt or softirq of an RT
- * CPU, the shorter the better, because RT0's timer waits.
+ * The @nth to try, 0 to 2, for who cannot have the one before. A wakeup never touches the run
+ * queue of an RT CPU: the waker would hold its lock. @from_rt: the waker is an interrupt or
+ * softirq of an RT CPU, the shorter the better, because RT0's timer waits.
  */
 static inline enum artis_pick artis_pick_cpu(const struct artis_task_view *task, bool from_rt,
 					     u32 nth)
