@@ -55,7 +55,7 @@ fn catches_interrupts(pid: u32) -> bool {
 }
 
 /// Waits until there is something to see.
-fn wait_for<T>(look: impl Fn() -> Option<T>) -> T {
+fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
     loop {
         match look() {
             Some(seen) => return seen,

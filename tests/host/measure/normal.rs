@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis measure latency` of normal tasks: threads that are not bound, nice values, `SCHED_EXT`.
 
-use super::{document, measure, said, series};
+use super::{document, measure, said, series, wait_for};
 use crate::common::skipped;
 use artis::machine::Root;
 use artis::machine::tasks::{self, Policy, Task};
@@ -9,8 +9,6 @@ use artis::task::syscall::affinity;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::process::{Child, Stdio};
-use std::thread::sleep;
-use std::time::Duration;
 
 #[test]
 fn every_source_wakes_threads_that_are_not_bound() {
@@ -87,15 +85,12 @@ fn started(words: &[&str]) -> (Child, Task) {
         status.is_some_and(|status| status.switches_voluntary > 20)
     };
     let measures = |task: &Task| task.pid == pid && task.name == "artis-measure-0";
-    let thread = loop {
+    let thread = wait_for(|| {
         let ended = child.try_wait().unwrap();
         assert!(ended.is_none(), "{words:?}: artis ended before: {ended:?}");
         let all = tasks::all(&root).unwrap();
-        match all.into_iter().find(|task| measures(task) && at_work(task)) {
-            Some(thread) => break thread,
-            None => sleep(Duration::from_millis(5)),
-        }
-    };
+        all.into_iter().find(|task| measures(task) && at_work(task))
+    });
     (child, thread)
 }
 
