@@ -13,6 +13,8 @@ use std::time::Duration;
 
 /// A client that sends nothing for so long is dropped: one line takes no time to send.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// A killed process answers no more, and on a busy machine it ends late.
+const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
 /// Detaching the scheduler can take a while on a busy machine; the watchdog's time bounds it.
 const STOP_PATIENCE: Duration = Duration::from_secs(60);
 
@@ -29,6 +31,12 @@ pub enum Error {
     },
     #[error("only root may stop the scheduler; try it with sudo")]
     Refused,
+    #[error(
+        "the scheduling process has not answered for {} s: it is stopped, or waits for a CPU; \
+         `ps -C artis -o pid,stat,args` shows it",
+        .0.as_secs()
+    )]
+    Silent(Duration),
     #[error("the scheduling process gave an answer that makes no sense")]
     Answer(#[from] serde_json::Error),
 }
@@ -121,9 +129,13 @@ pub fn answer(mut stream: UnixStream, status: &Status) -> io::Result<()> {
 /// Asks the scheduling process for its status; `None` when nobody listens.
 ///
 /// # Errors
-/// When the socket is there and cannot be used, or the answer makes no sense.
+/// When the socket is there and cannot be used, nobody answers, or the answer makes no sense.
 pub fn ask_status(path: &Path) -> Result<Option<Status>, Error> {
-    let Some(mut stream) = connect(path, PATIENCE * 5)? else {
+    ask_status_for(path, ANSWER_PATIENCE)
+}
+
+fn ask_status_for(path: &Path, patience: Duration) -> Result<Option<Status>, Error> {
+    let Some(mut stream) = connect(path, patience)? else {
         return Ok(None);
     };
     let mut text = String::new();
@@ -140,6 +152,9 @@ pub fn ask_status(path: &Path) -> Result<Option<Status>, Error> {
             ) =>
         {
             return Ok(None);
+        }
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+            return Err(Error::Silent(patience));
         }
         result => result.map_err(fail("talk to", path))?,
     };
@@ -217,6 +232,13 @@ mod tests {
         };
         answer(stream, &Status::off()).unwrap();
         assert!(!client.join().unwrap().unwrap().unwrap().enabled);
+    }
+
+    #[test]
+    fn who_does_not_answer_is_reported() {
+        let (_folder, path, _server) = server();
+        let error = ask_status_for(&path, Duration::from_millis(10)).unwrap_err();
+        assert!(matches!(error, Error::Silent(_)), "{error}");
     }
 
     #[test]

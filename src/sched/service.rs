@@ -37,8 +37,9 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How often to look for tasks that wait behind RT0, where the kernel does not do it.
 const LOOK_BEHIND_RT0: Duration = Duration::from_millis(20);
 
-/// How often to try to get the lock while another artis cleans up: one second altogether.
-const CLEAN_UP_TRIES: u32 = 20;
+/// How often to try to get the lock while a killed artis ends or another one cleans up: ten seconds
+/// altogether.
+const CLEAN_UP_TRIES: u32 = 200;
 
 /// Something the user should know while the scheduler is on.
 #[derive(Debug)]

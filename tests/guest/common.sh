@@ -34,7 +34,7 @@ status() {
 # The settings that artis changes for RT CPU 1, in one line. The last two are those of RCU's
 # thread: its priority in /proc's counting, -2 for SCHED_FIFO 1, and its CPUs.
 settings() {
-    [ -n "${rcu:-}" ] || rcu=$(grep -lxE 'rcu_preempt|rcu_sched' /proc/[0-9]*/comm)
+    [ -n "${rcu:-}" ] || rcu=$(grep -slxE 'rcu_preempt|rcu_sched' /proc/[0-9]*/comm)
     {
         cat /sys/kernel/debug/sched/*_server/cpu1/runtime /proc/sys/kernel/timer_migration \
             /proc/sys/vm/stat_interval /proc/sys/kernel/watchdog_cpumask
