@@ -24,7 +24,7 @@ enum Fate {
     Fails,
 }
 
-/// `dies|fails CPUS [shield]`
+/// `dies|fails CPUS EVERY`: all steps, or every so many.
 pub fn walk(words: &[String]) {
     let fate = match words[0].as_str() {
         "dies" => Fate::Dies,
@@ -34,11 +34,12 @@ pub fn walk(words: &[String]) {
     let rt = words[1].parse().expect("a CPU list");
     let root = Root::default();
     let request = Request {
-        shield: words.get(2).is_some_and(|word| word == "shield"),
+        shield: true,
         ..Request::new(&root, &rt).expect("CPUs that make sense here")
     };
+    let every = words[2].parse().expect("a number of steps");
     let before = read();
-    for step in 0..STEPS_MAX {
+    for step in (0..STEPS_MAX).step_by(every) {
         let ended = in_child(|| apply(&request, step, fate));
         match (fate, ended) {
             (Fate::Dies, WaitStatus::Signaled(_, Signal::SIGKILL, _)) => {

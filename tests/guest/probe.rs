@@ -3,7 +3,7 @@
 //!
 //! `probe hog SECONDS`, `probe calls SECONDS`, `probe entries SECONDS`, `probe traced SECONDS`,
 //! `probe notify COMMAND…`, `probe split TIMES`, `probe settings`, `probe since FILE` and `probe
-//! partition dies|fails CPUS [shield]`. Each prints what it saw, and the test outside judges. It is
+//! partition dies|fails CPUS EVERY`. Each prints what it saw, and the test outside judges. It is
 //! an example of the package only so that cargo builds it with the tests.
 
 mod entries;
@@ -54,7 +54,7 @@ fn main() {
         Some("partition") => partition::walk(&words[1..]),
         _ => panic!(
             "usage: probe hog|calls|entries|traced SECONDS | notify COMMAND... | split TIMES | settings | \
-             since FILE | partition dies|fails CPUS [shield]"
+             since FILE | partition dies|fails CPUS EVERY"
         ),
     }
 }

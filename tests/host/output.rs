@@ -13,9 +13,9 @@ const COMMANDS: &[&str] = &[
     "tasks --json",
     "load list",
     "load list --json",
-    "measure exec -p 0 -D 1 --unloaded 100ms --count 1000",
-    "measure jitter -D 1 --unloaded 100ms --count 1000",
-    "measure all -p 0 -D 1 --unloaded 100ms --count 1000",
+    "measure exec -p 0 -D 50ms --unloaded 10ms --count 1000",
+    "measure jitter -D 50ms --unloaded 10ms --count 1000",
+    "measure all -p 0 -D 50ms --unloaded 10ms --count 1000",
     "measure latency -p 0 -l 10",
 ];
 

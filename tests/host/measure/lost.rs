@@ -49,7 +49,7 @@ const CASES: [Case; 5] = [
 
 /// The loads alone are measured, too.
 const LOAD: Case = Case {
-    short: "load run compute -D 1",
+    short: "load run compute -D 200ms",
     endless: "load run compute",
     word: "work/second",
 };
