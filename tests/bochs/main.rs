@@ -118,17 +118,10 @@ fn scheduled(script: &str, words: &[u64]) -> String {
     said
 }
 
-/// How long a normal task may be without progress while a real-time task has 90 % of the RT CPU:
-/// a bound by the guest's own clock, which a busy host does not touch. It is 40 ms in most guests.
-const GAP_MS_MAX: u64 = 100;
-
 #[test]
+#[ignore = "make test has it in guests of QEMU whose instructions are counted; make soak"]
 fn nobody_is_stranded_behind_a_hog() {
-    let said = TASKS.as_str();
-    let gaps = common::numbers(said, "gap_ms");
-    println!("{gaps:?} ms");
-    assert_eq!(gaps.len(), 8, "{said}");
-    assert!(gaps.iter().all(|gap| *gap <= GAP_MS_MAX), "{gaps:?}");
+    common::assert_nobody_was_stranded(&TASKS);
 }
 
 /// Weights of 100 : 300 : 600, on two levels and each with another number of tasks.
@@ -140,20 +133,10 @@ fn cgroups_share_by_weight() {
     common::assert_shares(&shares, &CGROUPS);
 }
 
-/// Tasks of nice 0 and 10, whose weights are 100 and 11: on one CPU, and two of each on an RT CPU
-/// and another one. A light one has a slice in ten, so two seconds of both CPUs tell its share to a
-/// quarter; where the two light ones keep a CPU for themselves they have twice theirs and more.
 #[test]
+#[ignore = "make test has it in guests of QEMU whose instructions are counted; make soak"]
 fn nice_values_count() {
-    let bound = common::numbers(&TASKS, "bound");
-    let free = common::numbers(&TASKS, "free");
-    println!("bound to one CPU: {bound:?}; on both: {free:?} of 1000");
-    let is_light =
-        |share: &u64, tasks: u64| (99 * 2 / tasks).abs_diff(*share) * 4 <= 99 * 2 / tasks;
-    assert!(bound.len() == 2 && is_light(&bound[1], 2), "{bound:?}");
-    assert!(free.len() == 4, "{free:?}");
-    assert!(free[2..].iter().all(|share| is_light(share, 4)), "{free:?}");
-    assert!(free[0].abs_diff(free[1]) * 10 <= free[0], "{free:?}");
+    common::assert_nice_values_counted(&TASKS);
 }
 
 /// Two tasks that compute, in a cgroup with 30 ms in each 100 ms (cpu.max): three tenths of a CPU,

@@ -70,3 +70,32 @@ pub fn assert_shares(shares: &[u64], said: &str) {
         assert!(off * 100 <= weight * OFF_PERCENT_MAX, "{shares:?}: {said}");
     }
 }
+
+/// How long a normal task may be without progress while a real-time task has 90 % of the RT CPU:
+/// a bound by the guest's own clock, which a busy host does not touch. It is 40 ms in most guests.
+const GAP_MS_MAX: u64 = 100;
+
+/// Fails unless each of the eight tasks of `probe hog` went on soon enough.
+#[track_caller]
+pub fn assert_nobody_was_stranded(said: &str) {
+    let gaps = numbers(said, "gap_ms");
+    println!("longest time without progress of each task: {gaps:?} ms");
+    assert_eq!(gaps.len(), 8, "{said}");
+    assert!(gaps.iter().all(|gap| *gap <= GAP_MS_MAX), "{gaps:?}");
+}
+
+/// Fails unless tasks of nice 0 and 10, whose weights are 100 and 11, had such shares: `bound`, one
+/// of each on one CPU; `free`, two of each on two. A light one has a slice in ten, so some seconds
+/// tell its share to a quarter; where the two light ones keep a CPU for themselves they have twice
+/// theirs and more.
+#[track_caller]
+pub fn assert_nice_values_counted(said: &str) {
+    let [bound, free] = ["bound", "free"].map(|name| numbers(said, name));
+    println!("bound to one CPU: {bound:?}; on both: {free:?} of 1000");
+    let is_light =
+        |share: &u64, tasks: u64| (99 * 2 / tasks).abs_diff(*share) * 4 <= 99 * 2 / tasks;
+    assert!(bound.len() == 2 && is_light(&bound[1], 2), "{bound:?}");
+    assert!(free.len() == 4, "{free:?}");
+    assert!(free[2..].iter().all(|share| is_light(share, 4)), "{free:?}");
+    assert!(free[0].abs_diff(free[1]) * 10 <= free[0], "{free:?}");
+}

@@ -21,6 +21,7 @@ on_kernel!(normal, "newest":
     the_entry_detector_leaks_nothing_either,
     what_another_cpu_changes_of_a_task_is_no_reason_to_leave,
     the_last_nrt_cpu_going_offline_ends_it_in_words,
+    ordinary_tasks_have_their_shares,
     cgroups_share_by_weight,
     limits_of_cgroups_hold,
 );
@@ -93,6 +94,12 @@ static OLDER: Group = Group {
 static COUNTED: Group = Group {
     name: "two CPUs, instructions counted",
     options: &["--engine", "qemu-icount"],
+    scripts: &[&NICE, &CGROUPS, &LIMITS],
+};
+
+static COUNTED_OLDER: Group = Group {
+    name: "two CPUs of an older kernel, instructions counted",
+    options: &["--engine", "qemu-icount"],
     scripts: &[&CGROUPS, &LIMITS],
 };
 
@@ -101,6 +108,14 @@ fn two_cpus(kernel: &str) -> &'static Group {
     match kernel {
         "newest" | "newest-rt" => &TWO_CPUS,
         _ => &OLDER,
+    }
+}
+
+/// The same where instructions are counted.
+fn counted(kernel: &str) -> &'static Group {
+    match kernel {
+        "newest" | "newest-rt" => &COUNTED,
+        _ => &COUNTED_OLDER,
     }
 }
 
@@ -280,7 +295,7 @@ static KILLS: Script = Script {
             echo "back_ms $back_ms"
             for task in $tasks; do kill -0 $task || die "task $task is gone"; done
             artis sched status >/tmp/status.out 2>/tmp/status.err
-            grep -q 'not scheduling' /tmp/status.out || die "status: $(cat /tmp/status.out)"
+            grep -q 'not scheduling' /tmp/status.out || die "status: $(cat /tmp/status.out /tmp/status.err)"
             grep -q 'put back' /tmp/status.err || die "nothing put back: $(cat /tmp/status.err)"
             [ "$(settings)" = "$before" ] || die "settings after: $(settings), not $before"
             echo "turn $i"
@@ -616,6 +631,29 @@ fn the_last_nrt_cpu_going_offline_ends_it_in_words(kernel: &str) {
     );
 }
 
+/// Beside a hog nobody waits for long, by the guest's own clock; and tasks of nice 0 and 10, whose
+/// weights are 100 and 11: on one CPU, and two of each on an RT CPU and another one.
+static NICE: Script = Script {
+    name: "sched::ordinary_tasks_have_their_shares",
+    rt: false,
+    counts: &[("SECONDS", 2, 60), ("MS", 4000, 40_000)],
+    text: concat!(
+        include_str!("../guest/shares.sh"),
+        r#"
+        start --rt 1
+        probe hog $SECONDS
+        shares_by_nice bound 0 $MS 0 10
+        shares_by_nice free 0,1 $((MS * 2)) 0 0 10 10
+        stop"#
+    ),
+};
+
+fn ordinary_tasks_have_their_shares(kernel: &str) {
+    let ran = COUNTED.ran(kernel, &NICE);
+    common::assert_nobody_was_stranded(&ran.stdout);
+    common::assert_nice_values_counted(&ran.stdout);
+}
+
 /// Rounds of cgroups that compute, of weights 100, 300 and 600 in all. What they used is in
 /// thousandths of what all used, so a slow machine changes nothing.
 static CGROUPS: Script = Script {
@@ -665,7 +703,7 @@ static CGROUPS: Script = Script {
 const COUNTED_GAP_MS_MAX: u64 = 500;
 
 fn cgroups_share_by_weight(kernel: &str) {
-    let ran = COUNTED.ran(kernel, &CGROUPS);
+    let ran = counted(kernel).ran(kernel, &CGROUPS);
     for round in ["same", "uneven", "nested"] {
         let shares = ran.numbers(round);
         println!("{kernel}: {round}: {shares:?} of 1000");
@@ -744,7 +782,7 @@ static LIMITS: Script = Script {
 };
 
 fn limits_of_cgroups_hold(kernel: &str) {
-    let ran = COUNTED.ran(kernel, &LIMITS);
+    let ran = counted(kernel).ran(kernel, &LIMITS);
     // Of a CPU, by clocks that both are the guest's.
     let [outer, inner, free, crowd] =
         ["outer", "inner", "free", "crowd"].map(|name| ran.numbers(name));
