@@ -231,8 +231,8 @@ fn entries_of_each_kind_leak_nothing(kernel: &str) {
 }
 
 /// How long a task may be without progress here. The emulator may keep a virtual CPU waiting for a
-/// second when the host is busy, so this only finds a task that is forgotten; `tests/bochs` has the
-/// bound that is wanted, on an engine where time stands still with the guest.
+/// second when the host is busy, so this only finds a task that is forgotten; [`NICE`] has the bound
+/// that is wanted, on an engine where time stands still with the guest.
 const GAP_MS_MAX: u64 = 10_000;
 
 static HOG: Script = Script {
