@@ -45,9 +45,18 @@ pub fn upper(misses: u64, activations: u64, confidence: f64) -> f64 {
 /// The probability of a single miss for which `misses` or more come with probability `level`.
 fn at_least(misses: u64, activations: u64, level: f64) -> f64 {
     let (a, b) = (misses as f64, (activations - misses) as f64 + 1.0);
-    let below = |ln_p: f64| beta_reg(a, b, ln_p.exp().min(1.0)) <= level;
     // On a logarithmic scale: the answer may be 1e-12.
-    root::last(-745.0, 0.0, 1e-9, below).exp()
+    let above = |ln_p: f64| beta_reg(a, b, ln_p.exp().min(1.0)) - level;
+    let middle = (a / (a + b)).ln();
+    // The answer is within a few standard deviations.
+    let (mut low, mut high, mut step) = (middle, middle, 2.0 / a.sqrt());
+    while above(low) > 0.0 {
+        (low, step) = (low - step, 2.0 * step);
+    }
+    while high < 0.0 && above(high) < 0.0 {
+        (high, step) = ((high + step).min(0.0), 2.0 * step);
+    }
+    root::crossing(low, high, 1e-9, above).exp()
 }
 
 /// How many activations without a miss show, with this confidence, that a miss has at most this
@@ -85,6 +94,28 @@ mod tests {
                 is(found.low, low);
             }
             is(found.high, high);
+        }
+    }
+
+    /// The bound is where so many misses or more have the probability that was asked for.
+    #[test]
+    fn bounds_are_exact_for_few_and_for_many() {
+        for activations in [1_u64, 2, 10, 1_000, 1_000_000, 100_000_000] {
+            // Close to 1, a bound has fewer digits.
+            let most = activations.min(1_000);
+            for misses in [1, 2, 5, activations / 3, most - 1, most] {
+                for level in [0.001, 0.025, 0.05, 0.5, 0.95, 0.975, 0.999] {
+                    if !(1..=activations).contains(&misses) {
+                        continue;
+                    }
+                    let p = at_least(misses, activations, level);
+                    let (a, b) = (misses as f64, (activations - misses) as f64 + 1.0);
+                    let around =
+                        [1.0 - 1e-6, 1.0 + 1e-6].map(|one| beta_reg(a, b, (p * one).min(1.0)));
+                    let what = format!("{misses} of {activations}, {level}: {around:?}");
+                    assert!(around[0] <= level && level <= around[1], "{what}");
+                }
+            }
         }
     }
 

@@ -20,6 +20,30 @@ pub fn last(holds: f64, fails: f64, close: f64, condition: impl Fn(f64) -> bool)
     holds
 }
 
+/// Between `low` and `high`, where `value` is at most and at least zero, a place where it is zero, to
+/// `close`. The values are finite.
+///
+/// The Illinois method: of the straight line between both ends it takes the place where that is
+/// zero, and halves the value of an end that stays for the second time. M. Dowell and P. Jarratt, "A
+/// modified regula falsi method for computing the root of an equation", 1971.
+pub fn crossing(low: f64, high: f64, close: f64, value: impl Fn(f64) -> f64) -> f64 {
+    let (mut moved, mut other) = ((low, value(low)), (high, value(high)));
+    while (moved.0 - other.0).abs() > close && moved.1 != other.1 {
+        let next = moved.0 - moved.1 * (moved.0 - other.0) / (moved.1 - other.1);
+        if (next - moved.0).abs() <= close {
+            return next;
+        }
+        let there = value(next);
+        if there.signum() == moved.1.signum() {
+            other.1 /= 2.0;
+        } else {
+            other = moved;
+        }
+        moved = (next, there);
+    }
+    moved.0
+}
+
 /// From `best` on, the last place that fits; none when all up to `limit` do. Steps grow. What `fits`
 /// notes where it holds is where it begins at the next place.
 pub fn edge<N: Clone>(

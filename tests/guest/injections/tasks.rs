@@ -3,7 +3,7 @@
 
 use super::{
     Injection, PERIOD_NS, Shared, VICTIM, bind, favoured, fifo, now_ns, pause, repeat, repeat_if,
-    spin,
+    spin, waited_ns,
 };
 use crate::named;
 use artis::task::syscall;
@@ -137,21 +137,28 @@ pub(super) fn throttling(shared: &Shared, times: usize) -> Vec<Injection> {
         named(c"inj-normal");
         pause(shared);
         let mut ran = Vec::new();
+        let mut waited_before_ns = waited_ns();
         let mut begin_ns = now_ns();
         let mut last_ns = begin_ns;
         // Once a second.
         let end_ns = begin_ns + times as u64 * 1_000_000_000;
         while last_ns < end_ns {
             let now = now_ns();
-            if now - last_ns > INTERRUPTED_NS {
+            last_ns = if now - last_ns > INTERRUPTED_NS {
+                let waited_until_now_ns = waited_ns();
                 ran.push(Injection {
                     begin_ns,
                     end_ns: last_ns,
-                    waited_ns: 0,
+                    // Not what it waited since.
+                    waited_ns: (waited_until_now_ns - waited_before_ns)
+                        .saturating_sub(now - last_ns),
                 });
-                begin_ns = now;
-            }
-            last_ns = now;
+                waited_before_ns = waited_until_now_ns;
+                begin_ns = now_ns();
+                begin_ns
+            } else {
+                now
+            };
         }
         done.store(true, Relaxed);
         ran

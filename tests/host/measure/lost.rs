@@ -41,8 +41,8 @@ const CASES: [Case; 5] = [
         word: "every 1000 us",
     },
     Case {
-        short: "measure throughput --runs 1 --workload compute",
-        endless: "measure throughput --runs 1000000 --workload compute",
+        short: "measure throughput --runs 1 -- true",
+        endless: "measure throughput --runs 1000000 -- true",
         word: "real s",
     },
 ];
@@ -58,10 +58,14 @@ fn cases() -> Vec<Case> {
     CASES.into_iter().chain([LOAD]).collect()
 }
 
-/// `artis` with these words and this folder for temporary files.
-fn artis(words: &str, temporary: &Path) -> Command {
+/// `artis` with these words and this folder for temporary files. The options come before what the
+/// two words of the command are followed by: that may be a command itself.
+fn artis(words: &str, options: &[&str], temporary: &Path) -> Command {
+    let words: Vec<&str> = words.split(' ').collect();
+    let (name, rest) = words.split_at(2);
     let mut command = Command::new(env!("CARGO_BIN_EXE_artis"));
-    command.args(words.split(' ')).env("TMPDIR", temporary);
+    command.args(name).args(options).args(rest);
+    command.env("TMPDIR", temporary);
     command
 }
 
@@ -93,8 +97,8 @@ fn assert_kept(case: &Case, output: &Output, path: &str, folder: &Path) {
 fn a_full_disk_loses_neither_table_nor_document() {
     for case in cases() {
         let folder = tempfile::tempdir().unwrap();
-        let mut command = artis(case.short, folder.path());
-        let output = command.args(["--json", "/dev/full"]).output().unwrap();
+        let mut command = artis(case.short, &["--json", "/dev/full"], folder.path());
+        let output = command.output().unwrap();
         assert_kept(&case, &output, "/dev/full", folder.path());
     }
 }
@@ -107,8 +111,8 @@ fn a_removed_folder_loses_neither_table_nor_document() {
         let folder = outer.path().join("results");
         fs::create_dir(&folder).unwrap();
         let path = folder.join("result.json");
-        let child = artis(case.endless, temporary.path())
-            .args(["--json", path.to_str().unwrap()])
+        let json = ["--json", path.to_str().unwrap()];
+        let child = artis(case.endless, &json, temporary.path())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -129,7 +133,7 @@ fn a_removed_folder_loses_neither_table_nor_document() {
 fn the_histogram_of_cyclictest_is_kept_as_the_document_is() {
     let folder = tempfile::tempdir().unwrap();
     let words = "measure latency -p 0 -t 1 -l 10 --json /dev/full --histfile /dev/full";
-    let output = artis(words, folder.path()).output().unwrap();
+    let output = artis(words, &[], folder.path()).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let said = said(&output);
     let kept = files(folder.path());
@@ -179,7 +183,9 @@ fn files_that_cannot_be_written_are_refused_with_the_reason() {
     ] {
         for option in ["--json", "--histfile"] {
             let words_given = format!("measure latency -p 0 -l 10 {option} {path}");
-            let output = artis(&words_given, Path::new("/tmp")).output().unwrap();
+            let output = artis(&words_given, &[], Path::new("/tmp"))
+                .output()
+                .unwrap();
             let said = said(&output);
             assert_eq!(output.status.code(), Some(1), "{said}");
             assert!(said.contains(path) && said.contains(words), "{said}");
@@ -193,7 +199,7 @@ fn a_table_that_cannot_be_printed_leaves_the_document() {
     for case in cases() {
         let folder = tempfile::tempdir().unwrap();
         let full = fs::File::create("/dev/full").unwrap();
-        let mut command = artis(case.short, folder.path());
+        let mut command = artis(case.short, &[], folder.path());
         let output = command
             .stdout(full)
             .stderr(Stdio::piped())
@@ -212,7 +218,7 @@ fn a_standard_error_that_takes_nothing_loses_nothing() {
     for case in cases() {
         let folder = tempfile::tempdir().unwrap();
         let full = fs::File::create("/dev/full").unwrap();
-        let mut command = artis(case.short, folder.path());
+        let mut command = artis(case.short, &[], folder.path());
         let output = command
             .stdout(Stdio::piped())
             .stderr(full)

@@ -80,23 +80,24 @@ impl Browser {
         output
     }
 
-    /// Shows copies of the page with the checking script, each in a frame as wide as one of
-    /// `widths`: a window is never narrower than 500.
-    pub fn look(&self, page: &Path, widths: &[u32], dark: bool) -> Vec<Seen> {
-        let text = std::fs::read_to_string(page).unwrap();
+    /// Shows copies of the pages with the checking script, each in a frame as wide as one of
+    /// `widths`: a window is never narrower than 500. Gives what is seen of the first page in each
+    /// width, then of the next. One browser for all: to start one takes longer than to look.
+    pub fn look(&self, pages: &[&Path], widths: &[u32], dark: bool) -> Vec<Seen> {
         let script = format!("<script>{{{CHECK}}}</script></body>");
-        let checked = text.replacen("</body>", &script, 1);
-        let checked = checked.replace('&', "&amp;").replace('"', "&quot;");
-        let framed = page.with_extension("framed.html");
-        let frames: String = widths
-            .iter()
-            .map(|width| {
-                format!(
+        let framed = pages[0].with_extension("framed.html");
+        let mut frames = String::new();
+        for page in pages {
+            let text = std::fs::read_to_string(page).unwrap();
+            let checked = text.replacen("</body>", &script, 1);
+            let checked = checked.replace('&', "&amp;").replace('"', "&quot;");
+            for width in widths {
+                frames += &format!(
                     "<iframe style=\"width: {width}px; height: 1000px; border: 0; display: block\" \
                      srcdoc=\"{checked}\"></iframe>"
-                )
-            })
-            .collect();
+                );
+            }
+        }
         let frame = format!(
             "<!DOCTYPE html><body>{frames}<script>onload = () => {{ const found = \
              Array.from(document.querySelectorAll('iframe'), \
@@ -112,7 +113,7 @@ impl Browser {
         let found = dom.split("<pre id=\"findings\">").skip(1);
         let seen: Vec<Seen> = found.map(seen).collect();
         let count = "the checking script came to its end in each frame";
-        assert_eq!(seen.len(), widths.len(), "{count}: {dom}");
+        assert_eq!(seen.len(), pages.len() * widths.len(), "{count}: {dom}");
         seen
     }
 
