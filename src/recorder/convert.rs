@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! From the recorder's events to those of a recording.
 
-use crate::rings::{Rings, stack};
+use crate::copy::CopiedEvent;
 use crate::skeleton::types::{
-    recorder_event, recorder_kind as Kind, recorder_loss, recorder_mark, recorder_stack,
+    recorder_event, recorder_kind as Kind, recorder_loss, recorder_mark,
     recorder_switch_flags as Flags, recorder_vector,
 };
 use crate::symbols::Symbols;
 use artis_explain::recording::{Event, Loss, Subject, Task, Vector, What};
 
-/// What numbers are looked up in.
+/// What addresses are looked up in.
 pub(crate) struct Names<'a> {
     pub symbols: &'a Symbols,
-    pub stacks: &'a Rings<recorder_stack>,
+}
+
+/// The number of the stack that was taken at an event; 0: none was.
+pub(crate) fn stack_number(event: &recorder_event) -> u32 {
+    match Kind(u32::from(event.kind)) {
+        Kind::RECORDER_HRTIMER_ENTRY => event.other,
+        Kind::RECORDER_SWITCH => (event.b >> 32) as u32,
+        _ => 0,
+    }
 }
 
 /// The text up to its first zero.
@@ -48,12 +56,12 @@ pub(crate) fn subject(mark: &recorder_mark) -> Subject {
 
 impl Names<'_> {
     /// An event in a recording's words; none for a kind that is not known.
-    pub fn event(&self, cpu: u32, event: &recorder_event) -> Option<Event> {
+    pub fn event(&self, copied: &CopiedEvent) -> Option<Event> {
         Some(Event {
-            ns: event.ns,
-            cpu,
-            steal_ns: event.steal_ns,
-            what: self.what(cpu, event)?,
+            ns: copied.event.ns,
+            cpu: copied.cpu,
+            steal_ns: copied.event.steal_ns,
+            what: self.what(copied)?,
         })
     }
 
@@ -61,9 +69,9 @@ impl Names<'_> {
         self.symbols.name(address)
     }
 
-    fn stack(&self, cpu: u32, number: u32, ns: u64) -> Vec<String> {
-        let addresses = stack(self.stacks, u64::from(cpu), number, ns);
-        let mut names: Vec<String> = addresses.into_iter().map(|at| self.function(at)).collect();
+    fn stack(&self, copied: &CopiedEvent) -> Vec<String> {
+        let addresses = copied.stack.iter();
+        let mut names: Vec<String> = addresses.map(|at| self.function(*at)).collect();
         // The recorder itself is the innermost.
         let own = names
             .iter()
@@ -72,10 +80,11 @@ impl Names<'_> {
         names
     }
 
-    fn what(&self, cpu: u32, event: &recorder_event) -> Option<What> {
+    fn what(&self, copied: &CopiedEvent) -> Option<What> {
+        let event = &copied.event;
         let tid = event.pid;
         Some(match Kind(u32::from(event.kind)) {
-            Kind::RECORDER_SWITCH => self.switch(cpu, event),
+            Kind::RECORDER_SWITCH => self.switch(copied),
             Kind::RECORDER_WAKING => What::Waking {
                 tid,
                 by: event.other,
@@ -94,7 +103,7 @@ impl Names<'_> {
                 function: self.function(event.a),
                 due_ns: event.b,
                 slack_ns: u64::from(event.pid),
-                stack: self.stack(cpu, event.other, event.ns),
+                stack: self.stack(copied),
             },
             Kind::RECORDER_HRTIMER_EXIT => What::TimerEnds,
             Kind::RECORDER_IRQ_ENTRY => What::IrqBegins {
@@ -167,7 +176,8 @@ impl Names<'_> {
     }
 
     /// As the program lays it out: state and system call in `a`, priority, policy and stack in `b`.
-    fn switch(&self, cpu: u32, event: &recorder_event) -> What {
+    fn switch(&self, copied: &CopiedEvent) -> What {
+        let event = &copied.event;
         let has = |flag: Flags| u32::from(event.what) & flag.0 != 0;
         let call = ((event.a >> 32) as u32).cast_signed();
         What::Switch {
@@ -183,7 +193,7 @@ impl Names<'_> {
             blocked: !has(Flags::RECORDER_PREEMPTED),
             call: u32::try_from(call).ok(),
             throttled: has(Flags::RECORDER_THROTTLED),
-            stack: self.stack(cpu, (event.b >> 32) as u32, event.ns),
+            stack: self.stack(copied),
         }
     }
 }

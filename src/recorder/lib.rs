@@ -8,6 +8,7 @@
 //! stays attached.
 
 mod convert;
+mod copy;
 mod error;
 mod faults;
 mod hooks;

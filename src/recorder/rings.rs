@@ -111,14 +111,14 @@ impl<T> Drop for Rings<T> {
 }
 
 /// A stack by its number, which counts from 1, if it still is the one of that moment.
-pub(crate) fn stack(rings: &Rings<recorder_stack>, cpu: u64, number: u32, ns: u64) -> Vec<u64> {
+pub(crate) fn stack(rings: &Rings<recorder_stack>, cpu: u64, number: u32, ns: u64) -> Box<[u64]> {
     let Some(at) = number.checked_sub(1) else {
-        return Vec::new();
+        return Box::default();
     };
     let stack = rings.raw(cpu, u64::from(at));
     if stack.ns != ns {
-        return Vec::new();
+        return Box::default();
     }
     let depth = (stack.depth as usize).min(stack.address.len());
-    stack.address[..depth].to_vec()
+    stack.address[..depth].into()
 }

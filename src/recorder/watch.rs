@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The keeper: loads the recorder, says whom to watch, and copies the rings' parts that matter.
 
-use crate::convert::{Names, subject};
+use crate::convert::{Names, stack_number, subject};
+use crate::copy::{CopiedEvent, Copy};
 use crate::error::Error;
 use crate::faults;
 use crate::hooks::{self, FaultEnds};
 use crate::part::part;
-use crate::rings::{EVENTS, MARKS, Rings, STACKS};
+use crate::rings::{EVENTS, MARKS, Rings, STACKS, stack};
 use crate::skeleton::types::recorder_stack;
 use crate::skeleton::types::{recorder_cpu, recorder_event, recorder_mark};
 use crate::skeleton::{RecorderSkel, RecorderSkelBuilder};
@@ -14,12 +15,13 @@ use crate::symbols::Symbols;
 use crate::targets::Watched;
 use crate::threads::{NAMELESS, Threads};
 use artis_explain::document::{Missed, Thread};
-use artis_explain::recording::{Event, Hole, Recording, Subject};
+use artis_explain::recording::{Hole, Recording, Subject};
 use artis_machine::{Root, smi, virtualisation};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, MapHandle, OpenObject};
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;
@@ -56,7 +58,7 @@ pub struct Recorder<'obj> {
     cpus: u64,
     /// Marks of each CPU that were looked at.
     seen: Vec<u64>,
-    kept: Vec<Recording>,
+    kept: Vec<Copy>,
     missed: Missed,
     absent: Vec<String>,
     virtual_machine: bool,
@@ -237,17 +239,23 @@ impl<'obj> Recorder<'obj> {
     /// times a second: reads memory only, unless there is something to keep. A mark that is being
     /// written is looked at the next time.
     pub fn poll(&mut self) {
+        let mut marked = Vec::new();
         for cpu in 0..self.cpus {
             let head = self.cpu(cpu).marks;
             while self.seen[cpu as usize] < head {
                 let number = self.seen[cpu as usize];
                 match self.marks.entry(cpu, number) {
-                    Some(mark) => self.keep(subject(&mark)),
+                    Some(mark) => marked.push(mark),
                     None if self.cpu(cpu).marks > number + MARKS => self.missed.losses += 1,
                     None => break,
                 }
                 self.seen[cpu as usize] += 1;
             }
+        }
+        // The worst first: what is not kept is not copied.
+        marked.sort_by_key(|mark| Reverse(mark.lost_ns));
+        for mark in &marked {
+            self.keep(subject(mark));
         }
     }
 
@@ -280,8 +288,8 @@ impl<'obj> Recorder<'obj> {
                 .position(|one| Some(one.subject.lost_ns) == least);
             self.kept.swap_remove(at.unwrap_or(0));
         }
-        let recording = self.record(subject);
-        self.kept.push(recording);
+        let copy = self.copy(subject);
+        self.kept.push(copy);
         if self.kept.len() >= self.settings.worst {
             let least = self.kept.iter().map(|one| one.subject.lost_ns).min();
             let bar_ns = least.unwrap_or(0).max(self.settings.threshold_ns);
@@ -297,14 +305,10 @@ impl<'obj> Recorder<'obj> {
     }
 
     /// Copies the parts of all rings that concern this loss.
-    fn record(&mut self, subject: Subject) -> Recording {
+    fn copy(&mut self, subject: Subject) -> Copy {
         let smi = self.count_smi();
         let new_smi = smi.saturating_sub(self.smi);
         self.smi = smi;
-        let names = Names {
-            symbols: &self.symbols,
-            stacks: &self.stacks,
-        };
         let patient_until = Instant::now() + PATIENCE;
         let mut events = Vec::new();
         let mut holes = Vec::new();
@@ -315,7 +319,11 @@ impl<'obj> Recorder<'obj> {
             let read = |number| self.event(ring, number, patient_until);
             let part = part(numbers, state.last_switch, &subject, read);
             let cpu = ring as u32;
-            events.extend(part.events.iter().filter_map(|one| names.event(cpu, one)));
+            events.extend(part.events.into_iter().map(|event| CopiedEvent {
+                cpu,
+                event,
+                stack: stack(&self.stacks, ring, stack_number(&event), event.ns),
+            }));
             let part_holes = part.holes.into_iter();
             holes.extend(part_holes.map(|(from_ns, until_ns)| Hole {
                 cpu,
@@ -323,13 +331,11 @@ impl<'obj> Recorder<'obj> {
                 until_ns,
             }));
         }
-        events.sort_by_key(|event: &Event| event.ns);
-        Recording {
+        Copy {
             subject,
             events,
             holes,
             smi: new_smi,
-            virtual_machine: self.virtual_machine,
         }
     }
 
@@ -375,9 +381,14 @@ impl<'obj> Recorder<'obj> {
         threads
     }
 
-    /// What was kept so far.
-    pub fn kept(&self) -> &[Recording] {
-        &self.kept
+    /// What was kept so far. To be called when time does not matter: it gives everything its name.
+    pub fn kept(&self) -> Vec<Recording> {
+        let names = Names {
+            symbols: &self.symbols,
+        };
+        let kept = self.kept.iter();
+        kept.map(|one| one.recording(&names, self.virtual_machine))
+            .collect()
     }
 
     /// Events written so far.

@@ -117,11 +117,12 @@ fn inject_and_judge(kind: Kind, times: usize) {
         Ok(injected) => injected,
         Err(why) => return println!("cannot be done here: {why}"),
     };
-    let tally = judge(kind, &shared, recorder.kept(), &injected);
+    let kept = recorder.kept();
+    let tally = judge(kind, &shared, &kept, &injected);
     println!(
         "injected {} kept {} {tally} missed {}",
         injected.len(),
-        recorder.kept().len(),
+        kept.len(),
         recorder.missed().losses
     );
 }

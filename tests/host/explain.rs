@@ -88,6 +88,7 @@ injected! {
     a_work_item_is_blamed, "a_work_item_is_blamed": "work", (30, 200);
     own_page_faults_are_blamed, "own_page_faults_are_blamed": "faults", (15, 100);
     pages_shared_by_a_fork_are_blamed, "pages_shared_by_a_fork_are_blamed": "cow", (15, 100);
+    swapped_pages_are_blamed, "swapped_pages_are_blamed": "swap", (15, 100);
     pages_of_a_disk_are_blamed, "pages_of_a_disk_are_blamed": "disk", (15, 100);
     who_preempts_the_holder_of_a_lock_is_blamed, "who_preempts_the_holder_of_a_lock_is_blamed": "lock", (15, 100);
     who_cannot_be_preempted_is_blamed, "who_cannot_be_preempted_is_blamed": "kept", (15, 100);

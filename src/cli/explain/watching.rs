@@ -35,5 +35,5 @@ pub fn document(
         culprits: Vec::new(),
         advice: Vec::new(),
     }
-    .explain(recorder.kept().to_vec())
+    .explain(recorder.kept())
 }

@@ -41,7 +41,8 @@ char LICENSE[] SEC("license") = "GPL";
 
 /*
  * A stack is taken of the task that had a CPU when a timer or a woken thread waited longer than
- * this, if it is a part of some size of a loss above the bar. It costs as much as thirty events.
+ * this, if it is a part of some size of a loss above the bar. It costs as much as thirty events. Of
+ * a task that was on its way to user mode a stack shows no more than its system call.
  */
 const volatile u64 stack_after_ns = 20000;
 /* Is there a hook at the end of a page fault? */
@@ -279,6 +280,9 @@ static void returned(struct recorder_thread *thread, struct task_struct *p, u64 
 	bool locked_out = thread->lock_ns != 0;
 	u64 due_ns = locked_out ? thread->lock_ns : thread->due_ns;
 
+	/* Its time was over before it could sleep: an activation ends without a switch. */
+	if (thread->began_ns && !locked_out)
+		lost(thread, p, RECORDER_STRETCHED, thread->began_ns, thread->waking_ns);
 	thread->pending = 0;
 	thread->lock_ns = 0;
 	thread->began_ns = now;
@@ -328,6 +332,15 @@ static bool throttled(struct rq___recorder *rq)
 	if (!rq || !bpf_core_field_exists(rq->rt.rt_throttled))
 		return false;
 	return rq->rt.rt_throttled;
+}
+
+/* Longer than this thread's wakeups take as a whole: not its usual way to the CPU. */
+static bool is_unusual(struct recorder_thread *thread, u64 waited_ns)
+{
+	u64 count = thread->count[RECORDER_LATE];
+
+	return waited_ns > stack_after_ns &&
+	       (!count || waited_ns > thread->sum_ns[RECORDER_LATE] / count);
 }
 
 /* Will this wakeup be worth keeping, if what is left of it is short? */
@@ -410,8 +423,8 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 		flags |= RECORDER_KTHREAD;
 	if (throttled(rq))
 		flags |= RECORDER_THROTTLED;
-	if (thread && thread->pending && now > thread->waking_ns &&
-	    now - thread->waking_ns > stack_after_ns && may_be_kept(thread, now))
+	if (thread && thread->pending && (preempt || prev_state) && now > thread->waking_ns &&
+	    may_be_kept(thread, now) && is_unusual(thread, now - thread->waking_ns))
 		stack = take_stack(ctx, cpu, now);
 	event->steal_ns = steal_ns(rq);
 	event->what = flags;
@@ -557,7 +570,10 @@ int BPF_PROG(hrtimer_begins, struct hrtimer *timer)
 	struct recorder_event *event = begin(cpu, RECORDER_HRTIMER_ENTRY);
 	u64 number, due_ns, latest_ns;
 	int context = t->is_soft ? 1 : 0;
+	/* what comes behind another timer is late by that one */
+	bool first = !cpu->irq_depth || cpu->timers_since_ns != cpu->irq_since_ns;
 
+	cpu->timers_since_ns = cpu->irq_since_ns;
 	if (!event)
 		return 0;
 	number = event->a;
@@ -570,8 +586,9 @@ int BPF_PROG(hrtimer_begins, struct hrtimer *timer)
 	event->a = (u64)t->function;
 	event->b = due_ns;
 	event->pid = (u32)(latest_ns > due_ns ? latest_ns - due_ns : 0);	/* slack */
-	if (event->ns > latest_ns && event->ns - latest_ns > stack_after_ns &&
-	    event->ns - latest_ns > bar_ns / 4 && !context)
+	/* A watched thread is itself what keeps an interrupt off: its system call is known. */
+	if (first && !context && !cpu->watched && event->ns > latest_ns &&
+	    event->ns - latest_ns > stack_after_ns && event->ns - latest_ns > bar_ns / 4)
 		event->other = take_stack(ctx, cpu, event->ns);
 	done(event, number);
 	return 0;

@@ -178,6 +178,7 @@ struct recorder_cpu {
 	u64 timer_due_ns[2];
 	u64 calls_missed;	/* begins and ends of watched threads' system calls */
 	u64 irq_since_ns;	/* when the outermost interrupt or softirq began; 0: none */
+	u64 timers_since_ns;	/* of the last one in which a timer's handler ran */
 	u32 irq_depth;
 	u32 watched;		/* the thread that has the CPU, if it is watched; else 0 */
 } __attribute__((aligned(64)));

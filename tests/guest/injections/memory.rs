@@ -22,6 +22,7 @@ pub(super) enum Memory {
     Shared(*mut u8),
     /// It, and the page where the next touch begins.
     File(File, usize),
+    Swapped(*mut u8),
 }
 
 impl Memory {
@@ -41,15 +42,29 @@ impl Memory {
                 file.sync_all().expect("a disk that works");
                 Some(Self::File(file, 0))
             }
+            Kind::Swap => {
+                let memory = map(PAGES * PAGE, libc::MAP_POPULATE);
+                small_pages(memory, PAGES * PAGE);
+                Some(Self::Swapped(memory))
+            }
             _ => None,
         }
     }
 
     /// What may sleep, and so is no part of the touching.
     pub fn prepare(&self) {
-        if let Self::File(file, _) = self {
-            // SAFETY: takes numbers only. What is not mapped anywhere is forgotten.
-            unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+        match self {
+            Self::File(file, _) => {
+                // SAFETY: takes numbers only. What is not mapped anywhere is forgotten.
+                unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+            }
+            Self::Swapped(memory) => {
+                // SAFETY: our own mapping, whose content stays.
+                unsafe { libc::madvise((*memory).cast(), PAGES * PAGE, libc::MADV_PAGEOUT) };
+                // The next activation is the one that touches them.
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Self::New | Self::Shared(_) => {}
         }
     }
 
@@ -62,6 +77,7 @@ impl Memory {
                 unmap(memory, PAGES * PAGE);
             }
             Self::Shared(memory) => write(*memory, PAGES),
+            Self::Swapped(memory) => write(*memory, PAGES),
             Self::File(file, page) => {
                 let offset = *page * PAGE;
                 *page = (*page + 64 * FILE_PAGES) % (255 * FILE_PAGES);

@@ -4,6 +4,7 @@
 mod interrupts;
 mod memory;
 mod softirq;
+mod swap;
 mod tasks;
 mod work;
 
@@ -49,6 +50,8 @@ pub enum Kind {
     Cow,
     /// Pages that have to be read from a disk.
     Disk,
+    /// Pages that were swapped out.
+    Swap,
     Lock,
     Throttling,
     /// A system call in which a normal task cannot be preempted, on any kernel.
@@ -60,7 +63,7 @@ pub enum Kind {
 }
 
 /// By their names on the command line.
-pub const KINDS: [(&str, Kind); 16] = [
+pub const KINDS: [(&str, Kind); 17] = [
     ("fifo", Kind::Fifo),
     ("deadline", Kind::Deadline),
     ("softirq", Kind::Softirq),
@@ -72,6 +75,7 @@ pub const KINDS: [(&str, Kind); 16] = [
     ("faults", Kind::Faults),
     ("cow", Kind::Cow),
     ("disk", Kind::Disk),
+    ("swap", Kind::Swap),
     ("lock", Kind::Lock),
     ("throttling", Kind::Throttling),
     ("kept", Kind::Kept),
@@ -113,7 +117,7 @@ impl Kind {
             Self::Ipi | Self::Tlb => Evidence::Within { percent: 90 },
             // One interrupt may report several requests.
             Self::Device => Evidence::Within { percent: 0 },
-            Self::Faults | Self::Cow | Self::Disk => Evidence::Own,
+            Self::Faults | Self::Cow | Self::Disk | Self::Swap => Evidence::Own,
             Self::Lock => Evidence::Lock,
             _ => Evidence::Covers,
         }
@@ -149,7 +153,7 @@ impl Kind {
                 matches!(lane, Lane::PreemptionOff | Lane::InterruptsOff)
                     && culprit.starts_with("kworker/")
             }
-            Self::Faults | Self::Cow | Self::Disk => lane == Lane::OwnFault,
+            Self::Faults | Self::Cow | Self::Disk | Self::Swap => lane == Lane::OwnFault,
             Self::Lock => lane == Lane::Lock && culprit.starts_with("inj-middle"),
             // A kernel with a deadline server for normal tasks throttles nobody: it runs one.
             Self::Throttling => {
@@ -290,6 +294,10 @@ pub fn make(kind: Kind, shared: &Shared, times: usize) -> Result<Vec<Injection>,
         Kind::Kernel => memory::unmappings(shared, times),
         Kind::Work | Kind::Kept | Kind::Masked | Kind::Barrier => work::work(kind, shared, times)?,
         Kind::Faults | Kind::Disk => memory::ask(shared, times),
+        Kind::Swap => {
+            let _area = swap::Area::on()?;
+            memory::ask(shared, times)
+        }
         Kind::Cow => memory::forks(shared, times),
         Kind::Lock => tasks::lock(shared, times),
         Kind::Throttling => tasks::throttling(shared, times),
