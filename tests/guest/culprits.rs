@@ -137,10 +137,11 @@ fn covered_ns(subject: &Subject, injected: &[Injection]) -> u64 {
     parts.sum()
 }
 
-/// How many injections lie within an interval.
-fn within(subject: &Subject, injected: &[Injection]) -> usize {
-    let within = |one: &&Injection| one.begin_ns >= subject.due_ns && one.end_ns <= subject.end_ns;
-    injected.iter().filter(within).count()
+/// The injections that lie within an interval.
+fn within<'a>(subject: &Subject, injected: &'a [Injection]) -> impl Iterator<Item = &'a Injection> {
+    let (due_ns, end_ns) = (subject.due_ns, subject.end_ns);
+    let within = move |one: &&Injection| one.begin_ns >= due_ns && one.end_ns <= end_ns;
+    injected.iter().filter(within)
 }
 
 /// What is counted.
@@ -176,9 +177,14 @@ fn judge(kind: Kind, shared: &Shared, kept: &[Recording], injected: &[Injection]
         let covered = match kind.evidence() {
             Evidence::Covers => covered_ns(subject, injected) as f64 >= COVERED * whole_ns as f64,
             Evidence::Within { .. } => {
-                subject.loss == Loss::Late && within(subject, injected) >= COUNTED
+                subject.loss == Loss::Late && within(subject, injected).count() >= COUNTED
             }
-            Evidence::Own => subject.loss == Loss::Stretched && within(subject, injected) > 0,
+            Evidence::Own => {
+                let waited_ns: u64 = within(subject, injected).map(|one| one.waited_ns).sum();
+                subject.loss == Loss::Stretched
+                    && within(subject, injected).next().is_some()
+                    && waited_ns as f64 <= (1.0 - COVERED) * subject.lost_ns as f64
+            }
             Evidence::Lock => subject.loss == Loss::LockedOut,
         };
         if !covered {
@@ -210,7 +216,7 @@ fn judge(kind: Kind, shared: &Shared, kept: &[Recording], injected: &[Injection]
                     .iter()
                     .filter(|one| expected(one.lane, one.culprit.as_deref()))
                     .count();
-                found >= 1 && 100 * found >= percent * within(subject, injected)
+                found >= 1 && 100 * found >= percent * within(subject, injected).count()
             }
             _ => chief(&segments)
                 .is_some_and(|(lane, culprit, _)| expected(lane, culprit.as_deref())),
@@ -218,7 +224,7 @@ fn judge(kind: Kind, shared: &Shared, kept: &[Recording], injected: &[Injection]
         match fits {
             true => tally.right += 1,
             false => {
-                let count = within(subject, injected);
+                let count = within(subject, injected).count();
                 let rows = summary([&segments[..]]);
                 let holes = &recording.holes;
                 eprintln!(

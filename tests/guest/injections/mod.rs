@@ -91,7 +91,8 @@ pub enum Evidence {
     /// It did so many things within the loss, which a task made long: the segments are counted. Of
     /// `percent` of them there has to be a segment, and at least one.
     Within { percent: usize },
-    /// The victim did it to itself within an activation: it has to be the chief culprit.
+    /// The victim did it to itself within an activation, and did not wait for the CPU meanwhile for
+    /// a large part of the loss: it has to be the chief culprit.
     Own,
     /// The victim asked for a lock.
     Lock,
@@ -259,6 +260,7 @@ pub fn victim(kind: Kind, shared: &Shared) -> Vec<Injection> {
         if let Some(memory) = &memory {
             memory.prepare();
         }
+        let waited_before_ns = waited_ns();
         let begin_ns = now_ns();
         match &mut memory {
             Some(memory) => memory.touch(),
@@ -267,11 +269,12 @@ pub fn victim(kind: Kind, shared: &Shared) -> Vec<Injection> {
                 shared.unlock();
             }
         }
+        let end_ns = now_ns();
         if own.len() < own.capacity() {
             own.push(Injection {
                 begin_ns,
-                end_ns: now_ns(),
-                waited_ns: 0,
+                end_ns,
+                waited_ns: waited_ns() - waited_before_ns,
             });
         }
         shared.answered.store(asked, Relaxed);
