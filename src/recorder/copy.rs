@@ -15,7 +15,7 @@ pub(crate) struct CopiedEvent {
 }
 
 /// The parts of all rings that concern a loss.
-pub(crate) struct Copy {
+pub(crate) struct Copied {
     pub subject: Subject,
     /// CPU by CPU.
     pub events: Vec<CopiedEvent>,
@@ -24,7 +24,7 @@ pub(crate) struct Copy {
     pub smi: u64,
 }
 
-impl Copy {
+impl Copied {
     /// The same with names, in the order of time.
     pub fn recording(&self, names: &Names<'_>, virtual_machine: bool) -> Recording {
         let named = self.events.iter().filter_map(|one| names.event(one));

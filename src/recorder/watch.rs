@@ -2,7 +2,7 @@
 //! The keeper: loads the recorder, says whom to watch, and copies the rings' parts that matter.
 
 use crate::convert::{Names, stack_number, subject};
-use crate::copy::{CopiedEvent, Copy};
+use crate::copy::{Copied, CopiedEvent};
 use crate::error::Error;
 use crate::faults;
 use crate::hooks::{self, FaultEnds};
@@ -58,7 +58,7 @@ pub struct Recorder<'obj> {
     cpus: u64,
     /// Marks of each CPU that were looked at.
     seen: Vec<u64>,
-    kept: Vec<Copy>,
+    kept: Vec<Copied>,
     missed: Missed,
     absent: Vec<String>,
     virtual_machine: bool,
@@ -288,8 +288,8 @@ impl<'obj> Recorder<'obj> {
                 .position(|one| Some(one.subject.lost_ns) == least);
             self.kept.swap_remove(at.unwrap_or(0));
         }
-        let copy = self.copy(subject);
-        self.kept.push(copy);
+        let copied = self.copy(subject);
+        self.kept.push(copied);
         if self.kept.len() >= self.settings.worst {
             let least = self.kept.iter().map(|one| one.subject.lost_ns).min();
             let bar_ns = least.unwrap_or(0).max(self.settings.threshold_ns);
@@ -305,7 +305,7 @@ impl<'obj> Recorder<'obj> {
     }
 
     /// Copies the parts of all rings that concern this loss.
-    fn copy(&mut self, subject: Subject) -> Copy {
+    fn copy(&mut self, subject: Subject) -> Copied {
         let smi = self.count_smi();
         let new_smi = smi.saturating_sub(self.smi);
         self.smi = smi;
@@ -331,7 +331,7 @@ impl<'obj> Recorder<'obj> {
                 until_ns,
             }));
         }
-        Copy {
+        Copied {
             subject,
             events,
             holes,

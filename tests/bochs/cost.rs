@@ -15,9 +15,9 @@ const SECONDS: u64 = 2;
 const ROUNDS: [(u64, &str); 1] = [(1, "off on")];
 
 /// What is held beside each load: with the recorder, so many times what it is without. At most: the
-/// mean wakeup and the worst one; at least: the load's work. Seen: up to 1.89, up to 3.9, and from
-/// 0.70 on. Of 1,000 events at most one may be missed; beside hackbench 2 of 69,600 were.
-const MEAN_MAX: f64 = 2.1;
+/// mean wakeup and the worst one; at least: the load's work. Seen: up to 2.07, up to 3.9, and from
+/// 0.70 on. Of 1,000 events at most one may be missed; beside hackbench 5 of 68,300 were.
+const MEAN_MAX: f64 = 2.2;
 const WORST_MAX: f64 = 5.0;
 const WORK_MIN: f64 = 0.64;
 const EVENTS_FOR_ONE_MISSED: u64 = 1000;

@@ -93,7 +93,7 @@ injected! {
     who_preempts_the_holder_of_a_lock_is_blamed, "who_preempts_the_holder_of_a_lock_is_blamed": "lock", (15, 100);
     who_cannot_be_preempted_is_blamed, "who_cannot_be_preempted_is_blamed": "kept", (15, 100);
     who_has_interrupts_off_is_blamed, "who_has_interrupts_off_is_blamed": "masked", (15, 100);
-    the_share_of_normal_tasks_is_blamed, "the_share_of_normal_tasks_is_blamed": "throttling", (5, 60);
+    the_share_of_normal_tasks_is_blamed, "the_share_of_normal_tasks_is_blamed": "throttling", (6, 60);
 }
 
 fn data(name: &str) -> PathBuf {

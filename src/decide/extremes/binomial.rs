@@ -46,17 +46,18 @@ pub fn upper(misses: u64, activations: u64, confidence: f64) -> f64 {
 fn at_least(misses: u64, activations: u64, level: f64) -> f64 {
     let (a, b) = (misses as f64, (activations - misses) as f64 + 1.0);
     // On a logarithmic scale: the answer may be 1e-12.
-    let above = |ln_p: f64| beta_reg(a, b, ln_p.exp().min(1.0)) - level;
-    let middle = (a / (a + b)).ln();
-    // The answer is within a few standard deviations.
-    let (mut low, mut high, mut step) = (middle, middle, 2.0 / a.sqrt());
-    while above(low) > 0.0 {
-        (low, step) = (low - step, 2.0 * step);
+    let at = |ln_p: f64| (ln_p, beta_reg(a, b, ln_p.exp().min(1.0)) - level);
+    let middle = at((a / (a + b)).ln());
+    let is_above = middle.1 > 0.0;
+    // The answer is a few standard deviations away at most. Nothing is above a probability of 1.
+    let mut step = if is_above { -2.0 } else { 2.0 } / a.sqrt();
+    let (mut near, mut far) = (middle, middle);
+    while (far.1 > 0.0) == is_above && far.0 < 0.0 {
+        near = far;
+        far = at((far.0 + step).min(0.0));
+        step *= 2.0;
     }
-    while high < 0.0 && above(high) < 0.0 {
-        (high, step) = ((high + step).min(0.0), 2.0 * step);
-    }
-    root::crossing(low, high, 1e-9, above).exp()
+    root::crossing(near, far, 1e-9, at).exp()
 }
 
 /// How many activations without a miss show, with this confidence, that a miss has at most this

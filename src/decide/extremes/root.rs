@@ -20,32 +20,36 @@ pub fn last(holds: f64, fails: f64, close: f64, condition: impl Fn(f64) -> bool)
     holds
 }
 
-/// Between `low` and `high`, where `value` is at most and at least zero, a place where it is zero, to
-/// `close`. The values are finite.
+/// Between two places with values of unlike signs, one at which the value is zero, to `close`.
+/// `at` gives a place and its value, which is finite.
 ///
 /// The Illinois method: of the straight line between both ends it takes the place where that is
-/// zero, and halves the value of an end that stays for the second time. M. Dowell and P. Jarratt, "A
-/// modified regula falsi method for computing the root of an equation", 1971.
-pub fn crossing(low: f64, high: f64, close: f64, value: impl Fn(f64) -> f64) -> f64 {
-    let (mut moved, mut other) = ((low, value(low)), (high, value(high)));
+/// zero, and halves the value of an end that stays for the second time. M. Dowell and P. Jarratt,
+/// "A modified regula falsi method for computing the root of an equation", 1971.
+pub fn crossing(
+    mut moved: (f64, f64),
+    mut other: (f64, f64),
+    close: f64,
+    at: impl Fn(f64) -> (f64, f64),
+) -> f64 {
     while (moved.0 - other.0).abs() > close && moved.1 != other.1 {
         let next = moved.0 - moved.1 * (moved.0 - other.0) / (moved.1 - other.1);
         if (next - moved.0).abs() <= close {
             return next;
         }
-        let there = value(next);
-        if there.signum() == moved.1.signum() {
+        let there = at(next);
+        if there.1.signum() == moved.1.signum() {
             other.1 /= 2.0;
         } else {
             other = moved;
         }
-        moved = (next, there);
+        moved = there;
     }
     moved.0
 }
 
-/// From `best` on, the last place that fits; none when all up to `limit` do. Steps grow. What `fits`
-/// notes where it holds is where it begins at the next place.
+/// From `best` on, the last place that fits; none when all up to `limit` do. Steps grow. What
+/// `fits` notes where it holds is where it begins at the next place.
 pub fn edge<N: Clone>(
     best: f64,
     step: f64,

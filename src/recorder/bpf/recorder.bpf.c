@@ -334,21 +334,21 @@ static bool throttled(struct rq___recorder *rq)
 	return rq->rt.rt_throttled;
 }
 
-/* Longer than this thread's wakeups take as a whole: not its usual way to the CPU. */
-static bool is_unusual(struct recorder_thread *thread, u64 waited_ns)
-{
-	u64 count = thread->count[RECORDER_LATE];
-
-	return waited_ns > stack_after_ns &&
-	       (!count || waited_ns > thread->sum_ns[RECORDER_LATE] / count);
-}
-
 /* Will this wakeup be worth keeping, if what is left of it is short? */
 static bool may_be_kept(struct recorder_thread *thread, u64 now)
 {
 	u64 due_ns = thread->lock_ns ? thread->lock_ns : thread->due_ns;
 
 	return now + stack_after_ns > due_ns + bar_ns;
+}
+
+/*
+ * A watched thread that was woken and has the CPU, but is not in user mode yet: a stack taken now
+ * would make it late, and would show the switch to it.
+ */
+static bool is_on_its_way(struct recorder_thread *thread)
+{
+	return thread && thread->pending;
 }
 
 /* A thread that is watched leaves the CPU. */
@@ -424,7 +424,7 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	if (throttled(rq))
 		flags |= RECORDER_THROTTLED;
 	if (thread && thread->pending && (preempt || prev_state) && now > thread->waking_ns &&
-	    may_be_kept(thread, now) && is_unusual(thread, now - thread->waking_ns))
+	    now - thread->waking_ns > stack_after_ns && may_be_kept(thread, now))
 		stack = take_stack(ctx, cpu, now);
 	event->steal_ns = steal_ns(rq);
 	event->what = flags;
@@ -586,9 +586,9 @@ int BPF_PROG(hrtimer_begins, struct hrtimer *timer)
 	event->a = (u64)t->function;
 	event->b = due_ns;
 	event->pid = (u32)(latest_ns > due_ns ? latest_ns - due_ns : 0);	/* slack */
-	/* A watched thread is itself what keeps an interrupt off: its system call is known. */
-	if (first && !context && !cpu->watched && event->ns > latest_ns &&
-	    event->ns - latest_ns > stack_after_ns && event->ns - latest_ns > bar_ns / 4)
+	if (first && !context && event->ns > latest_ns &&
+	    event->ns - latest_ns > stack_after_ns && event->ns - latest_ns > bar_ns / 4 &&
+	    !is_on_its_way(watched(cpu)))
 		event->other = take_stack(ctx, cpu, event->ns);
 	done(event, number);
 	return 0;
