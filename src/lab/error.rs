@@ -53,6 +53,17 @@ pub enum Error {
         /// Why not.
         reason: String,
     },
+    /// A scheduler for guests reads the kernel's configuration, which Debian's archive has no more.
+    #[error(
+        "the scheduler {which} reads the configuration of the kernel before it starts, and that of \
+         {release} is not in Debian's archive any more; choose another kernel (artis lab kernels)"
+    )]
+    NoConfiguration {
+        /// The crate and its version.
+        which: String,
+        /// Kernel release.
+        release: String,
+    },
     /// The lab's kernels and tools exist for x86-64 only.
     #[error("the lab boots x86-64 kernels with this machine's own programs; this machine is {0}")]
     Architecture(&'static str),

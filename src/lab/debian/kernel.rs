@@ -33,6 +33,22 @@ pub struct Kernel {
     pub modules: Modules,
 }
 
+impl Kernel {
+    /// The configuration that it was built with, where that is known.
+    pub fn config(&self) -> Option<PathBuf> {
+        config_of(&self.vmlinuz, &self.facts.release)
+    }
+}
+
+/// The configuration of the kernel in an image: beside it, under the name that distributions give
+/// it or the lab's cache does.
+pub(super) fn config_of(vmlinuz: &Path, release: &str) -> Option<PathBuf> {
+    let folder = vmlinuz.parent()?;
+    let names = [format!("config-{release}"), "config".to_owned()];
+    let mut paths = names.iter().map(|name| folder.join(name));
+    paths.find(|path| path.exists())
+}
+
 /// Where the modules of a kernel come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Modules {
@@ -438,6 +454,7 @@ pub(crate) mod tests {
         )
         .unwrap();
         fs::write(folder.join("vmlinuz"), "image").unwrap();
+        fs::write(folder.join("config"), "CONFIG_HZ=250\n").unwrap();
     }
 
     /// Writes what the suites offered so many seconds ago.

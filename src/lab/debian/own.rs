@@ -6,7 +6,7 @@
 
 use super::config::Config;
 use super::index::Flavour;
-use super::kernel::{Kernel, Kernels, Modules};
+use super::kernel::{Kernel, Kernels, Modules, config_of};
 use super::package::Facts;
 use crate::Error;
 use std::fs::{self, File};
@@ -41,10 +41,8 @@ impl Kernels {
             .map_err(Error::io("read", vmlinuz))?;
         let version = version(&head).ok_or_else(|| Error::NotAKernel(vmlinuz.to_owned()))?;
         let release = version.split_whitespace().next().unwrap_or_default();
-        // Distributions put it beside the image.
-        let config = vmlinuz
-            .parent()
-            .and_then(|folder| fs::read_to_string(folder.join(format!("config-{release}"))).ok())
+        let config = config_of(vmlinuz, release)
+            .and_then(|path| fs::read_to_string(path).ok())
             .map(Config::new);
         let facts = Facts {
             release: release.to_owned(),

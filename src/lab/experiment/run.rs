@@ -6,7 +6,7 @@ use super::plan::{Configuration, Experiment, Run};
 use super::store::{Kept, Store};
 use super::workers;
 use crate::Error as LabError;
-use crate::debian::kernel::{Kernel, Kernels};
+use crate::debian::kernel::{Kernel, Kernels, Modules};
 use crate::engine::Engine;
 use crate::engine::observed::Observed;
 use crate::host::cache::Cache;
@@ -37,6 +37,8 @@ const MEMORY_MIB: u32 = 512;
 pub const PROGRAMS: Programs = Programs::Only(&["hackbench"]);
 /// Where a guest has its published scheduler.
 const SCHEDULERS: &str = "/usr/bin";
+/// Where programs look for the kernel's configuration.
+const CONFIGURATIONS: &str = "/boot";
 
 /// Why an experiment was not completed.
 #[derive(Debug, thiserror::Error)]
@@ -242,13 +244,12 @@ fn guests(
     for run in experiment.runs() {
         let configuration = &experiment.configurations[run.configuration];
         let kernel = fetched[&options.kernel(configuration)].clone();
+        let files = match &configuration.scheduler {
+            Scheduler::Published(which) => files(which, &programs[which], &kernel)?,
+            Scheduler::Stock | Scheduler::Isolcpus | Scheduler::Artis => Vec::new(),
+        };
         let mut machine = machine(&run, configuration, kernel, kernels.cache(), options);
-        if let Scheduler::Published(which) = &configuration.scheduler {
-            machine.files.push(GuestFile {
-                host: programs[which].clone(),
-                guest: Path::new(SCHEDULERS).join(which.name()),
-            });
-        }
+        machine.files.extend(files);
         let version = match &version {
             Some(version) => version,
             None => version.insert(machine.engine_version(progress)?),
@@ -257,6 +258,29 @@ fn guests(
         guests.push(Guest::new(run, name, machine, version)?);
     }
     Ok(guests)
+}
+
+/// What a guest has of a published scheduler: its program, and what that reads of the kernel's
+/// configuration (the rate of the tick, for example).
+fn files(which: &Published, program: &Path, kernel: &Kernel) -> Result<Vec<GuestFile>, Error> {
+    let release = &kernel.facts.release;
+    let mut files = vec![GuestFile {
+        host: program.to_owned(),
+        guest: Path::new(SCHEDULERS).join(which.name()),
+    }];
+    match kernel.config() {
+        Some(host) => files.push(GuestFile {
+            host,
+            guest: Path::new(CONFIGURATIONS).join(format!("config-{release}")),
+        }),
+        // A kernel of the user's own may have it within.
+        None if kernel.modules != Modules::Debian => {}
+        None => Err(LabError::NoConfiguration {
+            which: which.to_string(),
+            release: release.clone(),
+        })?,
+    }
+    Ok(files)
 }
 
 /// The programs of the published schedulers among the configurations.

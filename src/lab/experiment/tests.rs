@@ -269,6 +269,32 @@ fn a_published_scheduler_is_a_part_of_its_guests_and_each_set_of_loads_has_rows(
 }
 
 #[test]
+fn a_published_scheduler_gets_the_kernels_configuration() {
+    let lab = Lab::new();
+    lab.built("scx_other@1.2.3", "#!/bin/sh\n");
+    let experiment = Experiment::parse(PUBLISHED).unwrap();
+    let engine = Fake::new(sample);
+    let run = || lab.run_file(&experiment, &engine);
+    let config = lab.kernels.resolve(RELEASE, &mut Silent).unwrap();
+    let config = config.config().unwrap();
+    let prints = |measured: Vec<Measured>| measured.into_iter().map(|one| one.fingerprint);
+    let first = prints(run().unwrap());
+    fs::write(&config, "CONFIG_HZ=1000\n").unwrap();
+    let same: Vec<bool> = first
+        .zip(prints(run().unwrap()))
+        .map(|(a, b)| a == b)
+        .collect();
+    assert_eq!(same, [true, false, true, false]);
+
+    fs::remove_file(&config).unwrap();
+    let error = run().unwrap_err().to_string();
+    assert!(
+        error.contains("reads the configuration") && error.contains("choose another kernel"),
+        "{error}"
+    );
+}
+
+#[test]
 fn what_cannot_be_built_is_a_sentence_and_boots_no_guest() {
     let lab = Lab::new();
     lab.stop.store(15, Ordering::Relaxed);
