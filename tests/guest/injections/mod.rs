@@ -109,6 +109,8 @@ impl Kind {
         match self {
             // On a kernel that is not preemptible others cause such losses, too.
             Self::Kernel | Self::Work | Self::Softirq => 150_000,
+            // The share of normal tasks is tens of milliseconds.
+            Self::Throttling => 5_000_000,
             _ => 80_000,
         }
     }
