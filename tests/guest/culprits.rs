@@ -150,6 +150,8 @@ struct Tally {
     judged: u64,
     right: u64,
     stolen: u64,
+    /// The victim waited for the CPU while it did it to itself.
+    waited: u64,
     /// Events were overwritten before the recorder copied them, as the recording says itself.
     overwritten: u64,
     /// Of the losses that were judged.
@@ -161,8 +163,14 @@ impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "judged {} right {} stolen {} overwritten {} unknown_ns {} of_ns {}",
-            self.judged, self.right, self.stolen, self.overwritten, self.unknown_ns, self.of_ns
+            "judged {} right {} stolen {} waited {} overwritten {} unknown_ns {} of_ns {}",
+            self.judged,
+            self.right,
+            self.stolen,
+            self.waited,
+            self.overwritten,
+            self.unknown_ns,
+            self.of_ns
         )
     }
 }
@@ -180,14 +188,18 @@ fn judge(kind: Kind, shared: &Shared, kept: &[Recording], injected: &[Injection]
                 subject.loss == Loss::Late && within(subject, injected).count() >= COUNTED
             }
             Evidence::Own => {
-                let waited_ns: u64 = within(subject, injected).map(|one| one.waited_ns).sum();
-                subject.loss == Loss::Stretched
-                    && within(subject, injected).next().is_some()
-                    && waited_ns as f64 <= (1.0 - COVERED) * subject.lost_ns as f64
+                subject.loss == Loss::Stretched && within(subject, injected).next().is_some()
             }
             Evidence::Lock => subject.loss == Loss::LockedOut,
         };
         if !covered {
+            continue;
+        }
+        let waited_ns: u64 = within(subject, injected).map(|one| one.waited_ns).sum();
+        if kind.evidence() == Evidence::Own
+            && waited_ns as f64 > (1.0 - COVERED) * subject.lost_ns as f64
+        {
+            tally.waited += 1;
             continue;
         }
         let of = |lane: Lane| -> u64 {

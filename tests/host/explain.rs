@@ -50,6 +50,13 @@ fn inject(test: &str, kind: &str, (short, long): (u64, u64)) {
         .collect();
     eprintln!("{kind}: {said}");
     if figures["judged"] < 4 {
+        // What the victim did to itself is kept, unless worse was.
+        let seen = ["judged", "stolen", "waited", "overwritten"].map(|name| figures[name]);
+        let own = ["faults", "cow", "disk", "swap", "lock"].contains(&kind);
+        assert!(
+            !own || figures["kept"] == 4 * times || seen.iter().sum::<u64>() >= 4,
+            "{said}"
+        );
         return skipped(test, &format!("too few late wakeups to judge: {said}"));
     }
     // Few are judged in the short run, and one may meet a stop of the whole machine.

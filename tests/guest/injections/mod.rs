@@ -14,7 +14,9 @@ use artis::machine::CpuList;
 use artis::task::syscall::{self, affinity};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
+use std::fs::File;
 use std::hint::spin_loop;
+use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -247,6 +249,7 @@ pub fn victim(kind: Kind, shared: &Shared) -> Vec<Injection> {
     fifo(VICTIM);
     let mut memory = memory::Memory::of(kind);
     let mut own = Vec::with_capacity(100_000);
+    let waiting = Waiting::here();
     shared.victim.store(named(c"victim"), Relaxed);
     let mut due_ns = now_ns();
     while !shared.done.load(Relaxed) {
@@ -262,7 +265,7 @@ pub fn victim(kind: Kind, shared: &Shared) -> Vec<Injection> {
         if let Some(memory) = &memory {
             memory.prepare();
         }
-        let waited_before_ns = waited_ns();
+        let waited_before_ns = waiting.ns();
         let begin_ns = now_ns();
         match &mut memory {
             Some(memory) => memory.touch(),
@@ -276,7 +279,7 @@ pub fn victim(kind: Kind, shared: &Shared) -> Vec<Injection> {
             own.push(Injection {
                 begin_ns,
                 end_ns,
-                waited_ns: waited_ns() - waited_before_ns,
+                waited_ns: waiting.ns() - waited_before_ns,
             });
         }
         shared.answered.store(asked, Relaxed);
@@ -377,9 +380,10 @@ fn repeat(shared: &Shared, times: usize, mut work: impl FnMut()) -> Vec<Injectio
 /// The same, for work that says itself whether it counts.
 fn repeat_if(shared: &Shared, times: usize, mut work: impl FnMut() -> bool) -> Vec<Injection> {
     let mut injected = Vec::new();
+    let waiting = Waiting::here();
     for _ in 0..times {
         pause(shared);
-        let waited_before_ns = waited_ns();
+        let waited_before_ns = waiting.ns();
         let begin_ns = now_ns();
         let counts = work();
         let end_ns = now_ns();
@@ -387,19 +391,30 @@ fn repeat_if(shared: &Shared, times: usize, mut work: impl FnMut() -> bool) -> V
             injected.push(Injection {
                 begin_ns,
                 end_ns,
-                waited_ns: waited_ns() - waited_before_ns,
+                waited_ns: waiting.ns() - waited_before_ns,
             });
         }
     }
     injected
 }
 
-/// How long this thread has been ready without having a CPU. Interrupts are no waiting.
-fn waited_ns() -> u64 {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let waited = text.split_whitespace().nth(1);
-    let waited = waited.expect("a kernel with CONFIG_SCHED_INFO");
-    waited.parse().expect("a number")
+/// How long a thread has been ready without having a CPU. Interrupts are no waiting.
+struct Waiting(File);
+
+impl Waiting {
+    /// Of this thread.
+    fn here() -> Self {
+        Self(File::open("/proc/thread-self/schedstat").expect("a kernel with CONFIG_SCHED_INFO"))
+    }
+
+    /// In short: a victim asks within its activation.
+    fn ns(&self) -> u64 {
+        let mut bytes = [0; 96];
+        let read = self.0.read_at(&mut bytes, 0).expect("the thread is here");
+        let text = std::str::from_utf8(&bytes[..read]).expect("text");
+        let waited = text.split_whitespace().nth(1).expect("three numbers");
+        waited.parse().expect("a number")
+    }
 }
 
 /// The first among normal tasks.

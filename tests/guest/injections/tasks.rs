@@ -2,8 +2,8 @@
 //! Tasks that go before the victim, or keep from running whom it waits for.
 
 use super::{
-    Injection, PERIOD_NS, Shared, VICTIM, bind, favoured, fifo, now_ns, pause, repeat, repeat_if,
-    spin, waited_ns,
+    Injection, PERIOD_NS, Shared, VICTIM, Waiting, bind, favoured, fifo, now_ns, pause, repeat,
+    repeat_if, spin,
 };
 use crate::named;
 use artis::task::syscall;
@@ -137,7 +137,8 @@ pub(super) fn throttling(shared: &Shared, times: usize) -> Vec<Injection> {
         named(c"inj-normal");
         pause(shared);
         let mut ran = Vec::new();
-        let mut waited_before_ns = waited_ns();
+        let waiting = Waiting::here();
+        let mut waited_before_ns = waiting.ns();
         let mut begin_ns = now_ns();
         let mut last_ns = begin_ns;
         // Once a second.
@@ -145,7 +146,7 @@ pub(super) fn throttling(shared: &Shared, times: usize) -> Vec<Injection> {
         while last_ns < end_ns {
             let now = now_ns();
             last_ns = if now - last_ns > INTERRUPTED_NS {
-                let waited_until_now_ns = waited_ns();
+                let waited_until_now_ns = waiting.ns();
                 ran.push(Injection {
                     begin_ns,
                     end_ns: last_ns,
