@@ -221,6 +221,39 @@ fn an_interrupted_experiment_goes_on_and_gives_the_same_file_as_another() {
     }
 }
 
+/// Those that `lab/others.toml` compares artis with start on the newest kernel, and are on until
+/// all has been measured: the guest looks.
+#[test]
+#[ignore = "two schedulers are built, and two guests: make soak"]
+fn published_schedulers_schedule_their_guests() {
+    let others = fs::read_to_string("lab/others.toml").unwrap();
+    let configurations = others.split("[[configuration]]").skip(1);
+    let published: Vec<&str> = configurations.filter(|one| one.contains('@')).collect();
+    assert!(published.len() >= 2, "{published:?}");
+    let mut text =
+        "name = \"published\"\ntitle = \"do they start?\"\nmeasure = [\"responsiveness\"]\n\
+                    answers = [\"commands\"]\ncpus = [2]\nseconds = 1\nseeds = [1]\n\
+                    loads = [\"compute\"]\n"
+            .to_owned();
+    for one in &published {
+        text += &format!("[[configuration]]{one}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let [file, json] = ["published.toml", "published.json"].map(|name| folder.path().join(name));
+    fs::write(&file, text).unwrap();
+    let output = artis(&["lab", "experiment"])
+        .args([file.as_os_str(), "--json".as_ref(), json.as_os_str()])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let document: serde_json::Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    for (row, one) in document["rows"].as_array().unwrap().iter().zip(published) {
+        assert!(one.contains(row["scheduler"].as_str().unwrap()), "{row}");
+        let commands = &row["responsiveness"]["commands"]["samples"];
+        assert!(commands.as_u64() >= Some(10), "{row}");
+    }
+}
+
 /// The guest that is explained is the one that is measured, and each loss is cut to its end.
 #[test]
 #[ignore = "two or three guests, one of them under the debugger: make soak"]

@@ -129,7 +129,7 @@ pub fn run(
         let (kept, all) = (results.len(), guests.len());
         progress.note(&format!("{kept} of {all} samples are in the cache"));
     }
-    let mut results = workers::measure(&missing, results, guests.len(), &store, options, progress);
+    let results = workers::measure(&missing, results, guests.len(), &store, options, progress);
     let signal = options.stop.load(Ordering::Relaxed);
     if signal != 0 {
         let done = results.values().filter(|result| result.is_ok()).count();
@@ -139,27 +139,16 @@ pub fn run(
             all: guests.len(),
         });
     }
-    let mut measured = Vec::new();
-    for (index, guest) in guests.into_iter().enumerate() {
-        let kept = results.remove(&index).unwrap_or_else(|| {
-            Err(Error::Guest {
-                guest: guest.name.clone(),
-                reason: "it was not run because another failed".to_owned(),
-            })
-        });
-        measured.push((guest, kept));
-    }
-    // The failure of a guest comes before the guests that were not run because of it.
-    measured.sort_by_key(|(_, kept)| matches!(kept, Err(Error::Guest { .. })));
-    let mut finished = Vec::new();
-    for (guest, kept) in measured {
-        finished.push(Measured {
-            run: guest.run,
-            kept: kept?,
-            fingerprint: guest.fingerprint,
-        });
-    }
-    Ok(finished)
+    // Guests without a result were not run because one failed: that one is named.
+    let kept: Vec<Kept> = results.into_values().collect::<Result<_, _>>()?;
+    assert_eq!(kept.len(), guests.len(), "every guest was run");
+    let both = guests.into_iter().zip(kept);
+    let finished = both.map(|(guest, kept)| Measured {
+        run: guest.run,
+        kept,
+        fingerprint: guest.fingerprint,
+    });
+    Ok(finished.collect())
 }
 
 /// Runs one guest again, and lets `observed` hear what one of its CPUs does. Returns the sample of

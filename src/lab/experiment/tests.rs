@@ -196,6 +196,21 @@ fn a_failure_names_the_guest_and_keeps_the_samples_before_it() {
     assert_eq!(windows(&lab.run(&engine).unwrap()), [0, 1, 9, 9]);
 }
 
+/// Those of artis are run first, and the kernel's scheduler is the first of the file.
+#[test]
+fn a_guest_that_was_not_run_is_not_what_failed() {
+    let lab = Lab::new();
+    lab.built("scx_other@1.2.3", "#!/bin/sh\n");
+    let experiment = Experiment::parse(PUBLISHED).unwrap();
+    let failing = Fake::new(|_| Behaviour::Ends(String::new(), 3));
+    let error = lab.run_file(&experiment, &failing).unwrap_err().to_string();
+    assert!(
+        error.contains("other") && error.contains("exit status 3"),
+        "{error}"
+    );
+    assert_eq!(failing.boots(), 1);
+}
+
 #[test]
 fn an_answer_that_is_not_a_sample_is_an_error() {
     let lab = Lab::new();
