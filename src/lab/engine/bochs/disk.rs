@@ -69,6 +69,23 @@ pub(super) struct Piece {
     pub content: Vec<u8>,
 }
 
+impl Piece {
+    /// # Errors
+    /// A sentence when it does not lie between where kernels begin and `end`, where the initramfs
+    /// does.
+    fn fits(&self, end: u32) -> Result<(), String> {
+        let mine = u64::from(self.address)..u64::from(self.address) + self.content.len() as u64;
+        if mine.start >= u64::from(KERNEL_ADDRESS) && mine.end <= u64::from(end) {
+            return Ok(());
+        }
+        Err(format!(
+            "a part of it belongs at {:#x} to {:#x}, and there is room for it at \
+             {KERNEL_ADDRESS:#x} to {end:#x}",
+            mine.start, mine.end
+        ))
+    }
+}
+
 /// What a guest boots.
 pub(super) struct Boot {
     /// The kernel but for its real-mode code.
@@ -121,18 +138,10 @@ pub(super) fn write(
         }
         None => vec![at_entry(rest.to_vec())],
     };
-    for piece in &pieces {
-        let (begin, end) = (
-            piece.address,
-            u64::from(piece.address) + piece.content.len() as u64,
-        );
-        if begin < KERNEL_ADDRESS || end > u64::from(address) {
-            return Err(refused(format!(
-                "a part of it belongs at {begin:#x} to {end:#x}, and there is room for it at \
-                 {KERNEL_ADDRESS:#x} to {address:#x}"
-            )));
-        }
-    }
+    pieces
+        .iter()
+        .try_for_each(|piece| piece.fits(address))
+        .map_err(refused)?;
     disk.write_all(&[BOOT_SECTOR, &setup[..]].concat())
         // The rest of it is a hole.
         .and_then(|()| disk.set_len(DISK_BYTES))
@@ -302,6 +311,22 @@ mod tests {
         assert_eq!(kernel_end(&header), Ok(0x400_0000));
         header[PREFERRED_ADDRESS + 4] = 1;
         assert!(kernel_end(&header).is_err() && kernel_end(b"MZ").is_err());
+    }
+
+    #[test]
+    fn a_piece_lies_between_the_kernels_begin_and_the_initramfs() {
+        let piece = |address| Piece {
+            address,
+            content: vec![0; 0x1000],
+        };
+        let end = KERNEL_ADDRESS + 0x3000;
+        for address in [KERNEL_ADDRESS, KERNEL_ADDRESS + 0x2000] {
+            assert_eq!(piece(address).fits(end), Ok(()));
+        }
+        for address in [0, KERNEL_ADDRESS - 1, KERNEL_ADDRESS + 0x2001, u32::MAX] {
+            let error = piece(address).fits(end).unwrap_err();
+            assert!(error.contains(&format!("{address:#x} to ")), "{error}");
+        }
     }
 
     #[test]
