@@ -109,15 +109,15 @@ pub(super) fn shootdowns(shared: &Shared, times: usize) -> Vec<Injection> {
 /// Reads of a file past the page cache, each of which ends with an interrupt.
 pub(super) fn reads(shared: &Shared, times: usize) -> Result<Vec<Injection>, String> {
     const BYTES: usize = 64 * PAGE;
-    let file = tempfile::NamedTempFile::new_in(".").map_err(|error| error.to_string())?;
-    file.as_file()
-        .write_all(&vec![1; BYTES])
-        .and_then(|()| file.as_file().sync_all())
+    // It has no name: nothing is left after a kill.
+    let mut file = tempfile::tempfile_in(".").map_err(|error| error.to_string())?;
+    file.write_all(&vec![1; BYTES])
+        .and_then(|()| file.sync_all())
         .map_err(|error| error.to_string())?;
     let direct = File::options()
         .read(true)
         .custom_flags(libc::O_DIRECT)
-        .open(file.path())
+        .open(format!("/proc/self/fd/{}", file.as_raw_fd()))
         .map_err(|error| format!("this folder's disk cannot be read directly: {error}"))?;
     let buffer = map(PAGE, libc::MAP_POPULATE);
     let mut at = 0;
