@@ -87,6 +87,16 @@ impl Process {
         self.child.stdout.take()
     }
 
+    /// How it has ended, if it has and not as one that was done.
+    fn ending(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok().flatten()?;
+        match (status.signal(), status.code()) {
+            (Some(signal), _) => Some(format!("was ended by signal {signal}")),
+            (None, Some(code)) if code != 0 => Some(format!("ended with status {code}")),
+            _ => None,
+        }
+    }
+
     /// Has it ended by a fault of its own? Waits a moment for a process that is ending.
     fn crashed(&mut self) -> bool {
         let end = Instant::now() + ENDING;
@@ -110,13 +120,19 @@ impl Power for Process {
     }
 
     fn complaint(&mut self) -> Option<String> {
-        let mut said = String::new();
+        let ended = self.ending().map(|how| format!("{} {how}", self.name));
+        let mut said = Vec::new();
         let read = self
             .said
             .seek(SeekFrom::Start(0))
-            .and_then(|_| self.said.read_to_string(&mut said));
+            .and_then(|_| self.said.read_to_end(&mut said));
+        let said = String::from_utf8_lossy(&said);
+        let said = said.replace(|letter: char| letter.is_control() && letter != '\n', "");
         let said = said.trim();
-        (read.is_ok() && !said.is_empty()).then(|| format!("{} says: {said}", self.name))
+        let said =
+            (read.is_ok() && !said.is_empty()).then(|| format!("{} says: {said}", self.name));
+        let both: Vec<String> = [ended, said].into_iter().flatten().collect();
+        (!both.is_empty()).then(|| both.join("; "))
     }
 }
 
@@ -153,5 +169,24 @@ mod tests {
         assert!(!crashed("kill -KILL $$"));
         assert!(!crashed("exit 1"));
         assert!(!start("sleep 100").crashed());
+    }
+
+    #[test]
+    fn how_it_ended_and_what_it_said_is_told() {
+        let complaint = |script: &str| {
+            let mut process = start(script);
+            process.child.wait().unwrap();
+            process.complaint()
+        };
+        assert_eq!(complaint("exit 0"), None);
+        assert_eq!(
+            complaint("kill -TERM $$").as_deref(),
+            Some("sh was ended by signal 15")
+        );
+        assert_eq!(
+            complaint("printf '\\000\\000no disk\\n' >&2; exit 3").as_deref(),
+            Some("sh ended with status 3; sh says: no disk")
+        );
+        assert_eq!(complaint("echo no >&2").as_deref(), Some("sh says: no"));
     }
 }
