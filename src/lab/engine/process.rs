@@ -121,17 +121,17 @@ impl Power for Process {
 
     fn complaint(&mut self) -> Option<String> {
         let ended = self.ending().map(|how| format!("{} {how}", self.name));
-        let mut said = Vec::new();
+        let mut bytes = Vec::new();
         let read = self
             .said
             .seek(SeekFrom::Start(0))
-            .and_then(|_| self.said.read_to_end(&mut said));
-        let said = String::from_utf8_lossy(&said);
-        let said = said.replace(|letter: char| letter.is_control() && letter != '\n', "");
-        let said = said.trim();
-        let said =
-            (read.is_ok() && !said.is_empty()).then(|| format!("{} says: {said}", self.name));
-        let both: Vec<String> = [ended, said].into_iter().flatten().collect();
+            .and_then(|_| self.said.read_to_end(&mut bytes));
+        let text = String::from_utf8_lossy(&bytes)
+            .replace(|letter: char| letter.is_control() && letter != '\n', "");
+        let text = text.trim();
+        let said = read.is_ok() && !text.is_empty();
+        let said = said.then(|| format!("{} says: {text}", self.name));
+        let both: Vec<String> = ended.into_iter().chain(said).collect();
         (!both.is_empty()).then(|| both.join("; "))
     }
 }
