@@ -66,6 +66,11 @@ enum {
 	CLOCK_MONOTONIC = 1,
 };
 
+/* include/uapi/linux/bpf.h */
+enum {
+	BPF_F_TIMER_CPU_PIN = 1 << 1,
+};
+
 /* include/linux/sched.h */
 enum {
 	PF_KTHREAD = 0x00200000,
@@ -82,10 +87,14 @@ struct bpf_iter_num {
 	u64 state;
 } __attribute__((aligned(8)));
 
-/* the kernel finds it in a map's value by its name */
+/* the kernel finds these two in a map's value by their names */
 struct bpf_spin_lock {
 	u32 val;
 };
+
+struct bpf_timer {
+	u64 opaque[2];
+} __attribute__((aligned(8)));
 
 struct vm_area_struct;
 

@@ -25,6 +25,7 @@ const SIDE: &[&str] = &[
     "place.h",
     "release.h",
     "serve.h",
+    "slice_timer.h",
     "state.h",
 ];
 

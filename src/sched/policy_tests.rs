@@ -351,10 +351,13 @@ fn tasks_that_waited_for_an_rt_cpu_do_not_come_all_in_a_row() {
 #[test]
 fn rt1_is_looked_at_more_often_than_linux() {
     let stocked = side(1, 2);
-    assert!(look(Class::Rt1, false, &stocked));
-    assert!(!look(Class::Linux, false, &stocked));
-    assert!(look(Class::Linux, true, &stocked));
-    assert!(look(Class::Linux, false, &side(1, 1)), "nothing in reserve");
+    assert!(look(Class::Rt1, SLICE_NRT_NS, &stocked));
+    assert!(!look(Class::Linux, SLICE_NRT_NS / 2, &stocked));
+    assert!(look(Class::Linux, SLICE_NRT_NS / 2 - 1, &stocked));
+    assert!(
+        look(Class::Linux, SLICE_NRT_NS, &side(1, 1)),
+        "nothing in reserve"
+    );
 }
 
 #[test]
@@ -630,6 +633,50 @@ fn bursts_are_learnt() {
 }
 
 #[test]
+fn slices_end_on_time_only_where_many_wait() {
+    let at_ticks = u32::try_from(WAITING_AT_TICKS).unwrap();
+    assert!(!times_slice(2 * at_ticks, 2));
+    assert!(times_slice(2 * at_ticks + 1, 2));
+    let may = [Class::Linux, Class::Rt1, Class::Kthread, Class::None];
+    assert_eq!(
+        may.map(|class| may_time_slice(class)),
+        [true, false, false, false]
+    );
+    let mut looked_ns = 0;
+    assert!(looks_at_waiting(&mut looked_ns, 5 * MS));
+    assert!(!looks_at_waiting(
+        &mut looked_ns,
+        5 * MS + WAITING_LOOK_NS - 1
+    ));
+    assert!(looks_at_waiting(&mut looked_ns, 5 * MS + WAITING_LOOK_NS));
+}
+
+#[test]
+fn a_timed_slice_is_what_is_left_of_what_the_task_asked_for() {
+    let left = |deadline, weight, request_ns| {
+        let running = Running {
+            deadline,
+            vtime: 100 * MS,
+            since_ns: 0,
+            burst_ns: 0,
+            weight,
+        };
+        timed_slice_ns(&running, request_ns)
+    };
+    let computes = |deadline, weight| left(deadline, weight, SLICE_NRT_NS);
+    assert_eq!(computes(100 * MS + SLICE_NRT_NS, NICE_0), SLICE_NRT_NS);
+    assert_eq!(computes(101 * MS, NICE_0), MS, "it was displaced half-way");
+    assert_eq!(computes(110 * MS, NICE_0 / 10), MS, "in its own CPU time");
+    assert_eq!(computes(100 * MS + 1, NICE_0), REQUEST_NS_MIN);
+    assert_eq!(computes(100 * MS, NICE_0), SLICE_NRT_NS, "it had all of it");
+    assert_eq!(computes(90 * MS, NICE_0), SLICE_NRT_NS);
+    assert_eq!(computes(200 * MS, NICE_0), SLICE_NRT_NS);
+    assert_eq!(computes(u64::MAX / 3, NICE_0), SLICE_NRT_NS);
+    let asks_little = left(100 * MS + REQUEST_NS_MIN, NICE_0, REQUEST_NS_MIN);
+    assert_eq!(asks_little, SLICE_NRT_NS, "it will be gone before");
+}
+
+#[test]
 fn a_task_that_computes_makes_way_and_one_that_has_just_begun_does_not() {
     let running = Running {
         deadline: 103 * MS,
@@ -659,7 +706,7 @@ fn a_task_that_computes_makes_way_and_one_that_has_just_begun_does_not() {
         "its deadline is not earlier"
     );
     assert!(
-        takes(106 * MS, 4 * MS, true),
+        takes(105 * MS, 4 * MS, true),
         "beyond its own deadline it asks for a slice more"
     );
     assert!(

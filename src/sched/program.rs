@@ -32,6 +32,8 @@ pub struct Config {
     /// CPUs whose tick stops (`nohz_full`): no tick hands a displaced task back there.
     pub tickless: CpuList,
     pub detector: Detector,
+    /// May BPF programs have timers? Not where the kernel is PREEMPT_RT.
+    pub has_timers: bool,
     /// The kernel's count of CPUs going on- and offline; it refuses to attach when this is old.
     pub hotplug_seq: u64,
 }
@@ -120,6 +122,7 @@ impl<'storage> Program<'storage> {
         let hands_back_late = btf.type_by_name::<Func<'_>>("scx_bpf_dsq_reenq").is_none();
         settings.sys_enter_id = tracepoint.unwrap_or(0);
         settings.preempt_count_bytes = preempt_count_bytes(&btf)?;
+        settings.has_timers = config.has_timers;
         settings.nr_cpus = config.nr_cpus;
         settings.nr_rt = config.rt.len() as u32;
         let caches = config.caches.cpus();

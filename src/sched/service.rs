@@ -14,7 +14,7 @@ use super::runtime::{self, Lock, Runtime, State};
 use super::status::{IdleClock, Status, now_unix_s};
 use artis_machine::cpu_shares::CpuShares;
 use artis_machine::cpus::{self, Cpus};
-use artis_machine::kernel::Kernel;
+use artis_machine::kernel::{Kernel, Preemption};
 use artis_machine::privilege::Privilege;
 use artis_machine::{CpuList, Root, Unreadable, deadline_servers, topology};
 use artis_partition::change::Change;
@@ -186,6 +186,7 @@ pub fn run(
             caches,
             tickless: cpus.nohz_full.clone(),
             detector,
+            has_timers: kernel.preemption != Preemption::PreemptRt,
             hotplug_seq: root
                 .hint("/sys/kernel/sched_ext/hotplug_seq")
                 .and_then(|text| text.parse().ok())

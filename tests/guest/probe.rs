@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Programs for the kernel tests inside the guest that no stock tool offers.
 //!
-//! `probe hog SECONDS`, `probe calls SECONDS`, `probe entries SECONDS`, `probe traced SECONDS`,
-//! `probe notify COMMAND…`, `probe split TIMES`, `probe settings`, `probe since FILE` and `probe
+//! `probe hog SECONDS`, `probe turns TASKS SECONDS`, `probe calls SECONDS`, `probe entries SECONDS`,
+//! `probe traced SECONDS`, `probe notify COMMAND…`, `probe split TIMES`, `probe settings`, `probe since FILE` and `probe
 //! partition dies|fails CPUS EVERY`. Each prints what it saw, and the test outside judges. It is
 //! an example of the package only so that cargo builds it with the tests.
 
@@ -44,6 +44,10 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.first().map(String::as_str) {
         Some("hog") => hog(words[1].parse().expect("seconds")),
+        Some("turns") => turns(
+            words[1].parse().expect("tasks"),
+            words[2].parse().expect("seconds"),
+        ),
         Some("calls") => calls(words[1].parse().expect("seconds")),
         Some("entries") => entries::make(words[1].parse().expect("seconds")),
         Some("traced") => traced(words[1].parse().expect("seconds")),
@@ -53,8 +57,8 @@ fn main() {
         Some("since") => settings::print_since(&words[1]),
         Some("partition") => partition::walk(&words[1..]),
         _ => panic!(
-            "usage: probe hog|calls|entries|traced SECONDS | notify COMMAND... | split TIMES | settings | \
-             since FILE | partition dies|fails CPUS EVERY"
+            "usage: probe hog|calls|entries|traced SECONDS | turns TASKS SECONDS | \
+             notify COMMAND... | split TIMES | settings | since FILE | partition dies|fails CPUS EVERY"
         ),
     }
 }
@@ -178,6 +182,31 @@ fn watch(end_ns: u64) -> (u64, [u64; TASKS]) {
             }
         }
     }
+}
+
+/// Many normal tasks compute on the other CPU. Prints the longest time that one of them waited, in
+/// microseconds: between two looks at the clock.
+fn turns(tasks: u64, seconds: u64) {
+    let end_ns = now_ns() + seconds * 1_000_000_000;
+    let longest_ns = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..tasks {
+            scope.spawn(|| {
+                let mut set = CpuSet::new();
+                set.set(0).expect("a small CPU number");
+                sched_setaffinity(Pid::from_raw(0), &set).expect("the CPU exists");
+                let mut last_ns = now_ns();
+                let mut waited_ns = 0;
+                while last_ns < end_ns {
+                    let now = now_ns();
+                    waited_ns = waited_ns.max(now - last_ns);
+                    last_ns = now;
+                }
+                longest_ns.fetch_max(waited_ns, Relaxed);
+            });
+        }
+    });
+    println!("waited_us {}", longest_ns.load(Relaxed) / 1000);
 }
 
 /// Some milliseconds of user mode, at an emulator's speed: long enough that the scheduler sends a

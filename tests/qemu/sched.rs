@@ -22,6 +22,7 @@ on_kernel!(normal, "newest":
     what_another_cpu_changes_of_a_task_is_no_reason_to_leave,
     the_last_nrt_cpu_going_offline_ends_it_in_words,
     ordinary_tasks_have_their_shares,
+    many_tasks_wait_no_longer_than_twice_as_long_as_without_it,
     cgroups_share_by_weight,
     limits_of_cgroups_hold,
 );
@@ -631,16 +632,19 @@ fn the_last_nrt_cpu_going_offline_ends_it_in_words(kernel: &str) {
     );
 }
 
-/// Beside a hog nobody waits for long, by the guest's own clock; and tasks of nice 0 and 10, whose
-/// weights are 100 and 11: on one CPU, and two of each on an RT CPU and another one.
+/// Many tasks of one CPU take turns, without artis and with it. Beside a hog nobody waits for long,
+/// by the guest's own clock; and tasks of nice 0 and 10, whose weights are 100 and 11: on one
+/// CPU, and two of each on an RT CPU and another one.
 static NICE: Script = Script {
     name: "sched::ordinary_tasks_have_their_shares",
     rt: false,
-    counts: &[("SECONDS", 2, 60), ("MS", 4000, 40_000)],
+    counts: &[("SECONDS", 2, 60), ("MS", 4000, 40_000), ("TASKS", 40, 40)],
     text: concat!(
         include_str!("../guest/shares.sh"),
         r#"
+        probe turns $TASKS $SECONDS | sed 's/^/without_/'
         start --rt 1
+        probe turns $TASKS $SECONDS | sed 's/^/with_/'
         probe hog $SECONDS
         shares_by_nice bound 0 $MS 0 10
         shares_by_nice free 0,1 $((MS * 2)) 0 0 10 10
@@ -652,6 +656,15 @@ fn ordinary_tasks_have_their_shares(kernel: &str) {
     let ran = COUNTED.ran(kernel, &NICE);
     common::assert_nobody_was_stranded(&ran.stdout);
     common::assert_nice_values_counted(&ran.stdout);
+}
+
+fn many_tasks_wait_no_longer_than_twice_as_long_as_without_it(kernel: &str) {
+    let ran = COUNTED.ran(kernel, &NICE);
+    let [without, with] = ["without_waited_us", "with_waited_us"].map(|name| ran.numbers(name)[0]);
+    println!("longest wait: {without} us without artis, {with} with it");
+    // Each of them had a turn, or it says nothing.
+    assert!(without > NICE.count("TASKS") * 500, "{without} us");
+    assert!(with <= 2 * without, "{with} us, {without} without artis");
 }
 
 /// Rounds of cgroups that compute, of weights 100, 300 and 600 in all. What they used is in

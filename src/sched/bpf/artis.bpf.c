@@ -76,6 +76,7 @@
 #include "detect.h"
 #include "hand_back.h"
 #include "place.h"
+#include "slice_timer.h"
 #include "serve.h"
 #include "release.h"
 #include "hotplug.h"
@@ -133,7 +134,7 @@ static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu, bool ma
 		verdict = artis_promote_shared(&view, &t->calls, &t->trial, now, makes_way,
 					       &rt, &nrt);
 	} else {
-		if (!artis_look(view.class, !p->scx.slice, &rt))
+		if (!artis_look(view.class, p->scx.slice, &rt))
 			return;
 		measure_nrt_side(&nrt, cpu);
 		verdict = artis_promote(&view, &t->calls, &t->trial, now, t->burst_ns, &rt, &nrt);
@@ -287,9 +288,12 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	note_running(record, t, now);
 	if (has_llcs())
 		note_llc(record, t);
-	if (record->rt)
+	if (record->rt) {
 		running_rt(record, p, t, cpu, displaced);
-	else if (makes_room && queued(DSQ_NRT_RT1, now, false))
+		return;
+	}
+	time_slice(record, t, class, cpu, now);
+	if (makes_room && queued(DSQ_NRT_RT1, now, false))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
@@ -391,6 +395,8 @@ s32 BPF_PROG(artis_init)
 	s32 err;
 
 	err = create_nrt_mask();
+	if (!err)
+		err = create_slice_timers();
 	bpf_for(dsq, DSQ_NRT_KTHREAD, DSQ_BOTH_LINUX + 1) {
 		if (!err)
 			err = scx_bpf_create_dsq(dsq, -1);

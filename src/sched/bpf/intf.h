@@ -69,6 +69,8 @@ struct artis_cpu {
 	u64 ticked_ns;		/* when the last tick came; on RT CPUs */
 	u64 tick_ns;		/* how far ticks are apart */
 	u64 looked_ns;		/* when it last looked for tasks that wait for RT CPUs */
+	u64 waiting_looked_ns;	/* when it last looked how many Linux tasks wait for it */
+	u64 slice_ends_ns;	/* of the task that runs, by a timer; 0: at a tick */
 	struct artis_turn turn;
 	struct artis_running running;	/* the task of ours that runs here, or ran last */
 	u32 hosted_class;	/* of the task that runs, or that RT0 displaces: enum artis_class */
@@ -87,6 +89,7 @@ struct artis_cpu {
 	u8 last_tick;		/* the slice of its task ends at the next tick */
 	u8 makes_room;		/* its task was asked to, by any CPU, and has not gone yet */
 	u8 chosen;		/* its next task is, by ops.dispatch(), and waits in front of nobody */
+	u8 slice_timer_on;	/* it is set, for this task or an earlier one */
 	u8 next_waits;		/* one that comes next waits until its task has run for a moment */
 	/*
 	 * May a kernel thread wait in the queue of this CPU alone? One is queued there, and

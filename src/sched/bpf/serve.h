@@ -378,6 +378,8 @@ __noinline int take_fair(struct task_struct *prev __arg_trusted __arg_nullable,
 		return true;
 	if (queue && prev && stays_first(s, first)) {
 		go_on(s->record, prev, artis_slice_ns(s->rt));
+		if (!s->rt && stays)
+			time_slice(s->record, stays, class_of(prev), s->cpu, s->now);
 		return true;
 	}
 	bpf_for(tried, 0, ARTIS_QUEUES) {
