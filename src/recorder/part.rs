@@ -55,6 +55,12 @@ pub(crate) fn part(
         }
         next_ns = event.ns.min(subject.end_ns);
         if event.ns > subject.end_ns {
+            // A machine that stood still is known by the timers that all CPUs handle late. The
+            // thread may be back in user mode before another CPU has handled its own.
+            let is_timer = Kind(u32::from(event.kind)) == Kind::RECORDER_HRTIMER_ENTRY;
+            if is_timer && event.ns - subject.end_ns <= subject.end_ns - subject.due_ns {
+                part.events.push(event);
+            }
             continue;
         }
         let is_switch = Kind(u32::from(event.kind)) == Kind::RECORDER_SWITCH;
@@ -125,6 +131,27 @@ mod tests {
         assert_eq!(found(7..50, &[]), (all.clone(), Vec::new()));
         // What is missing outside is of no interest.
         assert_eq!(found(0..50, &[3, 19, 42, 43, 49]), (all, Vec::new()));
+    }
+
+    #[test]
+    fn timers_that_came_soon_after_it_are_kept() {
+        // The interval is 205 to 405; each fifth event is a timer.
+        let part = part(0..100, 40, &subject(205, 405), |number| {
+            let kind = match number {
+                20 | 40 => Kind::RECORDER_SWITCH,
+                _ if number % 5 == 0 => Kind::RECORDER_HRTIMER_ENTRY,
+                _ => Kind::RECORDER_IDLE,
+            };
+            Some(recorder_event {
+                ns: number * 10,
+                kind: kind.0 as u16,
+                ..Default::default()
+            })
+        });
+        let after = part.events.iter().map(|event| event.ns);
+        let after: Vec<u64> = after.take_while(|ns| *ns > 405).collect();
+        assert_eq!(after, [600, 550, 500, 450]);
+        assert_eq!(part.holes, []);
     }
 
     #[test]

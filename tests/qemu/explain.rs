@@ -113,8 +113,7 @@ fn stop_and_continue(enough: &AtomicBool) {
 
 /// A stop of a virtual machine leaves no event and no steal time here. What tells it is that a
 /// timer's interrupt came late into user mode, where nothing of the kernel keeps it off, or that
-/// the timers of both CPUs came late at once. A record that ends before the other CPU handled its
-/// timer has neither: one of eight.
+/// the timers of both CPUs came late at once.
 #[test]
 fn a_stopped_machine_is_blamed() {
     let output = tempfile::tempdir().unwrap();

@@ -88,7 +88,7 @@ pub fn cut(recording: &Recording) -> Vec<Segment> {
     if let Some(last) = events.iter().find(|event| event.ns == subject.end_ns) {
         cutter.learn(last);
     }
-    for stop in stops::stops(&events, &recording.holes) {
+    for stop in stops::stops(&events, &recording.holes, subject.end_ns) {
         cutter.pieces.machine_stood(stop, recording);
     }
     cutter.pieces.finish(recording)

@@ -11,9 +11,10 @@ use std::collections::BTreeMap;
 const SILENCE_NS: u64 = 1_000_000;
 
 /// From when, at the latest, to when the machine stood. `events`: of all CPUs, in the order of
-/// time.
-pub(super) fn stops(events: &[&Event], holes: &[Hole]) -> Vec<(u64, u64)> {
+/// time; of those after `end_ns` there are timers only, so their silence says nothing.
+pub(super) fn stops(events: &[&Event], holes: &[Hole], end_ns: u64) -> Vec<(u64, u64)> {
     let gaps = events.windows(2).enumerate();
+    let gaps = gaps.filter(|(_, pair)| pair[1].ns <= end_ns);
     let gaps = gaps.filter(|(_, pair)| pair[1].ns.saturating_sub(pair[0].ns) >= SILENCE_NS);
     gaps.filter_map(|(at, pair)| {
         let gap = (pair[0].ns, pair[1].ns);

@@ -302,4 +302,11 @@ fn silence_of_all_cpus_is_a_stop_of_the_machine() {
     recording.holes.clear();
     recording.events.remove(4);
     assert_eq!(stood(&recording), 0);
+    // The other CPU's comes after the thread is back.
+    recording.events.push(timer(35 * MS, 1, 14 * MS));
+    assert_eq!(stood(&recording), 18 * MS);
+    // From here on there are timers only, so that nothing else happened is not known.
+    recording.events.push(timer(45 * MS, 0, 36 * MS));
+    recording.events.push(timer(46 * MS, 1, 36 * MS));
+    assert_eq!(stood(&recording), 18 * MS);
 }
