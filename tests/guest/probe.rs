@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Programs for the kernel tests inside the guest that no stock tool offers.
 //!
-//! `probe hog SECONDS`, `probe turns TASKS SECONDS`, `probe calls SECONDS`, `probe entries SECONDS`,
-//! `probe traced SECONDS`, `probe notify COMMAND…`, `probe split TIMES`, `probe settings`, `probe since FILE` and `probe
-//! partition dies|fails CPUS EVERY`. Each prints what it saw, and the test outside judges. It is
-//! an example of the package only so that cargo builds it with the tests.
+//! `probe hog SECONDS`, `probe turns TASKS SECONDS`, `probe calls SECONDS`, `probe entries
+//! SECONDS`, `probe traced SECONDS`, `probe notify COMMAND…`, `probe split TIMES`, `probe
+//! settings`, `probe since FILE` and `probe partition dies|fails CPUS EVERY`. Each prints what it
+//! saw, and the test outside judges. It is an example of the package only so that cargo builds it
+//! with the tests.
 
 mod entries;
 mod partition;
@@ -58,7 +59,8 @@ fn main() {
         Some("partition") => partition::walk(&words[1..]),
         _ => panic!(
             "usage: probe hog|calls|entries|traced SECONDS | turns TASKS SECONDS | \
-             notify COMMAND... | split TIMES | settings | since FILE | partition dies|fails CPUS EVERY"
+             notify COMMAND... | split TIMES | settings | since FILE | \
+             partition dies|fails CPUS EVERY"
         ),
     }
 }
