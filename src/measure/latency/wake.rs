@@ -14,16 +14,44 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
+/// So many times are kept: who is displaced while it reads one reads that of its own turn.
+const TURNS: usize = 64;
+
 /// What the two threads share.
-#[derive(Default)]
 struct HandOver {
     /// The futex: how often it was handed over.
     turn: AtomicU32,
-    /// When it was handed over last, ns since boot.
-    handed_ns: AtomicU64,
+    /// When it was, ns since boot: a turn's is at its number modulo `TURNS`.
+    handed_ns: [AtomicU64; TURNS],
     /// When to begin; 0 is not yet.
     start_ns: AtomicU64,
     stop: AtomicBool,
+}
+
+impl HandOver {
+    fn new() -> Self {
+        Self {
+            turn: AtomicU32::new(0),
+            handed_ns: [const { AtomicU64::new(0) }; TURNS],
+            start_ns: AtomicU64::new(0),
+            stop: AtomicBool::new(false),
+        }
+    }
+
+    /// Only the waker calls it.
+    fn hand_over(&self, now_ns: u64) {
+        let turn = self.turn.load(Ordering::Relaxed).wrapping_add(1);
+        self.handed_ns[turn as usize % TURNS].store(now_ns, Ordering::Release);
+        self.turn.store(turn, Ordering::Release);
+    }
+
+    /// When this turn began; `None` when so many have begun since that it is not known any more.
+    fn handed_ns(&self, turn: u32) -> Option<u64> {
+        let handed_ns = self.handed_ns[turn as usize % TURNS].load(Ordering::Acquire);
+        let later = self.turn.load(Ordering::Relaxed).wrapping_sub(turn);
+        // The time of the next turn is written before the turn itself.
+        ((later as usize) < TURNS - 1).then_some(handed_ns)
+    }
 }
 
 /// Waits for a futex that another thread hands over.
@@ -43,7 +71,7 @@ impl Wake {
     /// When there is no other CPU, or the system refuses the thread.
     pub fn new(interval_ns: u64, cpu: Option<u32>, allowed: &CpuList) -> Result<Self, Unavailable> {
         let other = cpu.map(|cpu| other_cpu(cpu, allowed)).transpose()?;
-        let shared = Arc::new(HandOver::default());
+        let shared = Arc::new(HandOver::new());
         let ours = Arc::clone(&shared);
         let refused = |error: std::io::Error| Unavailable::Refused {
             what: "start the thread that wakes".to_owned(),
@@ -90,8 +118,7 @@ fn hand_over(shared: &HandOver, interval_ns: u64) {
     while !shared.stop.load(Ordering::Relaxed) {
         // A signal ends the sleep early; the next turn then comes early, which does no harm.
         let _ = sleep_until(due_ns);
-        shared.handed_ns.store(now_ns(), Ordering::Relaxed);
-        shared.turn.fetch_add(1, Ordering::Release);
+        shared.hand_over(now_ns());
         futex(&shared.turn, libc::FUTEX_WAKE, 1);
         due_ns = next_due(due_ns, interval_ns, now_ns()).0;
     }
@@ -125,10 +152,13 @@ impl Source for Wake {
             let turn = self.shared.turn.load(Ordering::Acquire);
             if turn != self.turn {
                 let observed_ns = now_ns();
+                let Some(due_ns) = self.shared.handed_ns(turn) else {
+                    continue;
+                };
                 let missed = u64::from(turn.wrapping_sub(self.turn)) - 1;
                 self.turn = turn;
                 return Ok(Event {
-                    due_ns: self.shared.handed_ns.load(Ordering::Relaxed),
+                    due_ns,
                     observed_ns,
                     missed,
                 });
@@ -152,5 +182,34 @@ impl Drop for Wake {
             // It cannot have panicked with anything that matters here.
             let _ = waker.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Who saw a turn may be displaced before it reads when that was.
+    #[test]
+    fn a_turn_keeps_its_time_while_others_follow() {
+        let shared = HandOver::new();
+        shared.hand_over(1000);
+        for later in 1..TURNS as u64 - 1 {
+            shared.hand_over(1000 + later);
+            assert_eq!(shared.handed_ns(1), Some(1000));
+        }
+        shared.hand_over(9000);
+        assert_eq!(shared.handed_ns(1), None, "the next one writes over it");
+        assert_eq!(shared.handed_ns(TURNS as u32), Some(9000));
+    }
+
+    #[test]
+    fn turns_are_counted_beyond_the_end_of_their_numbers() {
+        let shared = HandOver::new();
+        shared.turn.store(u32::MAX, Ordering::Relaxed);
+        shared.hand_over(7);
+        assert_eq!(shared.handed_ns(0), Some(7));
+        shared.hand_over(8);
+        assert_eq!(shared.handed_ns(0), Some(7));
     }
 }
