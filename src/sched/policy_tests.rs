@@ -335,17 +335,25 @@ fn who_answers_somebody_is_not_sent_to_wait() {
 
 #[test]
 fn tasks_that_waited_for_an_rt_cpu_do_not_come_all_in_a_row() {
-    let mut looked_ns = 0;
-    let mut took = Vec::new();
     // the CPU chooses a task each time a slice is over, and one always waits
-    for turn in 1..40 {
-        let now = turn * slice_ns(false);
-        if look_for_waiting(&mut looked_ns, now) {
-            took_waiting(&mut looked_ns, now);
-            took.push(turn);
-        }
-    }
-    assert_eq!(took.len(), 13, "one slice of three: {took:?}");
+    let took = |slice_ns| {
+        let mut looked_ns = 0;
+        let turns = (1..40).filter(|turn| {
+            let now = turn * slice_ns;
+            let looks = look_for_waiting(&mut looked_ns, now);
+            if looks {
+                took_waiting(&mut looked_ns, now);
+            }
+            looks
+        });
+        turns.count()
+    };
+    assert_eq!(took(3 * MS), 13, "one slice of three");
+    assert_eq!(
+        took(4 * MS),
+        20,
+        "every second one of those that end at ticks"
+    );
 }
 
 #[test]

@@ -194,6 +194,9 @@ typedef int64_t s64;
  */
 #define ARTIS_RT_WAIT_LOOK_NS (1 * ARTIS_NSEC_PER_MSEC)
 
+/* How much longer after it took one: with HZ=250 every second turn is the others'. */
+#define ARTIS_RT_WAIT_PAUSE_NS (6 * ARTIS_NSEC_PER_MSEC)
+
 /* Longer than it takes the kernel to insert a task after ops.enqueue(). */
 #define ARTIS_INSERTION_NS (1 * ARTIS_NSEC_PER_MSEC)
 
@@ -1689,7 +1692,7 @@ static inline bool artis_look_for_waiting(u64 *looked_ns, u64 now_ns)
  */
 static inline void artis_took_waiting(u64 *looked_ns, u64 now_ns)
 {
-	*looked_ns = now_ns + 2 * ARTIS_SLICE_NRT_NS;
+	*looked_ns = now_ns + ARTIS_RT_WAIT_PAUSE_NS;
 }
 
 /*
