@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The table of an experiment: latency, what others got of the RT CPU, and how the loads fared.
 
-use artis_result::experiment::{Experiment, Figures, Row, Scheduler, Summary};
+use artis_result::experiment::{Experiment, Figures, ORDINARY_WORK, Row, Scheduler, Summary};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -9,17 +9,6 @@ const NAME_WIDTH_MIN: usize = 14;
 const COLUMN: usize = 10;
 /// Columns in a block, so that 100 columns of text hold them.
 const LOADS_PER_BLOCK: usize = 8;
-
-/// Kinds of ordinary tasks, in the order of their columns.
-const KINDS: [&str; 7] = [
-    "normal",
-    "bound",
-    "rt1-1",
-    "rt1-20",
-    "commands",
-    "messages",
-    "messages-to-many",
-];
 
 /// A column: its two lines of heading, and the cell of a row.
 type Column = ([&'static str; 2], fn(&Figures) -> String);
@@ -195,9 +184,9 @@ fn responsiveness(text: &mut String, experiment: &Experiment, width: usize) {
     if measured.is_empty() {
         return;
     }
-    let place = |kind: &String| KINDS.iter().position(|known| known == kind);
+    let place = |kind: &String| ORDINARY_WORK.iter().position(|known| known == kind);
     let mut kinds: Vec<String> = measured.into_iter().cloned().collect();
-    kinds.sort_by_key(|kind| place(kind).unwrap_or(KINDS.len()));
+    kinds.sort_by_key(|kind| place(kind).unwrap_or(ORDINARY_WORK.len()));
     type Figure = (&'static str, fn(&Summary) -> String);
     let figures: [Figure; 4] = [
         ("mean", |of| us(Some(of.us_mean))),
@@ -409,7 +398,8 @@ mod tests {
             us_p99: 20.0,
             us_max: 160_136.0,
         };
-        rows[0].figures.responsiveness = KINDS.map(|kind| (kind.to_owned(), of(500))).into();
+        rows[0].figures.responsiveness =
+            ORDINARY_WORK.map(|kind| (kind.to_owned(), of(500))).into();
         rows[1].figures.responsiveness = [("normal".to_owned(), of(225))].into();
         let messages = [
             ("messages".to_owned(), 1.0),

@@ -13,7 +13,7 @@ use artis_guest::experiment::{
     MESSAGES, MESSAGES_TO_MANY, Measure, NORMAL_LATENCY, RT1_LEVEL_1_LATENCY, RT1_LEVEL_20_LATENCY,
     Sample, USER_LATENCY,
 };
-use artis_result::experiment::{self, Figures, Row, SchemaName, Seed, Summary};
+use artis_result::experiment::{self, Figures, ORDINARY_WORK, Row, SchemaName, Seed, Summary};
 use artis_result::{Distribution, Series};
 use std::collections::BTreeMap;
 
@@ -129,15 +129,15 @@ fn merged(group: &Group, measure: Measure, name: &str) -> Distribution {
     all
 }
 
-/// What ordinary tasks do, as results name it, and the series of a sample.
-const KINDS: [(&str, &str); 7] = [
-    ("normal", NORMAL_LATENCY),
-    ("bound", BOUND_LATENCY),
-    ("rt1-1", RT1_LEVEL_1_LATENCY),
-    ("rt1-20", RT1_LEVEL_20_LATENCY),
-    ("commands", COMMANDS),
-    ("messages", MESSAGES),
-    ("messages-to-many", MESSAGES_TO_MANY),
+/// The series of a sample, in the order of [`ORDINARY_WORK`].
+const ORDINARY_SERIES: [&str; ORDINARY_WORK.len()] = [
+    NORMAL_LATENCY,
+    BOUND_LATENCY,
+    RT1_LEVEL_1_LATENCY,
+    RT1_LEVEL_20_LATENCY,
+    COMMANDS,
+    MESSAGES,
+    MESSAGES_TO_MANY,
 ];
 
 /// How soon others answer, by the name of what was measured.
@@ -152,8 +152,9 @@ fn responsiveness(group: &Group) -> BTreeMap<String, Summary> {
             us_max: moments.max as f64 / 1000.0,
         })
     };
-    let measured = KINDS
+    let measured = ORDINARY_WORK
         .into_iter()
+        .zip(ORDINARY_SERIES)
         .filter_map(|(name, series)| Some((name.to_owned(), of(series)?)));
     measured.collect()
 }
@@ -275,7 +276,8 @@ impl Totals {
             let ratio = ratio(per_cpu_time(self, series), per_cpu_time(theirs, series))?;
             Some((name.to_owned(), ratio))
         };
-        KINDS.into_iter().filter_map(compare).collect()
+        let pairs = ORDINARY_WORK.into_iter().zip(ORDINARY_SERIES);
+        pairs.filter_map(compare).collect()
     }
 
     fn compared_with(
