@@ -9,6 +9,7 @@ use super::value;
 use crate::lab::debian::kernel::Kernels;
 use crate::lab::explain::{Error, explain, guest};
 use crate::lab::progress::Progress;
+use crate::result::file::Target;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -33,6 +34,9 @@ pub struct Args {
     /// How many to explain
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = value::number::whole(1..=100_u16))]
     worst: u16,
+    /// Write what the RT CPU called in each, in order, to FILE
+    #[arg(long, value_name = "FILE")]
+    calls: Option<PathBuf>,
     #[command(flatten)]
     releases: Releases,
     #[command(flatten)]
@@ -45,6 +49,7 @@ pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
     let wanted = guest(&experiment, &args.configuration, args.seed)
         .map_err(|error| UsageError(error.to_string()))?;
     let files = args.files.open()?;
+    let calls = args.calls.as_deref().map(Target::open).transpose()?;
     let options = options(args.releases)?;
     let mut progress = Stderr::default();
     let worst = usize::from(args.worst);
@@ -64,6 +69,10 @@ pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
     } else {
         "warning: the sample is NOT that of the plain run: what is explained is another run"
     });
+    let written = calls.map_or(Ok(()), |target| {
+        target.write_or_rescue(explained.calls.as_bytes())
+    });
     files.publish(&explained.document)?;
+    written?;
     Ok(ExitCode::SUCCESS)
 }

@@ -25,6 +25,8 @@ pub(super) enum Phase {
 /// The timer's interrupt, and the one that wakes the thread.
 pub(super) const TIMER: &str = "timer interrupt";
 pub(super) const OWN_TIMER: &str = "its own timer";
+/// An irq_work is handled, and what is called in it is what it is for.
+const IRQ_WORK: Context = Context::Vector(Vector::IrqWork);
 /// Priorities below it are real time, as the kernel counts (`MAX_RT_PRIO`).
 const REAL_TIME: i32 = 100;
 /// `include/uapi/linux/sched.h`.
@@ -180,6 +182,11 @@ impl Cutter<'_> {
             }
             Context::WheelTimer(function) => {
                 let mut piece = named(Lane::Softirq, "TIMER");
+                piece.code = Some(function.clone());
+                piece
+            }
+            Context::Call { function, .. } if cpu.contexts.contains(&IRQ_WORK) => {
+                let mut piece = named(Lane::HardInterrupt, "irq_work");
                 piece.code = Some(function.clone());
                 piece
             }

@@ -3,10 +3,12 @@
 //!
 //! Runs the guest of an experiment once more, the same to the byte, while the emulator reports
 //! each call, interrupt and return of its RT CPU ([`crate::engine::observed`]). Owns how the worst
-//! wakeups are found meanwhile ([`watch`]), the names of the kernel's functions ([`symbols`]), and
-//! how steps become a recording ([`translate`]); `artis-explain` cuts that as it cuts any other.
+//! wakeups are found meanwhile ([`watch`]), the names of the kernel's functions ([`symbols`]), how
+//! steps become a recording ([`translate`]), which `artis-explain` cuts as it cuts any other, and
+//! how they are listed ([`calls`]).
 //! Only the worst wakeups' steps are kept, whatever the guest does.
 
+mod calls;
 pub mod symbols;
 pub mod translate;
 pub mod watch;
@@ -62,6 +64,8 @@ pub enum Error {
 #[derive(Debug)]
 pub struct Explanation {
     pub document: Document,
+    /// What the CPU called in each of the worst wakeups, as text.
+    pub calls: String,
     /// The sample of this run is that of the plain run, to the last count.
     pub is_same: bool,
 }
@@ -137,7 +141,7 @@ pub fn explain(
         let mut place = watched.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut *place, Watched::new(&symbols, period, 0))
     };
-    let document = document(
+    let (document, calls) = document(
         &experiment.guest_name(wanted),
         &measured.kept,
         watched,
@@ -146,6 +150,7 @@ pub fn explain(
     )?;
     Ok(Explanation {
         document,
+        calls,
         is_same: is_same(&plain.sample, &measured.kept.sample),
     })
 }
@@ -203,14 +208,14 @@ fn symbols_of(
     Ok(symbols)
 }
 
-/// What was seen, as the document that `artis explain show` reads.
+/// What was seen, as the document that `artis explain show` reads, and what was called.
 fn document(
     name: &str,
     kept: &Kept,
     watched: Watched,
     (worst, cpu): (usize, u32),
     symbols: &Symbols,
-) -> Result<Document, Error> {
+) -> Result<(Document, String), Error> {
     let empty = Distribution::new();
     let series = kept.sample.series.iter();
     let latency = series
@@ -280,7 +285,7 @@ fn document(
         culprits: Vec::new(),
         advice: Vec::new(),
     };
-    Ok(document.explain(recordings))
+    Ok((document.explain(recordings), calls::list(&wakeups, symbols)))
 }
 
 #[cfg(test)]

@@ -71,6 +71,10 @@ const ANYBODYS: [&str; 6] = [
 ];
 /// How many functions show where a task was.
 const DOING: usize = 6;
+/// Calls the handler of a timer of the timer wheel.
+const WHEEL_TIMER: &str = "call_timer_fn";
+/// Call what an irq_work is for.
+const IRQ_WORKS: [&str; 2] = ["irq_work_single", "irq_work_run_list"];
 /// Called in the scheduler when the next task is the idle one.
 const PICKS_IDLE: &str = "set_next_task_idle";
 
@@ -327,6 +331,14 @@ impl Translation<'_> {
             self.handler(at, name);
         } else if HANDLERS_END.contains(&name) {
             self.push(tick, What::TimerEnds);
+        } else if name == WHEEL_TIMER {
+            self.push(tick, What::WheelTimerEnds);
+            let function = self.called_next(at).to_owned();
+            self.push(tick, What::WheelTimerBegins { function });
+        } else if IRQ_WORKS.contains(&name) {
+            self.push(tick, What::CallEnds);
+            let function = self.called_next(at).to_owned();
+            self.push(tick, What::CallBegins { function });
         } else if name == "__schedule" {
             (self.lazy, self.idle) = (true, false);
             self.push(tick, What::SchedulerBegins);
@@ -407,6 +419,15 @@ impl Translation<'_> {
         self.current = next;
     }
 
+    /// What is called first in the function that the step at `at` calls; nothing when an interrupt
+    /// comes before.
+    fn called_next(&self, at: usize) -> &str {
+        let next = self.steps.get(at + 1);
+        next.filter(|step| step.kind == Kind::Call && !step.user)
+            .and_then(|step| self.symbols.name(step.address))
+            .unwrap_or_default()
+    }
+
     /// What the task that got the CPU calls first.
     fn first_function(&self, at: usize) -> Option<&str> {
         let calls = self.steps[at + 1..].iter();
@@ -456,7 +477,7 @@ mod tests {
     #[test]
     fn excerpts_of_guests_are_cut_as_they_were() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/explain/tests");
-        for (name, late) in [("lock", 9830), ("sleep", 8165)] {
+        for (name, late) in [("lock", 9830), ("sleep", 8165), ("work", 15110)] {
             let read =
                 |end: &str| std::fs::read_to_string(format!("{folder}/{name}.{end}")).unwrap();
             let segments = segments(&read("trace"), late);
