@@ -459,6 +459,7 @@ fn a_kernel_thread_of_one_cpu_displaces_unless_rt0_is_due() {
 #[test]
 fn rt0_is_never_disturbed_by_a_kick() {
     assert!(may_kick(false) && !may_kick(true));
+    assert!(may_tell(false) && !may_tell(true));
     assert!(may_wake_rt(false, false));
     assert!(!may_wake_rt(true, false), "offline");
     assert!(!may_wake_rt(false, true), "RT0 is there");

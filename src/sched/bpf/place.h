@@ -529,7 +529,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	enum artis_order order;
 	enum artis_place where;
 	u64 now = clock_of(cpu);
-	bool makes_room = false, rt_side;
+	bool makes_room = false, may_tell, rt_side;
 
 	if (!t) {
 		/* no memory for its record when it was born: serve it, on the safe side */
@@ -575,15 +575,16 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	t->state = artis_state_queued(where);
 	rt_side = artis_is_rt_place(where, record->rt);
 	place(p, t, rt_side);
+	may_tell = artis_may_tell(is_rt(bpf_get_smp_processor_id()));
 	/* another wakeup is a chance to look again whether the one that comes next may have the CPU */
-	if (view.wakes && record->next_waits &&
+	if (may_tell && view.wakes && record->next_waits &&
 	    artis_next_displaces(class_on(cpu), &record->running, now)) {
 		record->next_waits = false;
 		makes_room = true;
 	}
 	if (wait_in_front(p, t, &view, rt_side, now, enq_flags, &makes_room))
 		return;
-	if (makes_room)
+	if (makes_room && may_tell)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 	if (where == ARTIS_PLACE_PINNED) {
 		enqueue_pinned(p, t, order, enq_flags);

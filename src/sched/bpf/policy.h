@@ -1261,6 +1261,16 @@ static inline bool artis_may_kick(bool rt0_here)
 }
 
 /*
+ * A task that wakes up waits for an NRT CPU, whose task makes room for the first that waits: is
+ * that CPU told at once? @from_rt: it would be an RT CPU that tells it. That takes an interrupt
+ * there, which waits for the other's run queue; and the other sees it at its next tick.
+ */
+static inline bool artis_may_tell(bool from_rt)
+{
+	return !from_rt;
+}
+
+/*
  * A task was queued for its one CPU, where a task of @running runs. On an RT CPU a
  * kernel thread whose turn RT0's timer would meet waits until RT0 has gone, or for
  * the next tick.
