@@ -260,9 +260,12 @@ fn published_schedulers_schedule_their_guests() {
 fn the_worst_samples_are_explained_in_the_same_guest() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("late.json");
+    let listed = folder.path().join("calls");
     let output = artis(&["lab", "explain", SMOKE, "--configuration", "lazy"])
         .args(["--seed", "1", "--worst", "3", "--json"])
         .arg(&file)
+        .arg("--calls")
+        .arg(&listed)
         .output()
         .unwrap();
     let said = stderr(&output);
@@ -288,6 +291,13 @@ fn the_worst_samples_are_explained_in_the_same_guest() {
             end_ns = segment["end_ns"].as_u64().unwrap();
         }
         assert_eq!(end_ns, lost_ns);
+    }
+    let calls = fs::read_to_string(&listed).unwrap();
+    let of_each: Vec<&str> = calls.split("\n\n").collect();
+    assert_eq!(of_each.len(), 3, "{calls}");
+    for one in of_each {
+        assert!(one.contains(" hrtimer_wakeup\n"), "{one}");
+        assert!(one.trim_end().ends_with(" user mode: a call"), "{one}");
     }
 }
 

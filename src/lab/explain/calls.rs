@@ -11,7 +11,7 @@ use std::fmt::Write;
 /// How long before RT0 was due the list of a wakeup begins.
 const BEFORE_TICKS: u64 = 10_000;
 
-/// A section for each wakeup, with how many ticks it was late, and in it a line for each step: when
+/// A section for each wakeup, with how late it was, and in it a line for each step: when
 /// it was, from the moment RT0 was due on, and what it was.
 pub(super) fn list(wakeups: &[(u64, Wakeup)], symbols: &Symbols) -> String {
     let mut text = String::new();
@@ -25,16 +25,12 @@ pub(super) fn list(wakeups: &[(u64, Wakeup)], symbols: &Symbols) -> String {
         let gap = if at == 0 { "" } else { "\n" };
         let _ = writeln!(text, "{gap}{}. late {:.3} us", at + 1, us(wakeup.end));
         for step in wakeup.steps.iter().filter(|step| step.tick >= since) {
-            let name = match step.kind {
-                _ if step.user => "",
-                Kind::Space => "",
-                _ => symbols.name(step.address).unwrap_or("?"),
-            };
+            let name = || symbols.name(step.address).unwrap_or("?");
             let what = match (step.kind, step.user) {
-                (Kind::Call, false) => name.to_owned(),
+                (Kind::Call, false) => name().to_owned(),
                 (Kind::Call, true) => "user mode: a call".to_owned(),
-                (Kind::Interrupt, _) => format!("interrupt: {name}"),
-                (Kind::Return, false) => format!("returns into {name}"),
+                (Kind::Interrupt, _) => format!("interrupt: {}", name()),
+                (Kind::Return, false) => format!("returns into {}", name()),
                 (Kind::Return, true) => "returns to user mode".to_owned(),
                 (Kind::Space, _) => format!("page table {:x}", table(step.address) >> 12),
             };
