@@ -7,7 +7,7 @@ use super::lab_experiment::{Releases, failed, options, read};
 use super::progress::Stderr;
 use super::value;
 use crate::lab::debian::kernel::Kernels;
-use crate::lab::explain::{Error, explain, guest};
+use crate::lab::explain::{Error, Which, explain, guest};
 use crate::lab::progress::Progress;
 use crate::result::file::Target;
 use std::path::PathBuf;
@@ -31,6 +31,9 @@ pub struct Args {
     /// One of its seeds
     #[arg(long, value_name = "N", value_parser = value::number::whole(0..=u64::MAX))]
     seed: u64,
+    /// Explain RT0's longest activations, and not its worst wakeups
+    #[arg(long)]
+    activations: bool,
     /// How many to explain
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = value::number::whole(1..=100_u16))]
     worst: u16,
@@ -52,11 +55,14 @@ pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
     let calls = args.calls.as_deref().map(Target::open).transpose()?;
     let options = options(args.releases)?;
     let mut progress = Stderr::default();
-    let worst = usize::from(args.worst);
+    let which = match args.activations {
+        true => Which::Activations,
+        false => Which::Wakeups,
+    };
     let explained = match explain(
         &experiment,
         &wanted,
-        worst,
+        (which, usize::from(args.worst)),
         kernels,
         &options,
         &mut progress,

@@ -1,30 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What the CPU did in the worst wakeups, step by step: for who wants to know more of a segment
-//! than its culprit.
+//! What the CPU did in the worst wakeups or the longest activations, step by step: for who wants to
+//! know more of a segment than its culprit.
 
 use super::symbols::Symbols;
-use super::translate::TICK_NS;
-use super::watch::{Wakeup, table};
+use super::translate::{Span, TICK_NS};
+use super::watch::table;
 use crate::engine::observed::Kind;
+use artis_explain::recording::Loss;
 use std::fmt::Write;
 
-/// How long before RT0 was due the list of a wakeup begins.
+/// How long before RT0 was due a list begins.
 const BEFORE_TICKS: u64 = 10_000;
 
-/// A section for each wakeup, with how late it was, and in it a line for each step: when
-/// it was, from the moment RT0 was due on, and what it was.
-pub(super) fn list(wakeups: &[(u64, Wakeup)], symbols: &Symbols) -> String {
+/// A section for each, with how long it took, and in it a line for each step: when it was, from the
+/// moment RT0 was due or its work began, and what it was.
+pub(super) fn list(spans: &[Span<'_>], symbols: &Symbols) -> String {
     let mut text = String::new();
-    for (at, (late, wakeup)) in wakeups.iter().enumerate() {
-        let due = wakeup.end.saturating_sub(*late);
-        let since = due.saturating_sub(BEFORE_TICKS);
+    for (at, span) in spans.iter().enumerate() {
+        let since = span.due.saturating_sub(BEFORE_TICKS);
         let us = |tick: u64| {
-            let ticks = tick.cast_signed() - due.cast_signed();
+            let ticks = tick.cast_signed() - span.due.cast_signed();
             ticks as f64 * TICK_NS as f64 / 1000.0
         };
         let gap = if at == 0 { "" } else { "\n" };
-        let _ = writeln!(text, "{gap}{}. late {:.3} us", at + 1, us(wakeup.end));
-        for step in wakeup.steps.iter().filter(|step| step.tick >= since) {
+        let what = match span.loss {
+            Loss::Stretched => "an activation of",
+            Loss::Late | Loss::LockedOut => "late",
+        };
+        let _ = writeln!(text, "{gap}{}. {what} {:.3} us", at + 1, us(span.end));
+        for step in span.steps.iter().filter(|step| step.tick >= since) {
             let name = || symbols.name(step.address).unwrap_or("?");
             let what = match (step.kind, step.user) {
                 (Kind::Call, false) => name().to_owned(),
@@ -42,6 +46,7 @@ pub(super) fn list(wakeups: &[(u64, Wakeup)], symbols: &Symbols) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::watch::Wakeup;
     use super::*;
     use crate::engine::observed::Step;
 
@@ -63,9 +68,9 @@ mod tests {
             step(1_000_030, Kind::Return, 0x50_0000, true),
             step(1_000_100, Kind::Call, 0x50_0000, true),
         ];
-        let wakeups = [(100, Wakeup::new(steps))];
+        let wakeup = Wakeup::new(steps);
         assert_eq!(
-            list(&wakeups, &symbols),
+            list(&[Span::wakeup(&wakeup, 100)], &symbols),
             "1. late 1.000 us\n      -0.500 interrupt: first\n       0.100 returns into second\n       \
              0.200 page table 9\n       0.300 returns to user mode\n       \
              1.000 user mode: a call\n"

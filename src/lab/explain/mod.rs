@@ -3,11 +3,12 @@
 //!
 //! Runs the guest of an experiment once more, the same to the byte, while the emulator reports
 //! each call, interrupt and return of its RT CPU ([`crate::engine::observed`]). Owns how the worst
-//! wakeups are found meanwhile ([`watch`]), the names of the kernel's functions ([`symbols`]), how
+//! wakeups ([`watch`]) and activations ([`activations`]) are found meanwhile, the names of the kernel's functions ([`symbols`]), how
 //! steps become a recording ([`translate`]), which `artis-explain` cuts as it cuts any other, and
 //! how they are listed ([`calls`]).
 //! Only the worst wakeups' steps are kept, whatever the guest does.
 
+pub mod activations;
 mod calls;
 pub mod symbols;
 pub mod translate;
@@ -21,6 +22,7 @@ use crate::experiment::run::{self, Options};
 use crate::experiment::store::Kept;
 use crate::host::scratch::Scratch;
 use crate::machine::Machine;
+use crate::machine::record::Ended;
 use crate::progress::Progress;
 use artis_explain::Document;
 use artis_explain::document::{Counts, Missed, SCHEMA, Thread};
@@ -30,7 +32,7 @@ use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use symbols::Symbols;
-use translate::TICK_NS;
+use translate::{Span, TICK_NS};
 use watch::Watched;
 
 /// Where the functions of a kernel are listed.
@@ -51,7 +53,7 @@ pub enum Error {
     /// The file has no such guest.
     #[error("{0}")]
     NoGuest(String),
-    #[error("the guest of kernel {0} does not list its functions in /proc/kallsyms")]
+    #[error("the guest of kernel {0} does not list its functions in /proc/kallsyms to the end")]
     NoSymbols(String),
     #[error(
         "no wakeups of RT0 were seen on CPU {cpu}, where {samples} were measured: this kernel's \
@@ -64,10 +66,19 @@ pub enum Error {
 #[derive(Debug)]
 pub struct Explanation {
     pub document: Document,
-    /// What the CPU called in each of the worst wakeups, as text.
+    /// What the CPU called in each of the worst, as text.
     pub calls: String,
     /// The sample of this run is that of the plain run, to the last count.
     pub is_same: bool,
+}
+
+/// What of RT0 is explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// The worst wakeups.
+    Wakeups,
+    /// The longest activations.
+    Activations,
 }
 
 /// The guest of `experiment` with this configuration and seed that measures RT0's latency.
@@ -115,14 +126,14 @@ pub fn guest(experiment: &Experiment, configuration: &str, seed: u64) -> Result<
     }
 }
 
-/// Runs the guest `wanted` and explains its `worst` worst wakeups.
+/// Runs the guest `wanted` and explains its `worst` worst wakeups or activations.
 ///
 /// # Errors
 /// As of [`run::run`], and when no wakeup was seen.
 pub fn explain(
     experiment: &Experiment,
     wanted: &Run,
-    worst: usize,
+    (which, worst): (Which, usize),
     kernels: &Kernels,
     options: &Options,
     progress: &mut dyn Progress,
@@ -145,7 +156,8 @@ pub fn explain(
         &experiment.guest_name(wanted),
         &measured.kept,
         watched,
-        (worst, cpu),
+        (which, worst),
+        cpu,
         &symbols,
     )?;
     Ok(Explanation {
@@ -175,11 +187,10 @@ fn symbols_of(
         facts.release,
         facts.version.replace('/', "_")
     ))?;
-    if let Ok(text) = std::fs::read_to_string(&path) {
-        let symbols = Symbols::parse(&text);
-        if !symbols.is_empty() {
-            return Ok(symbols);
-        }
+    if let Ok(text) = std::fs::read_to_string(&path)
+        && let Ok(symbols) = listed(Ended::Exit(0), &text, &facts.release)
+    {
+        return Ok(symbols);
     }
     progress.note(&format!(
         "a guest lists the functions of {}, once for this kernel",
@@ -198,13 +209,25 @@ fn symbols_of(
     let command = ["grep", "-i", " [tw] ", LIST].map(OsString::from);
     let mut complaints = Vec::new();
     let ran = machine.run_again_when_lost(&command, &mut complaints, progress);
-    let (_, text) = ran.map_err(|error| output.keep_console(error))?;
+    let (outcome, text) = ran.map_err(|error| output.keep_console(error))?;
     let text = String::from_utf8_lossy(&text);
-    let symbols = Symbols::parse(&text);
-    if symbols.is_empty() {
-        return Err(Error::NoSymbols(facts.release.clone()));
-    }
+    let symbols = listed(outcome.ended, &text, &facts.release)?;
     cache.write_file(&path, text.as_bytes())?;
+    Ok(symbols)
+}
+
+/// The functions in a list whose command ended like this. A part of a list would give all functions
+/// behind it the name of its last one.
+fn listed(ended: Ended, text: &str, release: &str) -> Result<Symbols, Error> {
+    if let Ended::Interrupted(signal) = ended {
+        let signal = usize::try_from(signal).unwrap_or_default();
+        let (done, all) = (0, 1);
+        return Err(run::Error::Interrupted { signal, done, all }.into());
+    }
+    let symbols = Symbols::parse(text);
+    if ended != Ended::Exit(0) || !text.ends_with('\n') || symbols.is_empty() {
+        return Err(Error::NoSymbols(release.to_owned()));
+    }
     Ok(symbols)
 }
 
@@ -213,7 +236,8 @@ fn document(
     name: &str,
     kept: &Kept,
     watched: Watched,
-    (worst, cpu): (usize, u32),
+    (which, worst): (Which, usize),
+    cpu: u32,
     symbols: &Symbols,
 ) -> Result<(Document, String), Error> {
     let empty = Distribution::new();
@@ -232,12 +256,12 @@ fn document(
     };
     let seen = watched.count();
     let max_ns = u64::try_from(moments.max).unwrap_or_default();
-    let (wakeups, soonest) = watched.fit(
+    let fitted = watched.fit(
         max_ns / TICK_NS,
         worst,
         usize::try_from(latency.count()).unwrap_or(usize::MAX),
     );
-    let soonest_ns = soonest * TICK_NS.cast_signed();
+    let soonest_ns = fitted.soonest * TICK_NS.cast_signed();
     let mut absent = vec![
         "names and priorities of tasks are in no call: a process is known by its page table, and a \
          kernel thread by the first function that it called"
@@ -254,10 +278,22 @@ fn document(
             moments.min as f64 / 1000.0
         ));
     }
-    let recordings = wakeups
+    let usual = fitted.lengths.iter().copied().min().unwrap_or_default();
+    let spans: Vec<Span<'_>> = match which {
+        Which::Wakeups => {
+            let worst = fitted.worst.iter();
+            worst.map(|(late, one)| Span::wakeup(one, *late)).collect()
+        }
+        Which::Activations => {
+            let longest = fitted.longest.iter();
+            longest.map(|one| Span::activation(one, usual)).collect()
+        }
+    };
+    let recordings = spans
         .iter()
-        .map(|(late, wakeup)| translate::recording(wakeup, *late, rt0, cpu, symbols))
+        .map(|span| translate::recording(span, rt0, cpu, symbols))
         .collect();
+    let lost_ns = |length: &u64| (length - usual) * TICK_NS;
     let mean_ns = moments.mean.max(0.0);
     let document = Document {
         schema: SCHEMA.to_owned(),
@@ -279,13 +315,18 @@ fn document(
                 ns_sum: (mean_ns * latency.count() as f64) as u64,
                 ns_max: max_ns,
             },
+            activations: Counts {
+                count: fitted.lengths.len() as u64,
+                ns_sum: fitted.lengths.iter().map(lost_ns).sum(),
+                ns_max: fitted.lengths.iter().map(lost_ns).max().unwrap_or(0),
+            },
             ..Thread::default()
         }],
         worst: Vec::new(),
         culprits: Vec::new(),
         advice: Vec::new(),
     };
-    Ok((document.explain(recordings), calls::list(&wakeups, symbols)))
+    Ok((document.explain(recordings), calls::list(&spans, symbols)))
 }
 
 #[cfg(test)]
@@ -296,6 +337,24 @@ mod tests {
     fn shipped(name: &str) -> Experiment {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab");
         Experiment::read(&Path::new(folder).join(name)).unwrap()
+    }
+
+    #[test]
+    fn a_part_of_the_list_of_functions_is_none() {
+        let whole = "ffffffff81000000 T first\nffffffff81000100 t second\n";
+        let listed = |ended, text| listed(ended, text, "7.3-amd64");
+        assert!(listed(Ended::Exit(0), whole).is_ok());
+        for (ended, text) in [
+            (Ended::Exit(0), ""),
+            (Ended::Exit(0), &whole[..40]),
+            (Ended::Exit(1), whole),
+            (Ended::TimedOut, whole),
+        ] {
+            let said = listed(ended, text).unwrap_err();
+            assert!(matches!(said, Error::NoSymbols(_)), "{said}");
+        }
+        let said = listed(Ended::Interrupted(15), whole).unwrap_err();
+        assert!(matches!(said, Error::Run(_)), "{said}");
     }
 
     #[test]

@@ -8,6 +8,7 @@
 //! page table of its own is a kernel thread, or idle. Where a task was in the kernel is taken from
 //! what it called last: mostly these functions had called each other.
 
+use super::activations::Activation;
 use super::symbols::Symbols;
 use super::watch::{WAKER, Wakeup, table};
 use crate::engine::observed::{Kind, Step};
@@ -78,19 +79,57 @@ const IRQ_WORKS: [&str; 2] = ["irq_work_single", "irq_work_run_list"];
 /// Called in the scheduler when the next task is the idle one.
 const PICKS_IDLE: &str = "set_next_task_idle";
 
-/// The recording of a wakeup that was `late` ticks late, of a CPU whose RT0 has the page table
-/// `rt0`.
-pub fn recording(wakeup: &Wakeup, late: u64, rt0: u64, cpu: u32, symbols: &Symbols) -> Recording {
-    let end_ns = wakeup.end * TICK_NS;
-    let due_ns = wakeup.end.saturating_sub(late) * TICK_NS;
+/// A time that is worth a look: a wakeup or an activation, in ticks.
+pub struct Span<'a> {
+    pub loss: Loss,
+    /// When it began.
+    pub due: u64,
+    pub end: u64,
+    /// How much of it is too much.
+    pub lost: u64,
+    pub steps: &'a [Step],
+    /// Steps before these were dropped.
+    cut_short: bool,
+}
+
+impl<'a> Span<'a> {
+    /// A wakeup that was `late` ticks late.
+    pub fn wakeup(wakeup: &'a Wakeup, late: u64) -> Self {
+        Self {
+            loss: Loss::Late,
+            due: wakeup.end.saturating_sub(late),
+            end: wakeup.end,
+            lost: late,
+            steps: &wakeup.steps,
+            cut_short: wakeup.cut_short,
+        }
+    }
+
+    /// An activation, where they take `usual` ticks.
+    pub fn activation(activation: &'a Activation, usual: u64) -> Self {
+        Self {
+            loss: Loss::Stretched,
+            due: activation.begin,
+            end: activation.end,
+            lost: activation.length().saturating_sub(usual),
+            steps: &activation.steps,
+            cut_short: false,
+        }
+    }
+}
+
+/// The recording of it, of a CPU whose RT0 has the page table `rt0`.
+pub fn recording(span: &Span<'_>, rt0: u64, cpu: u32, symbols: &Symbols) -> Recording {
+    let (due_ns, end_ns) = (span.due * TICK_NS, span.end * TICK_NS);
+    let wakes = span.loss == Loss::Late;
     let mut translation = Translation {
         symbols,
-        steps: &wakeup.steps,
+        steps: span.steps,
         cpu,
         rt0,
         due_ns,
-        own_waker: own_waker(wakeup, due_ns, symbols),
-        doing: doing(&wakeup.steps, due_ns, symbols),
+        own_waker: own_waker(span.steps, due_ns, symbols).filter(|_| wakes),
+        doing: doing(span.steps, due_ns, symbols),
         is_gone: false,
         events: Vec::new(),
         current: task(RT0),
@@ -103,7 +142,7 @@ pub fn recording(wakeup: &Wakeup, late: u64, rt0: u64, cpu: u32, symbols: &Symbo
         contended: false,
     };
     translation.run();
-    let begin_ns = wakeup
+    let begin_ns = span
         .steps
         .first()
         .map_or(end_ns, |step| step.tick * TICK_NS);
@@ -116,14 +155,14 @@ pub fn recording(wakeup: &Wakeup, late: u64, rt0: u64, cpu: u32, symbols: &Symbo
         subject: Subject {
             task: task(RT0),
             process: RT0,
-            loss: Loss::Late,
+            loss: span.loss,
             due_ns,
             waking_ns: 0,
             end_ns,
-            lost_ns: end_ns - due_ns,
+            lost_ns: span.lost * TICK_NS,
         },
         events: translation.events,
-        holes: if wakeup.cut_short && begin_ns > due_ns {
+        holes: if span.cut_short && begin_ns > due_ns {
             vec![hole]
         } else {
             Vec::new()
@@ -134,12 +173,12 @@ pub fn recording(wakeup: &Wakeup, late: u64, rt0: u64, cpu: u32, symbols: &Symbo
 }
 
 /// Which step is the handler of RT0's own timer: the last one before it had the CPU.
-fn own_waker(wakeup: &Wakeup, due_ns: u64, symbols: &Symbols) -> Option<usize> {
+fn own_waker(steps: &[Step], due_ns: u64, symbols: &Symbols) -> Option<usize> {
     let waker = symbols.address(WAKER)?;
     let is_it = |step: &Step| {
         step.kind == Kind::Call && step.address == waker && step.tick * TICK_NS >= due_ns
     };
-    wakeup.steps.iter().position(is_it)
+    steps.iter().position(is_it)
 }
 
 /// What the task called last before `due_ns`, the latest first; nothing when it was in user mode.
@@ -461,7 +500,8 @@ mod tests {
     fn segments(excerpt: &str, late: u64) -> String {
         let (symbols, lines) = excerpt.split_once("\n\n").unwrap();
         let wakeup = Wakeup::new(steps(lines));
-        let recording = recording(&wakeup, late, TABLE, 1, &Symbols::parse(symbols));
+        let span = Span::wakeup(&wakeup, late);
+        let recording = recording(&span, TABLE, 1, &Symbols::parse(symbols));
         let mut text = String::new();
         for one in cut(&recording) {
             let lane = one.lane.to_string();

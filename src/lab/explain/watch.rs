@@ -7,6 +7,7 @@
 //! in the period that call came; the period's begin is known only at the end ([`Watched::fit`]).
 //! The guest's clock counts the emulator's ticks, so the one does not run away from the other.
 
+use super::activations::{Activation, Activations};
 use super::symbols::Symbols;
 use crate::engine::observed::{Kind, Observer, Step};
 use std::collections::BTreeMap;
@@ -65,6 +66,20 @@ pub struct Watched {
     /// The end and the place of each wakeup.
     places: Vec<(u64, i64)>,
     worst: Vec<Wakeup>,
+    activations: Activations,
+}
+
+/// What was watched, when all is over.
+#[derive(Debug)]
+pub struct Fitted {
+    /// The worst wakeups and how late they were, in ticks; the worst first.
+    pub worst: Vec<(u64, Wakeup)>,
+    /// How late the earliest was, which whoever knows it can compare.
+    pub soonest: i64,
+    /// The longest activations, the longest first.
+    pub longest: Vec<Activation>,
+    /// How long each activation took, in ticks.
+    pub lengths: Vec<u64>,
 }
 
 /// A page table's address without the bits that say how it is used.
@@ -73,7 +88,7 @@ pub(super) fn table(space: u64) -> u64 {
 }
 
 impl Watched {
-    /// Keeps the `keep` worst wakeups of a thread with this period, in ticks.
+    /// Keeps the `keep` worst wakeups and activations of a thread with this period, in ticks.
     pub fn new(symbols: &Symbols, period: u64, keep: usize) -> Self {
         Self {
             waker: symbols.address(WAKER),
@@ -89,6 +104,7 @@ impl Watched {
             steps: Vec::new(),
             places: Vec::new(),
             worst: Vec::new(),
+            activations: Activations::new(symbols, keep * 4),
         }
     }
 
@@ -130,11 +146,17 @@ impl Watched {
         let place = i64::try_from(end - first_end).unwrap_or(i64::MAX);
         let place = place - periods(waker) * self.period;
         let steps = std::mem::take(&mut self.steps);
+        let cut_short = std::mem::take(&mut self.cut_short);
+        if let Some((begin, _)) = self.places.last()
+            && !cut_short
+        {
+            self.activations.hear(self.places.len() - 1, *begin, &steps);
+        }
         let wakeup = Wakeup {
             number: self.places.len(),
             end,
             place,
-            cut_short: std::mem::take(&mut self.cut_short),
+            cut_short,
             steps,
         };
         self.places.push((end, place));
@@ -147,10 +169,9 @@ impl Watched {
         }
     }
 
-    /// Says how late each wakeup was, in ticks, when the latest was `max` ticks late; the worst
-    /// first. With them: how late the earliest was, which whoever knows it can compare. RT0 still
-    /// comes some times after the last of the `samples`; those are none.
-    pub fn fit(mut self, max: u64, keep: usize, samples: usize) -> (Vec<(u64, Wakeup)>, i64) {
+    /// Says how late each wakeup was, when the latest was `max` ticks late. RT0 still comes some
+    /// times after the last of the `samples`; those are none.
+    pub fn fit(mut self, max: u64, keep: usize, samples: usize) -> Fitted {
         let samples = samples.saturating_sub(LEARN);
         self.places.truncate(samples);
         self.worst.retain(|one| one.number < samples);
@@ -166,7 +187,13 @@ impl Watched {
             .collect();
         worst.sort_by_key(|(late, one)| (std::cmp::Reverse(*late), one.number));
         worst.truncate(keep);
-        (worst, late(earliest))
+        let (longest, lengths) = self.activations.fit(keep, samples);
+        Fitted {
+            worst,
+            soonest: late(earliest),
+            longest,
+            lengths,
+        }
     }
 }
 
@@ -232,7 +259,7 @@ mod tests {
         lateness.extend([4000, 4100, 90_000, 4000, 7000, 4005, 4000, 4000, 4000]);
         let watched = watched(&lateness);
         assert_eq!((watched.rt0(), watched.count()), (Some(0x9000), 9));
-        let (worst, soonest) = watched.fit(90_000, 2, 100);
+        let Fitted { worst, soonest, .. } = watched.fit(90_000, 2, 100);
         let late: Vec<_> = worst
             .iter()
             .map(|(late, one)| (*late, one.number))
