@@ -17,7 +17,7 @@ help:
 	@echo 'make test   what a change needs: the same and real kernels in virtual machines, 25 minutes'
 	@echo 'make soak   the tests with long counts, hours (ARTIS_SOAK=2: twice as long)'
 	@echo 'make kernels try artis on each kernel from 6.16 on, for the table of docs/kernels.md (an hour)'
-	@echo 'make table1 measure docs/results/table1.json again (40 minutes; goes on when interrupted)'
+	@echo 'make table1 measure docs/results/table1.json again (an hour; goes on when interrupted)'
 	@echo 'make bench  what artis claims of its own speed, measured beside other tools (quiet machine, root)'
 	@echo 'make build  build what is installed: both programs, man pages, completions of shells'
 	@echo 'make install, make uninstall  what was built, below PREFIX (/usr/local) in DESTDIR'

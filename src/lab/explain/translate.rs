@@ -272,7 +272,8 @@ impl Translation<'_> {
                 throttled: false,
                 stack: Vec::new(),
             };
-            self.push(first.tick, has_it);
+            // The first step of an activation comes a moment after its begin.
+            self.push(first.tick.min(self.due_ns / TICK_NS), has_it);
         }
         for at in 0..self.steps.len() {
             let step = self.steps[at];
@@ -374,7 +375,7 @@ impl Translation<'_> {
             self.push(tick, What::WheelTimerEnds);
             let function = self.called_next(at).to_owned();
             self.push(tick, What::WheelTimerBegins { function });
-        } else if IRQ_WORKS.contains(&name) {
+        } else if IRQ_WORKS.contains(&name) && !IRQ_WORKS.contains(&self.called_next(at)) {
             self.push(tick, What::CallEnds);
             let function = self.called_next(at).to_owned();
             self.push(tick, What::CallBegins { function });
