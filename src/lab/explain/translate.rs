@@ -131,6 +131,7 @@ pub fn recording(span: &Span<'_>, rt0: u64, cpu: u32, symbols: &Symbols) -> Reco
         own_waker: own_waker(span.steps, due_ns, symbols).filter(|_| wakes),
         doing: doing(span.steps, due_ns, symbols),
         is_gone: false,
+        wakes,
         events: Vec::new(),
         current: task(RT0),
         space: rt0,
@@ -247,6 +248,8 @@ struct Translation<'a> {
     doing: Vec<String>,
     /// It has lost the CPU since.
     is_gone: bool,
+    /// It is a wakeup that is looked at, and no activation.
+    wakes: bool,
     events: Vec<Event>,
     current: Task,
     space: u64,
@@ -446,8 +449,8 @@ impl Translation<'_> {
         let what = What::Switch {
             next: next.clone(),
             previous,
-            // RT0 leaves the CPU only to sleep; of others nobody asks.
-            blocked: previous == RT0,
+            // RT0 sleeps by a system call, which ends its activation; of others nobody asks.
+            blocked: previous == RT0 && self.wakes,
             call: self.call.take(),
             throttled: false,
             stack,
