@@ -3,6 +3,7 @@
 //! system call. The longest ones' steps are kept.
 
 use super::symbols::Symbols;
+use super::watch::keep_most;
 use crate::engine::observed::{Kind, Step};
 
 /// What a system call begins with.
@@ -61,13 +62,7 @@ impl Activations {
             steps: steps[..=last].to_vec(),
         };
         self.lengths.push((number, activation.length()));
-        self.longest.push(activation);
-        if self.longest.len() > self.keep {
-            let shortest = (0..self.longest.len()).min_by_key(|at| self.longest[*at].length());
-            if let Some(shortest) = shortest {
-                self.longest.swap_remove(shortest);
-            }
-        }
+        keep_most(&mut self.longest, self.keep, activation, Activation::length);
     }
 
     /// The `keep` longest of those that follow the first `wakeups`, the longest first, and how long

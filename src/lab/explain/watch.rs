@@ -87,6 +87,17 @@ pub(super) fn table(space: u64) -> u64 {
     space & 0x000f_ffff_ffff_f000
 }
 
+/// Adds one to the `keep` that have most of something; the one with the least goes.
+pub(super) fn keep_most<T, K: Ord>(all: &mut Vec<T>, keep: usize, one: T, most: impl Fn(&T) -> K) {
+    all.push(one);
+    if all.len() <= keep {
+        return;
+    }
+    if let Some(least) = (0..all.len()).min_by_key(|at| most(&all[*at])) {
+        all.swap_remove(least);
+    }
+}
+
 impl Watched {
     /// Keeps the `keep` worst wakeups and activations of a thread with this period, in ticks.
     pub fn new(symbols: &Symbols, period: u64, keep: usize) -> Self {
@@ -160,13 +171,7 @@ impl Watched {
             steps,
         };
         self.places.push((end, place));
-        self.worst.push(wakeup);
-        if self.worst.len() > self.keep {
-            let least = (0..self.worst.len()).min_by_key(|at| self.worst[*at].place);
-            if let Some(least) = least {
-                self.worst.swap_remove(least);
-            }
-        }
+        keep_most(&mut self.worst, self.keep, wakeup, |one| one.place);
     }
 
     /// Says how late each wakeup was, when the latest was `max` ticks late. RT0 still comes some
