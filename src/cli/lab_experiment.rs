@@ -75,6 +75,7 @@ pub(super) fn options(releases: Releases) -> anyhow::Result<run::Options> {
     Ok(run::Options {
         engine: Kind::Bochs.engine(),
         system: system(run::PROGRAMS)?,
+        system_of_artis: system(run::PROGRAMS_OF_ARTIS)?,
         jobs: 1,
         fresh: false,
         stop: stop_on_signals()?,

@@ -4,14 +4,8 @@
 use anyhow::{Context, bail};
 use artis_guest::{demo, experiment, ports};
 use artis_load::seed::Seed;
+use artis_machine::Root;
 use artis_machine::cpus::Cpus;
-use artis_machine::{CpuList, Root};
-use artis_sched::announce::announce;
-use artis_sched::control;
-use artis_sched::detector::Detector;
-use artis_sched::runtime::Runtime;
-use artis_sched::service;
-use artis_sched::status::Status;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
@@ -24,10 +18,6 @@ pub fn run(words: &[&str]) -> anyhow::Result<()> {
         ["experiment", task] => experiment(task),
         ["responsiveness", task] => responsiveness(task),
         ["demo", task] => demo(task),
-        ["sched", "run", rt] => schedule(&rt.parse()?, false),
-        ["sched", "run", rt, "--cycle"] => schedule(&rt.parse()?, true),
-        ["sched", "status"] => status(),
-        ["sched", "stop"] => stop(),
         _ => bail!("it runs in the lab's guests, where artis starts it; see `artis lab --help`"),
     }
 }
@@ -55,27 +45,6 @@ fn demo(task: &str) -> anyhow::Result<()> {
         time: Duration::from_secs(task.seconds.into()),
     };
     print(&plan.run(&mut |line| eprintln!("artis: demo: {line}"))?)
-}
-
-/// Schedules until [`stop`].
-fn schedule(rt: &CpuList, cycle: bool) -> anyhow::Result<()> {
-    let outcome = service::run(rt, Detector::Syscall, cycle, &mut announce)?;
-    if !outcome.ending.was_asked_for() {
-        bail!("{}", outcome.ending.in_words());
-    }
-    Ok(())
-}
-
-fn status() -> anyhow::Result<()> {
-    let status = control::ask_status(&Runtime::default().socket())?;
-    print(&status.unwrap_or_else(Status::off))
-}
-
-fn stop() -> anyhow::Result<()> {
-    if !control::ask_stop(&Runtime::default().socket())? {
-        bail!("there is no scheduler to stop");
-    }
-    Ok(())
 }
 
 fn print(document: &impl Serialize) -> anyhow::Result<()> {

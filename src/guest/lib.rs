@@ -4,8 +4,9 @@
 //! Owns the protocol between guest and host ([`protocol`], [`frames`]), what an experiment and the
 //! demo ask of a guest and get back ([`experiment`], [`demo`]), and the code that does it there.
 //! `artis` uses it to talk to a guest; the program `artis-guest` (`main.rs`) runs it. It depends on
-//! the layers that measure and schedule, never on the rest of the lab: a guest holds nothing that
-//! only the host needs, so a change there leaves the guest the same to the byte.
+//! the layers that measure, never on the rest of the lab: a guest holds nothing that only the host
+//! needs, so a change there leaves the guest the same to the byte. The scheduler is a program of its
+//! own for the same reason ([`scheduler`]).
 
 pub mod demo;
 pub mod experiment;

@@ -4,7 +4,8 @@
 //! A guest's figures repeat to the byte as long as the guest is the same to the byte. So this
 //! program must be the same whoever builds it, and must not change when artis changes elsewhere:
 //! (a) It uses the guest's half and the layers below, never the rest of artis, and of them only
-//! what it calls is compiled, as a part of this program: see `scripts/rustc`. (b) It holds no path
+//! what it calls is compiled, as a part of this program: see `scripts/rustc`. (The scheduler is a
+//! program of its own, `artis-guest-sched`.) (b) It holds no path
 //! of the machine that built it. (c) It has no command line for people: `artis` starts it and
 //! chooses its words.
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! In a guest: the scheduler in a background process of its own, as a user would run it.
+//! In a guest: the scheduler in the background. It is a program of its own, `artis-guest-sched`,
+//! so that a guest which does not need it is the same whatever becomes of it.
 
 use artis_machine::kernel::Kernel;
 use artis_machine::{CpuList, Root, Unreadable};
@@ -8,6 +9,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// The name of its program.
+pub const PROGRAM: &str = "artis-guest-sched";
 /// How long the scheduler may take to start or stop. An emulated machine is slow.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -17,7 +20,7 @@ pub enum Error {
     /// The kernel's state cannot be read.
     #[error(transparent)]
     Machine(#[from] Unreadable),
-    /// Our own program could not be run.
+    /// Its program could not be run.
     #[error("cannot run {command}: {reason}")]
     Run {
         /// The command.
@@ -36,28 +39,27 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// Starts it and waits until it says that it is on. `options` are further words of
-    /// `sched run`.
+    /// Starts it and waits until it says that it is on. `options` are further words of `run`.
     pub fn start(rt: &CpuList, options: &[&str]) -> Result<Self, Error> {
         let rt = rt.to_string();
-        let words = [&["sched", "run", &rt], options].concat();
-        let child = own_program(&words)?
+        let words = [&["run", &rt], options].concat();
+        let child = program(&words)?
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()
-            .map_err(failed_to_run("artis-guest sched run"))?;
+            .map_err(failed_to_run("artis-guest-sched run"))?;
         let mut scheduler = Self { child };
         let limit = Instant::now() + LIMIT;
         // The kernel is asked first: that needs no further process while the scheduler starts.
         while sched_ext_state()? != "enabled" || scheduler.status().is_err() {
             if let Ok(Some(status)) = scheduler.child.try_wait() {
                 return Err(Error::Refused(format!(
-                    "`artis-guest sched run {rt}` ended: {status}"
+                    "`artis-guest-sched run {rt}` ended: {status}"
                 )));
             }
             if Instant::now() > limit {
                 return Err(Error::Refused(format!(
-                    "the scheduler was not on {} s after `artis-guest sched run {rt}`",
+                    "the scheduler was not on {} s after `artis-guest-sched run {rt}`",
                     LIMIT.as_secs()
                 )));
             }
@@ -69,13 +71,13 @@ impl Scheduler {
     /// Its status, if it is on: a scheduler that the kernel removed in the middle of a window must
     /// not be mistaken for one that did well.
     pub fn status(&mut self) -> Result<serde_json::Value, Error> {
-        let output = own_program(&["sched", "status"])?
+        let output = program(&["status"])?
             .output()
-            .map_err(failed_to_run("artis-guest sched status"))?;
+            .map_err(failed_to_run("artis-guest-sched status"))?;
         let status: serde_json::Value =
             serde_json::from_slice(&output.stdout).map_err(|error| {
                 Error::Refused(format!(
-                    "`artis-guest sched status` gave no status: {error}"
+                    "`artis-guest-sched status` gave no status: {error}"
                 ))
             })?;
         if status.get("enabled").and_then(serde_json::Value::as_bool) == Some(true) {
@@ -86,8 +88,8 @@ impl Scheduler {
 
     /// Stops it and waits until the kernel's own scheduler has every task again.
     pub fn stop(mut self) -> Result<(), Error> {
-        let command = "artis-guest sched stop";
-        let stopped = own_program(&["sched", "stop"])?
+        let command = "artis-guest-sched stop";
+        let stopped = program(&["stop"])?
             .stdout(Stdio::null())
             .status()
             .map_err(failed_to_run(command))?;
@@ -97,10 +99,10 @@ impl Scheduler {
         let status = self
             .child
             .wait()
-            .map_err(failed_to_run("artis-guest sched run"))?;
+            .map_err(failed_to_run("artis-guest-sched run"))?;
         if !status.success() {
             return Err(Error::Refused(format!(
-                "`artis-guest sched run` ended: {status}"
+                "`artis-guest-sched run` ended: {status}"
             )));
         }
         wait_for_stock_scheduler()
@@ -114,7 +116,7 @@ fn wait_for_stock_scheduler() -> Result<(), Error> {
     while sched_ext_state()? != DISABLED {
         if Instant::now() > limit {
             return Err(Error::Refused(format!(
-                "sched_ext was still on {} s after `artis-guest sched stop`",
+                "sched_ext was still on {} s after `artis-guest-sched stop`",
                 LIMIT.as_secs()
             )));
         }
@@ -140,10 +142,10 @@ impl Drop for Scheduler {
     }
 }
 
-/// This very program with `arguments`.
-fn own_program(arguments: &[&str]) -> Result<Command, Error> {
-    let program: PathBuf = std::env::current_exe().map_err(failed_to_run("artis-guest"))?;
-    let mut command = Command::new(program);
+/// The scheduler's program, which is beside this one, with `arguments`.
+fn program(arguments: &[&str]) -> Result<Command, Error> {
+    let own: PathBuf = std::env::current_exe().map_err(failed_to_run(PROGRAM))?;
+    let mut command = Command::new(own.with_file_name(PROGRAM));
     command.args(arguments);
     Ok(command)
 }

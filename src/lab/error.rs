@@ -30,10 +30,10 @@ pub enum Error {
         /// Debian package that holds it.
         package: &'static str,
     },
-    /// The guest's half of artis is not installed.
+    /// A program of guests is not installed.
     #[error(
         "{} is missing: the lab puts it into its guests, so it must be in the same folder as \
-         artis, or in ../libexec/artis from there; build both (cargo build --release), or copy it",
+         artis, or in ../libexec/artis from there; build them (cargo build --release), or copy it",
         .0.display()
     )]
     NoGuestProgram(PathBuf),

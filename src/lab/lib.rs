@@ -18,7 +18,8 @@
 //! is written goes to one cache folder, to the output folder and to temporary folders.
 //!
 //! What runs inside a guest is a program of its own, `artis-guest` ([`artis_guest`]), which must
-//! be in the same folder as artis. A guest of an experiment contains it and no artis.
+//! be in the same folder as artis. A guest of an experiment contains it and no artis, and where
+//! artis schedules `artis-guest-sched`, the scheduler.
 //!
 //! QEMU translates the guest's instructions as fast as it can, so its times mean nothing: it
 //! answers "does it work", never "how fast". Bochs counts instructions: the same experiment gives

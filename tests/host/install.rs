@@ -11,9 +11,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-const BUILT: [&str; 4] = [
+const BUILT: [&str; 5] = [
     "target/release/artis",
     "target/release/artis-guest",
+    "target/release/artis-guest-sched",
     "target/share/man/man1/artis.1",
     "target/share/bash-completion/completions/artis",
 ];
@@ -73,6 +74,7 @@ fn uninstall_leaves_nothing_that_install_made() {
     for (name, mode) in [
         ("usr/bin/artis", 0o755),
         ("usr/libexec/artis/artis-guest", 0o755),
+        ("usr/libexec/artis/artis-guest-sched", 0o755),
         ("usr/share/man/man1/artis.1", 0o644),
         ("usr/share/bash-completion/completions/artis", 0o644),
         ("usr/share/artis/result.schema.json", 0o644),

@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! artis-guest is part of every guest whose figures repeat, so it must not depend on who builds it.
+//! artis-guest is part of every guest whose figures repeat, and artis-guest-sched of those in which
+//! artis schedules, so they must not depend on who builds them.
 
 use artis::lab::image::slim::loaded_part;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// Each, and a source file of C whose name is in it.
+const PROGRAMS: [(&str, &str); 2] = [
+    ("artis-guest", "./latency/bpf/split.bpf.c"),
+    ("artis-guest-sched", "./bpf/artis.bpf.c"),
+];
+
 /// Beside artis, where artis looks for it.
-fn guest() -> PathBuf {
-    crate::common::artis().with_file_name("artis-guest")
+fn guest(name: &str) -> PathBuf {
+    crate::common::artis().with_file_name(name)
 }
 
 /// Where cargo keeps the sources of other packages.
@@ -22,15 +29,22 @@ fn home() -> PathBuf {
 }
 
 #[test]
-fn it_holds_no_path_of_the_machine_that_built_it() {
-    let guest = guest();
-    let loaded = loaded_part(std::fs::read(&guest).unwrap());
+fn they_hold_no_path_of_the_machine_that_built_them() {
+    for (name, source) in PROGRAMS {
+        holds_no_path(&guest(name), source);
+    }
+}
+
+/// Fails when `guest`, which has the name of `source` in it, holds a path of this machine.
+#[track_caller]
+fn holds_no_path(guest: &Path, source: &str) {
+    let loaded = loaded_part(std::fs::read(guest).unwrap());
     let holds = |path: &Path| {
         let path = path.to_str().unwrap();
         memchr::memmem::find(&loaded, path.as_bytes()).is_some()
     };
     // Paths are there to be found, or the search would prove nothing.
-    assert!(holds(Path::new("./bpf/artis.bpf.c")));
+    assert!(holds(Path::new(source)), "{source}");
     assert!(holds(Path::new("library/core/src")));
     let target = guest.parent().unwrap().parent().unwrap();
     let paths = [
@@ -73,7 +87,7 @@ fn features(edges: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn it_is_the_same_whether_tests_are_built_with_it_or_not() {
+fn they_are_the_same_whether_tests_are_built_with_it_or_not() {
     let alone = features("normal");
     let with_tests = features("normal,dev");
     assert!(alone.len() > 50 && with_tests.len() > alone.len());
@@ -86,9 +100,11 @@ fn it_is_the_same_whether_tests_are_built_with_it_or_not() {
 }
 
 #[test]
-fn it_says_what_it_is_when_a_person_starts_it() {
-    let output = Command::new(guest()).arg("--help").output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("in the lab's guests"), "{said}");
+fn they_say_what_they_are_when_a_person_starts_it() {
+    for (name, _) in PROGRAMS {
+        let output = Command::new(guest(name)).arg("--help").output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{name}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("in the lab's guests"), "{name}: {said}");
+    }
 }

@@ -19,6 +19,7 @@ use crate::machine::Machine;
 use crate::machine::record::Ended;
 use crate::progress::Progress;
 use artis_guest::experiment::Sample;
+use artis_guest::scheduler;
 use artis_result::experiment::{Published, Scheduler};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -33,8 +34,10 @@ const SPARE_S: u64 = 120;
 /// Memory of a guest. 16 CPUs with 16 of each load leave 140 MB of it, and each GiB takes the
 /// kernel some 0.8 virtual seconds when it starts.
 const MEMORY_MIB: u32 = 512;
-/// What the guests need beside artis-guest.
+/// What the guests need beside artis-guest, and what those need in which artis schedules: all
+/// others stay the same when the scheduler changes.
 pub const PROGRAMS: Programs = Programs::Only(&["hackbench"]);
+pub const PROGRAMS_OF_ARTIS: Programs = Programs::Only(&["hackbench", scheduler::PROGRAM]);
 /// Where a guest has its published scheduler.
 const SCHEDULERS: &str = "/usr/bin";
 /// Where programs look for the kernel's configuration.
@@ -77,8 +80,10 @@ pub struct Measured {
 pub struct Options {
     /// What runs the guests.
     pub engine: Arc<dyn Engine>,
-    /// The file system of every guest, with [`PROGRAMS`].
+    /// The file system of guests, with [`PROGRAMS`].
     pub system: Arc<Image>,
+    /// That of guests in which artis schedules, with [`PROGRAMS_OF_ARTIS`].
+    pub system_of_artis: Arc<Image>,
     /// Guests at the same time.
     pub jobs: usize,
     /// Removes the samples that are there, and measures all of them again.
@@ -297,6 +302,13 @@ impl Options {
         let other = self.kernels.get(name);
         other.cloned().unwrap_or_else(|| name.to_owned())
     }
+
+    fn system(&self, configuration: &Configuration) -> Arc<Image> {
+        Arc::clone(match configuration.scheduler {
+            Scheduler::Artis => &self.system_of_artis,
+            Scheduler::Stock | Scheduler::Isolcpus | Scheduler::Published(_) => &self.system,
+        })
+    }
 }
 
 /// A guest of the experiment.
@@ -317,7 +329,7 @@ fn machine(
     options: &Options,
 ) -> Machine {
     // The output folder is made when it runs.
-    let (engine, system) = (Arc::clone(&options.engine), Arc::clone(&options.system));
+    let (engine, system) = (Arc::clone(&options.engine), options.system(configuration));
     let mut machine = Machine::new(engine, cache, kernel, system, PathBuf::new());
     machine.cpus = run.cpus;
     machine.memory_mib = MEMORY_MIB;

@@ -19,6 +19,7 @@ use artis_result::{Distribution, Kind, Series, Unit};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -73,6 +74,7 @@ impl Lab {
         Options {
             engine: Arc::new(engine.clone()),
             system: Arc::new(Image::default()),
+            system_of_artis: Arc::new(Image::default()),
             jobs: 1,
             fresh: false,
             stop: Arc::clone(&self.stop),
@@ -281,6 +283,28 @@ fn a_published_scheduler_is_a_part_of_its_guests_and_each_set_of_loads_has_rows(
     assert_eq!(engine.boots(), 4 + 2);
     let same = |at: usize| first[at].fingerprint == second[at].fingerprint;
     assert_eq!([0, 1, 2, 3].map(same), [true, false, true, false]);
+}
+
+#[test]
+fn only_guests_of_artis_change_with_its_scheduler() {
+    let lab = Lab::new();
+    let stock_and_artis = PUBLISHED.replace("scx_other@1.2.3", "artis");
+    let experiment = Experiment::parse(&stock_and_artis).unwrap();
+    let engine = Fake::new(sample);
+    let prints = |scheduler: &str| {
+        let program = lab.kernels.cache().path("scheduler").unwrap();
+        fs::write(&program, scheduler).unwrap();
+        let mut system = Image::default();
+        system.copy(&program, Path::new("/usr/bin/x")).unwrap();
+        let mut options = lab.options(&engine);
+        options.system_of_artis = Arc::new(system);
+        let measured = run(&experiment, &lab.kernels, &options, &mut Silent).unwrap();
+        measured.into_iter().map(|one| one.fingerprint)
+    };
+    let first = prints("one");
+    let same: Vec<bool> = first.zip(prints("two")).map(|(a, b)| a == b).collect();
+    assert_eq!(same, [true, false, true, false]);
+    assert_eq!(engine.boots(), 4 + 2);
 }
 
 #[test]

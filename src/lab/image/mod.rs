@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The guest's file system: artis-guest, this very artis, busybox, rt-tests, stress-ng, chrt and
-//! taskset (or only some of them), and what a run adds.
+//! The guest's file system: artis-guest, artis-guest-sched, this very artis, busybox, rt-tests,
+//! stress-ng, chrt and taskset (or only some of them), and what a run adds.
 //!
 //! Programs keep their host path, and the libraries that they load come along. (libgcc_s, which
 //! glibc loads by itself when a thread is cancelled, comes with artis-guest.)
@@ -14,6 +14,7 @@ pub mod slim;
 use super::Error;
 use super::debian::modules::Module;
 use super::host::tool;
+use artis_guest::scheduler;
 use programs::{ARTIS, ARTIS_GUEST, Own, PROGRAMS, PROGRAMS_WHERE_FOUND, Programs};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -109,8 +110,10 @@ impl Image {
             .entries
             .insert("/init".into(), Entry::Text(INIT.into(), 0o755));
         image.add_own(&own.guest, ARTIS_GUEST)?;
-        if programs.include(ARTIS) {
-            image.add_own(&own.artis, ARTIS)?;
+        for (program, name) in [(&own.artis, ARTIS), (&own.scheduler, scheduler::PROGRAM)] {
+            if programs.include(name) {
+                image.add_own(program, name)?;
+            }
         }
         for (name, package) in PROGRAMS {
             if !programs.include(name) {

@@ -2,6 +2,7 @@
 //! Which programs a guest gets: those of artis itself, and those of the host.
 
 use crate::Error;
+use artis_guest::scheduler;
 use std::path::{Path, PathBuf};
 
 /// Which host programs a guest has beside busybox and artis-guest.
@@ -27,7 +28,8 @@ impl Programs {
 pub(super) const ARTIS: &str = "artis";
 /// The name of the program that is the guest's half of the lab.
 pub(super) const ARTIS_GUEST: &str = "artis-guest";
-/// Where `make install` puts artis-guest, from the folder of artis: nobody types its name.
+/// Where `make install` puts the programs of guests, from the folder of artis: nobody types their
+/// names.
 const LIBEXEC: &str = "../libexec/artis";
 
 /// The programs of artis itself.
@@ -35,14 +37,15 @@ const LIBEXEC: &str = "../libexec/artis";
 pub struct Own {
     pub(super) artis: PathBuf,
     pub(super) guest: PathBuf,
+    pub(super) scheduler: PathBuf,
 }
 
 impl Own {
-    /// This very program, and its artis-guest.
+    /// This very program, and those of its guests.
     ///
     /// # Errors
-    /// When this machine is not x86-64, this program's own file cannot be found, or artis-guest is
-    /// neither beside it nor where it is installed.
+    /// When this machine is not x86-64, this program's own file cannot be found, or one of the
+    /// others is neither beside it nor where it is installed.
     pub fn installed() -> Result<Self, Error> {
         if std::env::consts::ARCH != "x86_64" {
             return Err(Error::Architecture(std::env::consts::ARCH));
@@ -51,20 +54,25 @@ impl Own {
         Self::beside(artis.map_err(Error::io("find", Path::new("/proc/self/exe")))?)
     }
 
-    /// The artis whose file is `artis`, and the artis-guest beside it, as cargo builds them, or
-    /// in [`LIBEXEC`], as they are installed.
+    /// The artis whose file is `artis`, and the programs of guests beside it, as cargo builds
+    /// them, or in [`LIBEXEC`], as they are installed.
     ///
     /// # Errors
     /// [`Error::NoGuestProgram`].
     fn beside(artis: PathBuf) -> Result<Self, Error> {
-        let built = artis.with_file_name(ARTIS_GUEST);
-        let folder = artis.parent().unwrap_or(Path::new("/"));
-        let installed = folder.join(LIBEXEC).join(ARTIS_GUEST);
-        let found = [&built, &installed].into_iter().find(|path| path.is_file());
-        match found.cloned() {
-            Some(guest) => Ok(Self { artis, guest }),
-            None => Err(Error::NoGuestProgram(built)),
-        }
+        let find = |name: &str| {
+            let built = artis.with_file_name(name);
+            let folder = artis.parent().unwrap_or(Path::new("/"));
+            let installed = folder.join(LIBEXEC).join(name);
+            let found = [&built, &installed].into_iter().find(|path| path.is_file());
+            found.cloned().ok_or(Error::NoGuestProgram(built))
+        };
+        let (guest, scheduler) = (find(ARTIS_GUEST)?, find(scheduler::PROGRAM)?);
+        Ok(Self {
+            artis,
+            guest,
+            scheduler,
+        })
     }
 }
 
@@ -100,30 +108,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn artis_without_artis_guest_says_so() {
+    fn artis_without_a_program_of_guests_says_so() {
         let folder = tempfile::tempdir().unwrap();
         let beside = || Own::beside(folder.path().join("artis"));
         let error = beside().unwrap_err().to_string();
         assert!(error.contains("artis-guest is missing"), "{error}");
         std::fs::write(folder.path().join("artis-guest"), "").unwrap();
+        let error = beside().unwrap_err().to_string();
+        assert!(error.contains("artis-guest-sched is missing"), "{error}");
+        std::fs::write(folder.path().join("artis-guest-sched"), "").unwrap();
         assert!(beside().is_ok());
     }
 
     #[test]
-    fn an_installed_artis_finds_artis_guest_in_libexec() {
+    fn an_installed_artis_finds_the_programs_of_guests_in_libexec() {
         let prefix = tempfile::tempdir().unwrap();
         let folder = |name: &str| {
             let folder = prefix.path().join(name);
             std::fs::create_dir_all(&folder).unwrap();
             folder
         };
-        std::fs::write(folder("libexec/artis").join("artis-guest"), "").unwrap();
+        for name in ["artis-guest", "artis-guest-sched"] {
+            std::fs::write(folder("libexec/artis").join(name), "").unwrap();
+        }
         let own = Own::beside(folder("bin").join("artis")).unwrap();
-        assert!(
-            own.guest
-                .canonicalize()
-                .unwrap()
-                .ends_with("libexec/artis/artis-guest")
-        );
+        for (found, installed) in [
+            (own.guest, "libexec/artis/artis-guest"),
+            (own.scheduler, "libexec/artis/artis-guest-sched"),
+        ] {
+            assert!(found.canonicalize().unwrap().ends_with(installed));
+        }
     }
 }
