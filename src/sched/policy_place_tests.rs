@@ -614,9 +614,14 @@ fn a_task_whose_slice_rt0_ended_goes_behind_rt0_and_then_leaves() {
     assert!(!waits_behind_rt0(true, false));
     assert!(was_put_off(slice_put_off_ns()) && !was_put_off(0));
     assert!(!was_put_off(slice_ns(true)) && !was_put_off(slice_ns(false)));
-    for due in 0..8 {
-        let [put_off, kthread, leaves] = [due & 1 != 0, due & 2 != 0, due & 4 != 0];
-        assert_eq!(goes_at_once(put_off, kthread, leaves), due != 0);
+    for why in 0..8 {
+        let [put_off, kthread, leaves] = [why & 1 != 0, why & 2 != 0, why & 4 != 0];
+        let ends = match why {
+            0 => Going::Not,
+            1..4 => Going::UnlessDue,
+            _ => Going::Now,
+        };
+        assert_eq!(going(put_off, kthread, leaves), ends);
     }
 }
 

@@ -244,9 +244,18 @@ static void running_rt(struct artis_cpu *record, struct task_struct *p, struct t
 		end_switch(record);
 		record->last_tick = false;
 	}
-	if (artis_goes_at_once(was_put_off, kthread_waits(cpu, view.class),
-			       on && artis_has_sides(nr_nrt_online) && artis_must_leave(&view)))
-		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	switch (artis_going(was_put_off, kthread_waits(cpu, view.class),
+			   on && artis_has_sides(nr_nrt_online) && artis_must_leave(&view))) {
+	case ARTIS_GOING_NOT:
+		return;
+	case ARTIS_GOING_UNLESS_DUE:
+		if (switch_meets_rt0(cpu))
+			return;
+		break;
+	case ARTIS_GOING_NOW:
+		break;
+	}
+	scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
 /*

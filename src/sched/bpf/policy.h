@@ -1767,13 +1767,24 @@ static inline bool artis_may_put_off(bool already, bool offline)
 	return !already && !offline;
 }
 
+/* A task begins or goes on, on an RT CPU. Does it go at once? */
+enum artis_going {
+	ARTIS_GOING_NOT,
+	ARTIS_GOING_UNLESS_DUE,	/* ... unless RT0's timer would meet the switch */
+	ARTIS_GOING_NOW,
+};
+
 /*
- * A task begins or goes on, on an RT CPU. Does it go at once? If RT0 came as it was to
- * go, it goes now, before it does anything here.
+ * If RT0 came as the task was to go, it goes now, before it does anything here. Not on
+ * RT0's way: another real-time thread may have had the CPU, and RT0's timer be due as that
+ * one leaves. Who works in the kernel next goes all the same; the others go when RT0
+ * has gone, or at the next tick.
  */
-static inline bool artis_goes_at_once(bool was_put_off, bool kthread_waits, bool must_leave)
+static inline enum artis_going artis_going(bool was_put_off, bool kthread_waits, bool must_leave)
 {
-	return was_put_off || kthread_waits || must_leave;
+	if (must_leave)
+		return ARTIS_GOING_NOW;
+	return was_put_off || kthread_waits ? ARTIS_GOING_UNLESS_DUE : ARTIS_GOING_NOT;
 }
 
 /* Ticks are @tick_ns apart. One came at @now_ns, and the one before it at *@ticked_ns. */
