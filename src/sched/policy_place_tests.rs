@@ -626,6 +626,14 @@ fn a_task_whose_slice_rt0_ended_goes_behind_rt0_and_then_leaves() {
 }
 
 #[test]
+fn who_was_placed_as_it_woke_up_is_not_placed_again() {
+    for placed in 0..8 {
+        let [wakes, pooled, same_side] = [placed & 1 != 0, placed & 2 != 0, placed & 4 != 0];
+        assert_eq!(is_placed(wakes, pooled, same_side), placed == 7);
+    }
+}
+
+#[test]
 fn a_switch_is_put_off_once() {
     assert!(may_put_off(false, false));
     assert!(!may_put_off(true, false) && !may_put_off(false, true));

@@ -199,6 +199,8 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 		}
 		return;
 	}
+	if (!nr_idle_nrt)
+		wake_nrt_side();
 	charge(cpu, p, t, p->se.sum_exec_runtime, false);
 	if (limited_groups && stop_at_tick(p, t, cpu))
 		return;
@@ -301,6 +303,7 @@ void BPF_PROG(artis_running, struct task_struct *p)
 		running_rt(record, p, t, cpu, displaced);
 		return;
 	}
+	idles(record, false);
 	time_slice(record, t, class, cpu, now);
 	if (makes_room && queued(DSQ_NRT_RT1, now, false))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
@@ -426,10 +429,12 @@ s32 BPF_PROG(artis_init)
 		if (record->offline)
 			continue;
 		(*online_at(record->llc, record->rt))++;
-		if (record->rt)
+		if (record->rt) {
 			nr_rt_online++;
-		else
+		} else {
 			nr_nrt_online++;
+			idles(record, true);
+		}
 	}
 	return err;
 }

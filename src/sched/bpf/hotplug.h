@@ -20,6 +20,7 @@ static void came_online(s32 cpu)
 		record->count[ARTIS_cpu_online]++;
 	} else {
 		nr_nrt_online++;
+		idles(record, true);
 	}
 }
 
@@ -39,6 +40,7 @@ static void went_offline(s32 cpu)
 		record->count[ARTIS_cpu_offline]++;
 		return;
 	}
+	idles(record, false);
 	if (artis_must_end(--nr_nrt_online))
 		scx_bpf_exit_bstr(EXIT_NO_NRT_CPU, message, &no_arguments, 0);
 }

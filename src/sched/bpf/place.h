@@ -71,6 +71,8 @@ static s32 any_idle_nrt_cpu(struct task_struct *p, s32 prev_cpu)
 	struct bpf_cpumask *mask;
 	s32 cpu = -1;
 
+	if (!nr_idle_nrt)
+		return cpu;
 	if ((u32)p->nr_cpus_allowed != nr_cpus)
 		return idle_nrt_cpu(p, prev_cpu, 0);
 	if (has_llcs())
@@ -137,8 +139,10 @@ static __always_inline s32 picked(struct task_struct *p, struct task_ctx *t,
 	case ARTIS_PICK_LAST:
 		return prev_cpu;
 	case ARTIS_PICK_IDLE:
-		/* under load none is idle, and this look finds that out at a fifth of the cost */
-		cpu = nrt_cpu_is_idle() ? idle_nrt_cpu(p, prev_cpu, wake_flags) : -1;
+		/* a look at the mask takes a fifth of what a search does */
+		if (!nr_idle_nrt || !nrt_cpu_is_idle())
+			return -1;
+		cpu = idle_nrt_cpu(p, prev_cpu, wake_flags);
 		if (cpu < 0)
 			return cpu;
 		place(p, t, false);
@@ -574,7 +578,8 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	order = artis_order(&view, where);
 	t->state = artis_state_queued(where);
 	rt_side = artis_is_rt_place(where, record->rt);
-	place(p, t, rt_side);
+	if (!artis_is_placed(view.wakes, t->pooled_weight, t->side == side_of(rt_side)))
+		place(p, t, rt_side);
 	may_tell = artis_may_tell(is_rt(bpf_get_smp_processor_id()));
 	/* another wakeup is a chance to look again whether the one that comes next may have the CPU */
 	if (may_tell && view.wakes && record->next_waits &&

@@ -634,6 +634,15 @@ static inline enum artis_arrival artis_arrival(bool pooled, bool same_side)
 	return pooled ? ARTIS_ARRIVAL_AGAIN : ARTIS_ARRIVAL_BACK;
 }
 
+/*
+ * Has a task that becomes runnable its place in virtual time already? Who @wakes is in no
+ * pool, unless it was placed as the CPU of its waker was tried, a moment ago.
+ */
+static inline bool artis_is_placed(bool wakes, bool pooled, bool same_side)
+{
+	return wakes && pooled && same_side;
+}
+
 /* A task that joins a pool. */
 struct artis_joining {
 	u64 mean;		/* virtual time of the pool: artis_pool_arrive() */

@@ -42,6 +42,7 @@ struct llc_online llc_online[ARTIS_LLCS_MAX];
  */
 u64 left_rt_ns;			/* when a task was last queued that had been on an RT CPU */
 u64 queued_ns[4];		/* see queued(); of the shared queues that rarely have a task */
+u32 nr_idle_nrt;		/* NRT CPUs that found no task when they looked last, see idles() */
 
 u32 weighted_groups;		/* CPU cgroups that have a weight of their own */
 u8 was_shared;			/* there was one, see is_shared() */
@@ -247,6 +248,21 @@ static bool rt0_runnable(s32 cpu)
 	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
 
 	return rq && rq->rt.rt_nr_running;
+}
+
+/*
+ * Notes that an NRT CPU found no task, and so is about to idle, or that it has one. Under
+ * load none idles, and a wakeup sees that by one number: the kernel's mask of idle CPUs is
+ * the exact answer, and a look at it takes 200 instructions. What the kernel does without
+ * asking for a task (bypass, while the machine is suspended) is repaired at a tick.
+ */
+static void idles(struct artis_cpu *record, bool does)
+{
+	u32 now = does;
+
+	/* hotplug writes it from elsewhere: who changes it counts */
+	if (record->idles != now && __sync_lock_test_and_set(&record->idles, now) != now)
+		__sync_fetch_and_add(&nr_idle_nrt, does ? 1 : -1);
 }
 
 /* The clock of @cpu, whose run queue is locked: scx_bpf_now() at a seventh of its cost. */
