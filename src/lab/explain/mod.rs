@@ -56,10 +56,14 @@ pub enum Error {
     #[error("the guest of kernel {0} does not list its functions in /proc/kallsyms to the end")]
     NoSymbols(String),
     #[error(
-        "no wakeups of RT0 were seen on CPU {cpu}, where {samples} were measured: this kernel's \
-         functions have other names than those that are looked for"
+        "no {what} of RT0 were seen on CPU {cpu}, where {samples} wakeups were measured: this \
+         kernel's functions have other names than those that are looked for"
     )]
-    NoWakeups { cpu: u32, samples: u64 },
+    Unseen {
+        what: &'static str,
+        cpu: u32,
+        samples: u64,
+    },
 }
 
 /// The explanation, and whether the guest was the one that was measured.
@@ -248,11 +252,13 @@ fn document(
         .next()
         .unwrap_or(&empty);
     let moments = latency.moments();
+    let unseen = |what| Error::Unseen {
+        what,
+        cpu,
+        samples: latency.count(),
+    };
     let (Some(moments), Some(rt0)) = (moments, watched.rt0()) else {
-        return Err(Error::NoWakeups {
-            cpu,
-            samples: latency.count(),
-        });
+        return Err(unseen("wakeups"));
     };
     let seen = watched.count();
     let max_ns = u64::try_from(moments.max).unwrap_or_default();
@@ -261,6 +267,9 @@ fn document(
         worst,
         usize::try_from(latency.count()).unwrap_or(usize::MAX),
     );
+    if which == Which::Activations && fitted.lengths.is_empty() {
+        return Err(unseen("activations"));
+    }
     let soonest_ns = fitted.soonest * TICK_NS.cast_signed();
     let mut absent = vec![
         "names and priorities of tasks are in no call: a process is known by its page table, and a \
@@ -332,6 +341,7 @@ fn document(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use artis_result::{Kind, Series, Unit};
     use std::path::Path;
 
     fn shipped(name: &str) -> Experiment {
@@ -355,6 +365,39 @@ mod tests {
         }
         let said = listed(Ended::Interrupted(15), whole).unwrap_err();
         assert!(matches!(said, Error::Run(_)), "{said}");
+    }
+
+    #[test]
+    fn what_was_not_seen_is_not_an_empty_list() {
+        // Their symbols name the timer's handler, and no system call.
+        let mut latency = Distribution::new();
+        for _ in 0..40 {
+            latency.record(40_000);
+        }
+        let series = Series::new(USER_LATENCY, Kind::Latency, Unit::Nanoseconds, latency);
+        let kept = Kept {
+            sample: Sample {
+                series: vec![series],
+                ..Sample::default()
+            },
+            kernel: String::new(),
+            engine_version: String::new(),
+            host_seconds: 0.0,
+        };
+        let symbols = Symbols::default();
+        let of = |lateness: &[u64], which| {
+            let watched = watch::tests::watched(lateness);
+            document("x", &kept, watched, (which, 2), 1, &symbols).map(|(document, _)| document)
+        };
+        let explained = of(&[4000; 40], Which::Wakeups).unwrap();
+        assert_eq!(explained.worst.len(), 2);
+        let said = of(&[4000; 40], Which::Activations).unwrap_err().to_string();
+        assert!(
+            said.starts_with("no activations of RT0 were seen on CPU 1, where 40"),
+            "{said}"
+        );
+        let said = of(&[], Which::Wakeups).unwrap_err().to_string();
+        assert!(said.starts_with("no wakeups of RT0"), "{said}");
     }
 
     #[test]

@@ -226,13 +226,13 @@ impl Observer for Watched {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     const PERIOD: u64 = 100_000;
 
     /// RT0 comes so many ticks after each of its times.
-    fn watched(lateness: &[u64]) -> Watched {
+    pub fn watched(lateness: &[u64]) -> Watched {
         let symbols = Symbols::parse("ffffffff81000000 t hrtimer_wakeup\n");
         let mut watched = Watched::new(&symbols, PERIOD, 2);
         for (at, late) in lateness.iter().enumerate() {
