@@ -403,12 +403,17 @@ fn short_bursts_are_waited_out_and_long_ones_are_not() {
 }
 
 #[test]
-fn who_switches_often_looks_for_waiting_tasks_once_a_millisecond() {
+fn who_switches_often_looks_for_waiting_tasks_once_a_millisecond_and_seldom_into_empty_queues() {
     let mut looked_ns = 0;
     let looks = (0..1000u64)
         .filter(|turn| look_for_waiting(&mut looked_ns, MS / 2 + turn * 30_000))
         .count();
     assert_eq!(looks, 30, "1000 switches in 30 ms, from the first one on");
+    let mut looked_ns = 0;
+    let looks = (0..1000u64)
+        .filter(|turn| look_into_empty(&mut looked_ns, MS / 2 + turn * 30_000))
+        .count();
+    assert_eq!(looks, 3, "into queues that seem empty");
 }
 
 #[test]

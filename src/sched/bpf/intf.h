@@ -69,6 +69,7 @@ struct artis_cpu {
 	u64 ticked_ns;		/* when the last tick came; on RT CPUs */
 	u64 tick_ns;		/* how far ticks are apart */
 	u64 looked_ns;		/* when it last looked for tasks that wait for RT CPUs */
+	u64 empty_looked_ns;	/* when it last looked into shared queues that seem empty */
 	u64 waiting_looked_ns;	/* when it last looked how many Linux tasks wait for it */
 	u64 slice_ends_ns;	/* of the task that runs, by a timer; 0: at a tick */
 	struct artis_turn turn;

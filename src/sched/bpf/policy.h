@@ -194,6 +194,13 @@ typedef int64_t s64;
  */
 #define ARTIS_RT_WAIT_LOOK_NS (1 * ARTIS_NSEC_PER_MSEC)
 
+/*
+ * The least time between two looks of an NRT CPU into shared queues in which no task was
+ * queued, as far as is known. Nobody waits there, unless a CPU stood still for a while as
+ * it queued a task. Each look makes a switch longer, and others wait for its run queue.
+ */
+#define ARTIS_EMPTY_LOOK_NS (10 * ARTIS_NSEC_PER_MSEC)
+
 /* How much longer after it took one: with HZ=250 every second turn is the others'. */
 #define ARTIS_RT_WAIT_PAUSE_NS (6 * ARTIS_NSEC_PER_MSEC)
 
@@ -851,6 +858,15 @@ static inline bool artis_hands_over(const struct artis_running *running, u64 now
 	return !artis_is_protected(running, now_ns, false);
 }
 
+/* Is it time again, @apart_ns after *@last_ns, when it last was? 0: it never was. */
+static inline bool artis_is_time(u64 *last_ns, u64 now_ns, u64 apart_ns)
+{
+	if (*last_ns && (s64)(now_ns - *last_ns) < (s64)apart_ns)
+		return false;
+	*last_ns = now_ns;
+	return true;
+}
+
 /* May the slice of a task on an NRT CPU end by a timer? RT1+ tasks come before others anyway. */
 static inline bool artis_may_time_slice(enum artis_class class)
 {
@@ -860,10 +876,7 @@ static inline bool artis_may_time_slice(enum artis_class class)
 /* Does its CPU look now how many wait? @looked_ns: when it last did. */
 static inline bool artis_looks_at_waiting(u64 *looked_ns, u64 now_ns)
 {
-	if ((s64)(now_ns - *looked_ns) < (s64)ARTIS_WAITING_LOOK_NS)
-		return false;
-	*looked_ns = now_ns;
-	return true;
+	return artis_is_time(looked_ns, now_ns, ARTIS_WAITING_LOOK_NS);
 }
 
 /* Does the slice end by the timer, with @waiting Linux tasks for @cpus NRT CPUs? */
@@ -1699,10 +1712,13 @@ static inline bool artis_waited_for_rt(u64 now_ns, u64 since_ns, u32 weight)
 /* Does an NRT CPU look for one now? @looked_ns: when it last did; 0: it never did. */
 static inline bool artis_look_for_waiting(u64 *looked_ns, u64 now_ns)
 {
-	if (*looked_ns && (s64)(now_ns - *looked_ns) < (s64)ARTIS_RT_WAIT_LOOK_NS)
-		return false;
-	*looked_ns = now_ns;
-	return true;
+	return artis_is_time(looked_ns, now_ns, ARTIS_RT_WAIT_LOOK_NS);
+}
+
+/* Does it look into shared queues that seem empty? @looked_ns: as above. */
+static inline bool artis_look_into_empty(u64 *looked_ns, u64 now_ns)
+{
+	return artis_is_time(looked_ns, now_ns, ARTIS_EMPTY_LOOK_NS);
 }
 
 /*

@@ -124,13 +124,15 @@ struct search {
 	u64 now;
 	s32 cpu;
 	bool rt;		/* the CPU serves the RT side */
-	bool looks;		/* it looks for tasks that wait where they rarely do */
+	bool looks;		/* it looks for tasks that have waited too long for others */
+	bool looks_into_empty;	/* it looks into queues that seem empty */
 };
 
-/* The last two, for functions that are verified once: those take few arguments. */
+/* The last three, for functions that are verified once: those take few arguments. */
 enum {
 	SEARCH_RT = 1,
 	SEARCH_LOOKS = 2,
+	SEARCH_EMPTY = 4,
 };
 
 static __always_inline struct search search_of(struct task_struct *prev, struct task_ctx *stays,
@@ -151,6 +153,7 @@ static __always_inline struct search search_of(struct task_struct *prev, struct 
 		.cpu = cpu,
 		.rt = how & SEARCH_RT,
 		.looks = how & SEARCH_LOOKS,
+		.looks_into_empty = how & SEARCH_EMPTY,
 	};
 }
 
@@ -164,11 +167,11 @@ __noinline int take_rt1(struct task_struct *prev __arg_trusted __arg_nullable,
 	const struct search search = search_of(prev, stays, cpu, how, now), *s = &search;
 	u64 dsq = s->rt ? DSQ_RT_RT1 : DSQ_NRT_RT1;
 	bool runs = false, others = false, drains = false;
-	u32 waits = queued(dsq, s->now, s->looks);
+	u32 waits = queued(dsq, s->now, s->looks_into_empty);
 
 	runs = prev && stays && artis_is_rt1(class_of(prev));
 	if (!s->rt) {
-		u32 waits_rt = queued(DSQ_RT_RT1, s->now, s->looks);
+		u32 waits_rt = queued(DSQ_RT_RT1, s->now, s->looks_into_empty);
 
 		drains = artis_takes_rt1_of_rt(waits, waits_rt);
 		if (drains) {
@@ -424,7 +427,8 @@ __noinline int help_linux(s32 cpu, u64 now)
 
 static __always_inline bool try_step(const struct search *s, enum artis_step step)
 {
-	u32 how = (s->rt ? SEARCH_RT : 0) | (s->looks ? SEARCH_LOOKS : 0);
+	u32 how = (s->rt ? SEARCH_RT : 0) | (s->looks ? SEARCH_LOOKS : 0) |
+		  (s->looks_into_empty ? SEARCH_EMPTY : 0);
 
 	switch (step) {
 	case ARTIS_STEP_END:
@@ -432,7 +436,7 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 	case ARTIS_STEP_KTHREAD_HERE:
 		return take_kthread(s->cpu, s->record);
 	case ARTIS_STEP_KTHREAD_SHARED:
-		return queued(DSQ_NRT_KTHREAD, s->now, s->looks) &&
+		return queued(DSQ_NRT_KTHREAD, s->now, s->looks_into_empty) &&
 		       scx_bpf_dsq_move_to_local(DSQ_NRT_KTHREAD, 0);
 	case ARTIS_STEP_RT1:
 		return take_rt1(s->prev, s->stays, s->cpu, how, s->now);
@@ -513,6 +517,8 @@ void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 	record->chosen = true;
 	/* one that was idle has the time */
 	search.looks = !prev || artis_look_for_waiting(&record->looked_ns, search.now);
+	search.looks_into_empty = !prev ||
+				  artis_look_into_empty(&record->empty_looked_ns, search.now);
 
 	if (service == ARTIS_SERVICE_NRT) {
 		serve(&search, ARTIS_SERVICE_NRT);
