@@ -496,6 +496,9 @@ fn wakeups_leave_rt_cpus_alone() {
         [Pick::Nrt; 3],
         "from an RT CPU: no search"
     );
+    let kthread = task(Class::Kthread, State::Rt);
+    assert_eq!(order(&kthread, false), one_by_one);
+    assert_eq!(order(&kthread, true), [Pick::NrtFront; 3]);
     let bound = [Affinity::One, Affinity::Rt].map(|affinity| TaskView { affinity, ..free });
     let fixed = TaskView {
         fixed: true,

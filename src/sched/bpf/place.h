@@ -153,6 +153,13 @@ static __always_inline s32 picked(struct task_struct *p, struct task_ctx *t,
 		break;
 	case ARTIS_PICK_NRT:
 		return some_nrt_cpu(p, prev_cpu);
+	case ARTIS_PICK_NRT_FRONT:
+		cpu = nr_idle_nrt ? idle_nrt_cpu(p, prev_cpu, 0) : -1;
+		if (cpu < 0)
+			cpu = some_nrt_cpu(p, prev_cpu);
+		if (is_rt(cpu))
+			return cpu;
+		break;
 	}
 	t->state = artis_state_queued(ARTIS_PLACE_NRT);
 	scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, artis_slice_ns(false), 0);

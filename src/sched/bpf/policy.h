@@ -1118,12 +1118,15 @@ enum artis_pick {
 	ARTIS_PICK_IDLE,	/* an idle NRT CPU, which gets it at once */
 	ARTIS_PICK_WAKER,	/* the waker's, if artis_may_hand_over() and artis_comes_first() */
 	ARTIS_PICK_NRT,		/* any NRT CPU */
+	ARTIS_PICK_NRT_FRONT,	/* the same, an idle one first; it waits in front there */
 };
 
 /*
  * The @nth to try, 0 to 2, for who cannot have the one before. A wakeup never touches the run
  * queue of an RT CPU: the waker would hold its lock. @from_rt: the waker is an interrupt or
- * softirq of an RT CPU, the shorter the better, because RT0's timer waits.
+ * softirq of an RT CPU, the shorter the better, because RT0's timer waits. A kernel thread, which
+ * the timer of a delayed work wakes there for example, comes before those who share by virtual
+ * time and needs no place in it: ops.enqueue() is spared.
  */
 static inline enum artis_pick artis_pick_cpu(const struct artis_task_view *task, bool from_rt,
 					     u32 nth)
@@ -1131,7 +1134,7 @@ static inline enum artis_pick artis_pick_cpu(const struct artis_task_view *task,
 	if (artis_is_bound(task->affinity) || task->fixed)
 		return ARTIS_PICK_LAST;
 	if (from_rt)
-		return ARTIS_PICK_NRT;
+		return task->class == ARTIS_CLASS_KTHREAD ? ARTIS_PICK_NRT_FRONT : ARTIS_PICK_NRT;
 	switch (nth) {
 	case 0: return ARTIS_PICK_IDLE;
 	case 1: return ARTIS_PICK_WAKER;
