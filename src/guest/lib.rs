@@ -5,8 +5,8 @@
 //! demo ask of a guest and get back ([`experiment`], [`demo`]), and the code that does it there.
 //! `artis` uses it to talk to a guest; the program `artis-guest` (`main.rs`) runs it. It depends on
 //! the layers that measure, never on the rest of the lab: a guest holds nothing that only the host
-//! needs, so a change there leaves the guest the same to the byte. The scheduler is a program of its
-//! own for the same reason ([`scheduler`]).
+//! needs, so a change there leaves the guest the same to the byte. The scheduler is a program of
+//! its own for the same reason ([`scheduler`]).
 
 pub mod demo;
 pub mod experiment;
