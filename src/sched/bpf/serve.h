@@ -47,20 +47,12 @@ __noinline int take_beside_rt0(u64 dsq_id, u64 enq_flags, u64 now)
 	return scx_bpf_dsq_move_to_local(dsq_id, enq_flags);
 }
 
-/*
- * Takes the first task of @dsq_id, unless that is in RT0's way. @first: the task, if it is
- * known, which spares a look.
- */
-static bool take_known(u64 dsq_id, struct task_struct *first, u64 enq_flags, u64 now)
-{
-	if (!artis_may_pass_over(now, left_rt_ns) || (first && !meets_rt0(first, now)))
-		return scx_bpf_dsq_move_to_local(dsq_id, enq_flags);
-	return take_beside_rt0(dsq_id, enq_flags, now);
-}
-
+/* Takes the first task of @dsq_id, unless that is in RT0's way. */
 static bool take(u64 dsq_id, u64 enq_flags, u64 now)
 {
-	return take_known(dsq_id, NULL, enq_flags, now);
+	if (!artis_may_pass_over(now, left_rt_ns))
+		return scx_bpf_dsq_move_to_local(dsq_id, enq_flags);
+	return take_beside_rt0(dsq_id, enq_flags, now);
 }
 
 /* Takes a kernel thread that woke up and may run on this CPU only. */
@@ -337,10 +329,11 @@ static bool relieve(const struct search *s, bool has, u64 first)
 	return has && take_owed(s->cpu, s->rt, first, s->enq_flags, s->now);
 }
 
-/* The heads of the queues of Linux tasks that @s serves; @side: that of its side. */
-static struct artis_heads heads_of(const struct search *s, const struct task_struct *side)
+/* The heads of the queues of Linux tasks that @s serves. */
+static struct artis_heads heads_of(const struct search *s)
 {
 	struct task_struct *own = first_pinned(s->cpu, s->record), *both = NULL;
+	struct task_struct *side = scx_bpf_dsq_peek(linux_queue(s->rt, llc_of(s->cpu)));
 
 	if (is_shared())
 		both = scx_bpf_dsq_peek(DSQ_BOTH_LINUX);
@@ -354,14 +347,14 @@ static struct artis_heads heads_of(const struct search *s, const struct task_str
 	};
 }
 
-/* Takes the first task of @queue that may run here; of that of its side it was @side. */
-static bool take_first(const struct search *s, enum artis_queue queue, struct task_struct *side)
+/* Takes the first task of @queue that may run here. */
+static bool take_first(const struct search *s, enum artis_queue queue)
 {
 	switch (queue) {
 	case ARTIS_QUEUE_OWN:
 		return scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0);
 	case ARTIS_QUEUE_SIDE:
-		return take_known(linux_queue(s->rt, llc_of(s->cpu)), side, s->enq_flags, s->now);
+		return take(linux_queue(s->rt, llc_of(s->cpu)), s->enq_flags, s->now);
 	case ARTIS_QUEUE_BOTH:
 		return take(DSQ_BOTH_LINUX, s->enq_flags, s->now);
 	case ARTIS_QUEUE_NONE:
@@ -379,8 +372,7 @@ __noinline int take_fair(struct task_struct *prev __arg_trusted __arg_nullable,
 			 struct task_ctx *stays, s32 cpu, u32 how, u64 now)
 {
 	const struct search search = search_of(prev, stays, cpu, how, now), *s = &search;
-	struct task_struct *side = scx_bpf_dsq_peek(linux_queue(s->rt, llc_of(s->cpu)));
-	struct artis_heads heads = heads_of(s, side);
+	struct artis_heads heads = heads_of(s);
 	enum artis_queue queue = artis_first_queue(&heads);
 	u64 first = artis_first_deadline(&heads, queue);
 	u32 tried;
@@ -396,7 +388,7 @@ __noinline int take_fair(struct task_struct *prev __arg_trusted __arg_nullable,
 	bpf_for(tried, 0, ARTIS_QUEUES) {
 		if (!queue)
 			break;
-		if (take_first(s, queue, side))
+		if (take_first(s, queue))
 			return true;
 		artis_forget_queue(&heads, queue);
 		queue = artis_first_queue(&heads);
