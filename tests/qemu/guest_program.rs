@@ -87,7 +87,7 @@ fn features(edges: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn they_are_the_same_whether_tests_are_built_with_it_or_not() {
+fn they_are_the_same_whether_tests_are_built_with_them_or_not() {
     let alone = features("normal");
     let with_tests = features("normal,dev");
     assert!(alone.len() > 50 && with_tests.len() > alone.len());
