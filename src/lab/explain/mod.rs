@@ -3,10 +3,10 @@
 //!
 //! Runs the guest of an experiment once more, the same to the byte, while the emulator reports
 //! each call, interrupt and return of its RT CPU ([`crate::engine::observed`]). Owns how the worst
-//! wakeups ([`watch`]) and activations ([`activations`]) are found meanwhile, the names of the kernel's functions ([`symbols`]), how
-//! steps become a recording ([`translate`]), which `artis-explain` cuts as it cuts any other, and
-//! how they are listed ([`calls`]).
-//! Only the worst wakeups' steps are kept, whatever the guest does.
+//! wakeups ([`watch`]) and activations ([`activations`]) are found meanwhile, the names of the
+//! kernel's functions ([`symbols`]), how steps become a recording ([`translate`]), which
+//! `artis-explain` cuts as it cuts any other, and how they are listed ([`calls`]).
+//! Only the worst ones' steps are kept, whatever the guest does.
 
 pub mod activations;
 mod calls;
