@@ -6,6 +6,7 @@ use super::subject::{ChosenBy, Subject};
 use artis_machine::cgroup;
 use artis_machine::facts::Facts;
 use artis_machine::kernel::CgroupVersion;
+use artis_machine::rcu;
 
 pub(super) fn judge(facts: &Facts, subject: &Subject) -> Vec<Finding> {
     let all = [
@@ -14,6 +15,7 @@ pub(super) fn judge(facts: &Facts, subject: &Subject) -> Vec<Finding> {
         isolated(facts, subject),
         tickless(facts, subject),
         callbacks(facts, subject),
+        grace_periods(facts, subject),
         groups(facts),
     ];
     all.into_iter().flatten().collect()
@@ -162,8 +164,40 @@ fn callbacks(facts: &Facts, subject: &Subject) -> Option<Finding> {
               it, thousands in a row after a burst"
                 .to_owned(),
         source: "Documentation/admin-guide/kernel-per-CPU-kthreads.rst (rcuc, RCU_SOFTIRQ)",
-        fix: Some(format!("boot with rcu_nocbs={}", subject.cpus)),
+        fix: Some(boot_without_callbacks(facts, subject)),
         partition_fixes: &["rcu-callbacks"],
+    })
+}
+
+fn boot_without_callbacks(facts: &Facts, subject: &Subject) -> String {
+    let may_wait = facts.rcu_may_wait.get() == Some(&true);
+    let argument = rcu::callbacks_argument(may_wait, &subject.cpus);
+    format!("boot with {argument}")
+}
+
+/// Callbacks of other CPUs could wait, and then few grace periods would begin.
+fn grace_periods(facts: &Facts, subject: &Subject) -> Option<Finding> {
+    if !subject.is_apart() || facts.rcu_may_wait.get() != Some(&true) {
+        return None;
+    }
+    let others = &facts.online() - &subject.cpus;
+    let others = &others - facts.rcu_nocbs.get()?;
+    if others.is_empty() {
+        return None;
+    }
+    Some(Finding {
+        id: "rcu_grace_periods",
+        severity: Severity::Worsens,
+        seen: format!("RCU callbacks of {} do not wait", others.in_words()),
+        evidence: format!("{}, {}", facts.rcu_nocbs.from, rcu::LAZY_FILE),
+        why:
+            "they begin grace periods, under load a hundred a second, and at the end of each CPUs \
+              set apart report, too, in a softirq behind the tick; the last one to report wakes \
+              RCU's thread"
+                .to_owned(),
+        source: "Documentation/admin-guide/kernel-parameters.txt (rcutree.enable_rcu_lazy)",
+        fix: Some(boot_without_callbacks(facts, subject)),
+        partition_fixes: &[],
     })
 }
 

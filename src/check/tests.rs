@@ -86,6 +86,33 @@ fn offline_cpus_and_holes_are_no_reason_to_stop() {
 }
 
 #[test]
+fn callbacks_of_all_cpus_are_to_wait_where_they_can() {
+    const ALL: &str = "boot with rcu_nocbs=all";
+    for (waits, cmdline, fixes) in [
+        ("Y\n", "quiet\n", [Some(ALL), Some(ALL)]),
+        ("Y\n", "rcu_nocbs=1\n", [None, Some(ALL)]),
+        ("Y\n", "rcu_nocbs=all\n", [None, None]),
+        ("N\n", "quiet\n", [Some("boot with rcu_nocbs=1"), None]),
+        ("N\n", "rcu_nocbs=1\n", [None, None]),
+    ] {
+        let report = report(
+            &[
+                ("sys/devices/system/cpu/online", "0-1\n"),
+                ("sys/devices/system/cpu/possible", "0-1\n"),
+                ("proc/cmdline", cmdline),
+                ("sys/module/rcutree/parameters/enable_rcu_lazy", waits),
+            ],
+            Some("1"),
+        );
+        let seen = ["rcu_callbacks", "rcu_grace_periods"].map(|id| {
+            let finding = report.findings.iter().find(|finding| finding.id == id)?;
+            finding.fix.as_deref()
+        });
+        assert_eq!(seen, fixes, "{waits}{cmdline}");
+    }
+}
+
+#[test]
 fn four_thousand_cpus_are_judged() {
     let mask = vec!["ffffffff"; 128].join(",");
     let report = report(

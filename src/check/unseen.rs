@@ -11,6 +11,7 @@ pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
         problem("the kernel", &facts.kernel),
         problem("isolcpus=", &facts.isolcpus),
         problem("rcu_nocbs=", &facts.rcu_nocbs),
+        problem("waiting RCU callbacks", &facts.rcu_may_wait),
         problem("isolated cpuset partitions", &facts.isolated_partitions),
         problem("CPUs", &facts.cpus),
         problem("deadline servers", &facts.deadline_servers),

@@ -22,7 +22,7 @@ use super::virtualisation::{self, Hypervisor};
 use super::watchdogs::{self, Watchdogs};
 use super::workqueues::{self, Workqueues};
 use super::{CpuList, Root, Unreadable};
-use super::{clock_source, deadline_servers, frequency, idle, mitigations, mounts, scx, smi};
+use super::{clock_source, deadline_servers, frequency, idle, mitigations, mounts, rcu, scx, smi};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -115,6 +115,8 @@ pub struct Facts {
     pub cpus: Fact<Cpus>,
     pub isolcpus: Fact<Isolcpus>,
     pub rcu_nocbs: Fact<CpuList>,
+    /// Whether RCU callbacks may wait for seconds where threads run them.
+    pub rcu_may_wait: Fact<bool>,
     pub isolated_partitions: Fact<CpuList>,
     pub rt_group: Fact<RtGroup>,
     /// Whether debugfs shows the scheduler and its deadline servers.
@@ -200,6 +202,7 @@ impl Facts {
             ),
             isolcpus: Fact::new(boot_arguments::FILE, arguments.isolcpus(possible)),
             rcu_nocbs: Fact::new(boot_arguments::FILE, rcu_nocbs(&arguments, possible)),
+            rcu_may_wait: Fact::new(rcu::LAZY_FILE, rcu::may_wait(root).map(Some)),
             isolated_partitions: Fact::new(cgroup::ISOLATED_FILE, cgroup::isolated(root)),
             rt_group: Fact::known(
                 "/proc/self/cgroup, cpu.rt_runtime_us",

@@ -29,6 +29,7 @@ pub mod mitigations;
 pub mod mounts;
 pub mod privilege;
 pub mod processes;
+pub mod rcu;
 pub mod root;
 pub mod schedstat;
 pub mod scx;

@@ -44,8 +44,8 @@ pub(super) fn plan(root: &Root, request: &Request, plan: &mut Plan) {
             Kind::RcuCallbacks,
             "RCU callbacks of RT CPUs",
             format!(
-                "only a kernel booted with rcu_nocbs={} lets other CPUs run them",
-                request.rt
+                "only a kernel booted with {} lets other CPUs run them",
+                request.callbacks_argument
             ),
         );
     }

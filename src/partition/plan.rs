@@ -9,7 +9,7 @@
 use super::change::{Change, Kind, Target};
 use super::{irqbalance, irqs, kthreads, power, servers, shield, timers, workqueues};
 use artis_machine::cpus::{self, Cpus};
-use artis_machine::{CpuList, Root, Unreadable, irq_affinity};
+use artis_machine::{CpuList, Root, Unreadable, irq_affinity, rcu};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
@@ -27,6 +27,8 @@ pub struct Request {
     pub exit_latency_us_max: u32,
     /// Only tasks that are put into the shield's group run on RT CPUs.
     pub shield: bool,
+    /// The boot argument that takes RCU's callbacks off RT CPUs.
+    pub callbacks_argument: String,
     /// Real-time tasks may take all of a CPU.
     pub unthrottle: bool,
 }
@@ -83,6 +85,7 @@ impl Request {
                 rt0_irqs: BTreeSet::new(),
                 exit_latency_us_max: EXIT_LATENCY_US_MAX,
                 shield: false,
+                callbacks_argument: rcu::callbacks_argument(rcu::may_wait(root)?, rt),
                 unthrottle: false,
             });
         };

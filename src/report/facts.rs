@@ -42,6 +42,10 @@ pub(super) fn in_words(facts: &Facts) -> Vec<(&'static str, String, &str)> {
         format!("{} {}", isolcpus.flags.join(","), isolcpus.cpus)
     });
     lines.add("rcu_nocbs", &facts.rcu_nocbs, or_none);
+    if facts.rcu_may_wait.get() == Some(&true) {
+        let words = |_: &bool| "may wait where threads run them".to_owned();
+        lines.add("RCU callbacks", &facts.rcu_may_wait, words);
+    }
     lines.add("cpuset partitions", &facts.isolated_partitions, or_none);
     lines.add("topology", &facts.topology, topology);
     lines.add_or_none("virtual machine", &facts.virtualisation, String::clone);

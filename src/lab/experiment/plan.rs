@@ -514,6 +514,7 @@ mod tests {
             names,
             [
                 "demo",
+                "forks",
                 "kernels",
                 "load-sweep",
                 "others",

@@ -37,7 +37,7 @@ pub(super) fn placement(request: &Request) -> Vec<String> {
     let domain = if request.shield { "domain," } else { "" };
     vec![
         format!("irqaffinity={}", request.nrt),
-        format!("rcu_nocbs={}", request.rt),
+        request.callbacks_argument.clone(),
         // Without "domain", tasks still share the CPUs, and only managed interrupts leave them.
         format!("isolcpus={domain}managed_irq,{}", request.rt),
     ]
