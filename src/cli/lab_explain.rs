@@ -7,7 +7,7 @@ use super::lab_experiment::{Releases, failed, options, read};
 use super::progress::Stderr;
 use super::value;
 use crate::lab::debian::kernel::Kernels;
-use crate::lab::explain::{Error, Which, explain, guest};
+use crate::lab::explain::{Error, Wanted, Which, explain};
 use crate::lab::progress::Progress;
 use crate::result::file::Target;
 use std::path::PathBuf;
@@ -31,6 +31,12 @@ pub struct Args {
     /// One of its seeds
     #[arg(long, value_name = "N", value_parser = value::number::whole(0..=u64::MAX))]
     seed: u64,
+    /// How many CPUs the guest has, where the file has several; its first when absent
+    #[arg(long, value_name = "N", value_parser = value::number::whole(1..=u32::MAX))]
+    cpus: Option<u32>,
+    /// The name of the guest's loads, where the file has several; its first when absent
+    #[arg(long, value_name = "NAME")]
+    loads: Option<String>,
     /// Explain RT0's longest activations, and not its worst wakeups
     #[arg(long)]
     activations: bool,
@@ -49,7 +55,14 @@ pub struct Args {
 /// Runs it.
 pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
     let experiment = read(&args.file)?;
-    let wanted = guest(&experiment, &args.configuration, args.seed)
+    let wanted = Wanted {
+        configuration: &args.configuration,
+        seed: args.seed,
+        cpus: args.cpus,
+        loads: args.loads.as_deref(),
+    };
+    let wanted = wanted
+        .of(&experiment)
         .map_err(|error| UsageError(error.to_string()))?;
     let files = args.files.open()?;
     let calls = args.calls.as_deref().map(Target::open).transpose()?;

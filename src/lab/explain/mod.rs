@@ -85,49 +85,89 @@ pub enum Which {
     Activations,
 }
 
-/// The guest of `experiment` with this configuration and seed that measures RT0's latency.
-///
-/// # Errors
-/// [`Error::NoGuest`], with the names that there are.
-pub fn guest(experiment: &Experiment, configuration: &str, seed: u64) -> Result<Run, Error> {
-    let refused = |reason: String| Err(Error::NoGuest(reason));
-    let names: Vec<&str> = experiment
-        .configurations
-        .iter()
-        .map(|one| one.name.as_str())
-        .collect();
-    let Some(place) = names.iter().position(|name| *name == configuration) else {
-        return refused(format!(
-            "the experiment {} has no configuration {configuration}; it has {}",
-            experiment.name,
-            names.join(", ")
-        ));
-    };
-    if !experiment.seeds.contains(&seed) {
-        let seeds: Vec<String> = experiment.seeds.iter().map(u64::to_string).collect();
-        return refused(format!(
-            "the experiment {} has no seed {seed}; it has {}",
-            experiment.name,
-            seeds.join(", ")
-        ));
+/// A guest of an experiment.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    pub configuration: &'a str,
+    pub seed: u64,
+    /// How many CPUs it has; the first of the file when absent.
+    pub cpus: Option<u32>,
+    /// The name of its loads; those that the file has first when absent.
+    pub loads: Option<&'a str>,
+}
+
+impl Wanted<'_> {
+    /// The one of `experiment` that measures RT0's latency.
+    ///
+    /// # Errors
+    /// [`Error::NoGuest`], with what there is.
+    pub fn of(&self, experiment: &Experiment) -> Result<Run, Error> {
+        let refused = |reason: String| Err(Error::NoGuest(reason));
+        let no = |what: String, there_are: String| {
+            let name = &experiment.name;
+            refused(format!(
+                "the experiment {name} has no {what}; it has {there_are}"
+            ))
+        };
+        let configurations = experiment.configurations.iter();
+        let names: Vec<&str> = configurations.map(|one| one.name.as_str()).collect();
+        let Some(place) = names.iter().position(|name| *name == self.configuration) else {
+            return no(
+                format!("configuration {}", self.configuration),
+                names.join(", "),
+            );
+        };
+        if !experiment.seeds.contains(&self.seed) {
+            return no(format!("seed {}", self.seed), listed_all(&experiment.seeds));
+        }
+        let cpus = self.cpus.or(experiment.cpus.first().copied());
+        if !experiment.cpus.iter().any(|one| Some(*one) == cpus) {
+            let wanted = self.cpus.unwrap_or_default();
+            return no(
+                format!("guest of {wanted} CPUs"),
+                format!("guests of {}", listed_all(&experiment.cpus)),
+            );
+        }
+        let sets = experiment.loads.sets();
+        let is_wanted = |name: Option<&String>| match self.loads {
+            Some(wanted) => name.is_some_and(|name| name == wanted),
+            None => true,
+        };
+        let Some(loads) = sets.iter().position(|set| is_wanted(set.name.as_ref())) else {
+            let names: Vec<String> = sets.iter().filter_map(|set| set.name.clone()).collect();
+            let there_are = match names.is_empty() {
+                true => "one list of loads, without a name".to_owned(),
+                false => listed_all(&names),
+            };
+            return no(
+                format!("loads {}", self.loads.unwrap_or_default()),
+                there_are,
+            );
+        };
+        let fits = |run: &Run| {
+            let rt0 = [Measure::Latency, Measure::Responsiveness];
+            (run.configuration, run.seed, run.loads) == (place, self.seed, loads)
+                && Some(run.cpus) == cpus
+                && rt0.contains(&run.task.measure)
+        };
+        let mut runs = experiment.runs().into_iter().filter(fits);
+        match runs.next() {
+            // Several threads come at once: which of them is late is not in a call.
+            Some(run) if run.task.timers == 1 => Ok(run),
+            Some(run) => refused(format!(
+                "RT0 has {} threads in the experiment {}, and only one can be explained",
+                run.task.timers, experiment.name
+            )),
+            None => refused(format!(
+                "the experiment {} measures no latency of RT0",
+                experiment.name
+            )),
+        }
     }
-    let fits = |run: &Run| {
-        let rt0 = [Measure::Latency, Measure::Responsiveness];
-        run.configuration == place && run.seed == seed && rt0.contains(&run.task.measure)
-    };
-    let mut runs = experiment.runs().into_iter().filter(fits);
-    match runs.next() {
-        // Several threads come at once: which of them is late is not in a call.
-        Some(run) if run.task.timers == 1 => Ok(run),
-        Some(run) => refused(format!(
-            "RT0 has {} threads in the experiment {}, and only one can be explained",
-            run.task.timers, experiment.name
-        )),
-        None => refused(format!(
-            "the experiment {} measures no latency of RT0",
-            experiment.name
-        )),
-    }
+}
+
+fn listed_all<T: ToString>(all: &[T]) -> String {
+    all.iter().map(T::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Runs the guest `wanted` and explains its `worst` worst wakeups or activations.
@@ -402,16 +442,66 @@ mod tests {
 
     #[test]
     fn a_guest_is_found_or_what_there_is_is_named() {
+        let first = Wanted {
+            configuration: "artis",
+            seed: 3,
+            cpus: None,
+            loads: None,
+        };
         let table1 = shipped("table1.toml");
-        let run = guest(&table1, "artis", 3).unwrap();
-        assert_eq!((run.configuration, run.seed), (4, 3));
+        let run = first.of(&table1).unwrap();
+        assert_eq!((run.configuration, run.seed, run.cpus), (4, 3, 2));
         assert_eq!(run.task.measure, Measure::Latency);
-        let said = guest(&table1, "art", 3).unwrap_err().to_string();
-        assert!(
-            said.contains("no configuration art; it has lazy, full"),
-            "{said}"
-        );
-        let said = guest(&table1, "artis", 9).unwrap_err().to_string();
-        assert!(said.ends_with("no seed 9; it has 1, 2, 3, 4, 5"), "{said}");
+        let others = shipped("others.toml");
+        assert_eq!(first.of(&others).unwrap().task.loads.len(), 2);
+        let other = Wanted {
+            cpus: Some(4),
+            loads: Some("six"),
+            ..first
+        };
+        let run = other.of(&others).unwrap();
+        assert_eq!((run.cpus, run.task.loads.len()), (4, 6));
+        for (experiment, wanted, said) in [
+            (
+                &table1,
+                Wanted {
+                    configuration: "art",
+                    ..first
+                },
+                "the experiment table1 has no configuration art; it has lazy, full",
+            ),
+            (
+                &table1,
+                Wanted { seed: 9, ..first },
+                "the experiment table1 has no seed 9; it has 1, 2, 3, 4, 5",
+            ),
+            (
+                &others,
+                Wanted {
+                    cpus: Some(3),
+                    ..first
+                },
+                "the experiment others has no guest of 3 CPUs; it has guests of 2, 4",
+            ),
+            (
+                &others,
+                Wanted {
+                    loads: Some("ten"),
+                    ..first
+                },
+                "the experiment others has no loads ten; it has two, six",
+            ),
+            (
+                &table1,
+                Wanted {
+                    loads: Some("two"),
+                    ..first
+                },
+                "the experiment table1 has no loads two; it has one list of loads, without a name",
+            ),
+        ] {
+            let error = wanted.of(experiment).unwrap_err().to_string();
+            assert!(error.starts_with(said), "{error}");
+        }
     }
 }
