@@ -155,7 +155,7 @@ fn every_kind_of_file_has_a_page() {
     assert_eq!(sections(&text), expected);
     assert!(text.contains("us at 100 MIPS, emulated (bochs)"));
     assert!(text.contains("no microseconds of a real machine"));
-    assert!(text.contains("the worst of 40,000 to 40,016 samples each"));
+    assert!(text.contains("the worst of 40,000 to 40,002 samples each"));
     // What docs/report.md shows.
     let said = artis(folder.path(), &[&table1, "-o", "table1.html", "--json"]).stdout;
     let said: serde_json::Value = serde_json::from_slice(&said).unwrap();
