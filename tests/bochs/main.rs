@@ -254,8 +254,8 @@ fn published_schedulers_schedule_their_guests() {
     }
 }
 
-/// Three losses of RT0 in the smoke test's guest, cut to their ends, and what it called in each. The
-/// guest that is explained is the one that is measured.
+/// Three losses of RT0 in the smoke test's guest, cut to their ends, and what it called in each.
+/// The guest that is explained is the one that is measured.
 fn explained(which: &[&str]) -> (serde_json::Value, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let [file, listed] = ["late.json", "calls"].map(|name| folder.path().join(name));

@@ -647,7 +647,7 @@ static NICE: Script = Script {
         probe turns $TASKS $SECONDS | sed 's/^/with_/'
         probe hog $SECONDS
         shares_by_nice bound 0 $MS 0 10
-        shares_by_nice free 0,1 $((MS * 2)) 0 0 10 10
+        shares_by_nice free 0,1 $((MS * 3)) 0 0 10 10
         stop"#
     ),
 };
