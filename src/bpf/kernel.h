@@ -194,6 +194,31 @@ struct hrtimer_cpu_base {
 	struct hrtimer_clock_base clock_base[8];	/* the first is CLOCK_MONOTONIC */
 };
 
+/*
+ * More of the same types, for the scheduler. As members of those above they would change every
+ * program that uses these, and with them guests of the lab in which no scheduler of ours runs.
+ */
+struct thread_info___placed {
+	s32 cpu;
+};
+
+struct task_struct___placed {
+	struct thread_info___placed thread_info;
+};
+
+struct hrtimer___handled {
+	void *function;
+};
+
+struct hrtimer_cpu_base___next {
+	const struct hrtimer *next_timer;
+};
+
+/* of a thread that sleeps until a moment */
+struct hrtimer_sleeper {
+	const struct task_struct *task;
+};
+
 struct sched_avg {
 	unsigned long util_avg;
 };

@@ -22,6 +22,7 @@ pub mod interrupts;
 pub mod irq_affinity;
 pub mod kernel;
 pub mod kernel_threads;
+pub mod local_timer;
 pub mod locked;
 pub mod managers;
 pub mod memory;

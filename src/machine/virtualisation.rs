@@ -123,7 +123,7 @@ fn signature() -> Option<[u8; 12]> {
 }
 
 /// Is `flag` among the CPU's?
-fn has_flag(cpuinfo: &str, flag: &str) -> bool {
+pub(crate) fn has_flag(cpuinfo: &str, flag: &str) -> bool {
     cpuinfo
         .lines()
         .filter(|line| line.starts_with("flags"))

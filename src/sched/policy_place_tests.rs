@@ -655,6 +655,33 @@ fn who_enters_the_kernel_lets_rt0_by() {
 }
 
 #[test]
+fn a_timer_brings_rt0_where_nothing_else_can_have_it() {
+    let policies = [
+        KernelPolicy::PolicyFifo as u32,
+        KernelPolicy::PolicyRr as u32,
+        KernelPolicy::PolicyDeadline as u32,
+        KernelPolicy::PolicyExt as u32,
+        0,
+    ];
+    assert_eq!(
+        policies.map(|policy| timer_brings(policy, 1, true)),
+        [true, true, false, false, false]
+    );
+    // Another CPU may run it, or it slept elsewhere.
+    assert!(!timer_brings(KernelPolicy::PolicyFifo as u32, 2, true));
+    assert!(!timer_brings(KernelPolicy::PolicyFifo as u32, 1, false));
+}
+
+#[test]
+fn a_timer_that_brings_rt0_is_waited_for_until_it_must_have_come() {
+    assert!(!timer_is_here(MS, MS - 1, false) && timer_is_here(MS, MS, false));
+    let comes = MS + TIMER_COMES_NS;
+    assert!(!timer_is_here(MS, comes - 1, true) && timer_is_here(MS, comes, true));
+    // Far in the past, as the clock may have wrapped.
+    assert!(timer_is_here(u64::MAX, 1 + TIMER_COMES_NS, true));
+}
+
+#[test]
 fn a_run_queue_that_rt0_needs_is_left_alone() {
     assert!(
         meets_rt0(true, u64::MAX / 2, MS, 1000),

@@ -10,6 +10,7 @@ use super::require::{SET_LIMIT, has_operation};
 use super::watch::{self, Watch};
 use artis_machine::Root;
 use artis_machine::cpulist::CpuList;
+use artis_machine::local_timer;
 use libbpf_rs::btf::types::{Func, Int, Var};
 use libbpf_rs::btf::{Btf, HasSize};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
@@ -122,6 +123,7 @@ impl<'storage> Program<'storage> {
         let hands_back_late = btf.type_by_name::<Func<'_>>("scx_bpf_dsq_reenq").is_none();
         settings.sys_enter_id = tracepoint.unwrap_or(0);
         settings.preempt_count_bytes = preempt_count_bytes(&btf)?;
+        settings.timers_are_exact = local_timer::is_exact(&Root::default());
         settings.has_timers = config.has_timers;
         settings.nr_cpus = config.nr_cpus;
         settings.nr_rt = config.rt.len() as u32;
@@ -183,7 +185,9 @@ impl<'storage> Program<'storage> {
         }
 
         let mut skel = open.load()?;
-        skel.progs.know_artis.test_run(ProgramInput::default())?;
+        for know in [&skel.progs.know_artis, &skel.progs.know_kernel] {
+            know.test_run(ProgramInput::default())?;
+        }
         // The hooks first and the scheduler last. The other way round, the calls that attach
         // the hooks would be counted as the first leaks.
         let mut hooks = Vec::new();

@@ -63,9 +63,9 @@ static bool let_rt0_come(s32 cpu)
 /*
  * The same where interrupts are off already: waits until the timer is due, and no
  * longer than the switch would have kept them off. The timer's interrupt comes as
- * soon as they are on, before the switch and not in it.
+ * soon as they are on, before the switch and not in it. @brings: RT0 comes by it.
  */
-static bool let_timer_come(s32 cpu)
+static bool let_timer_come(s32 cpu, bool brings)
 {
 	u64 due = next_timer(cpu);
 	u32 turn;
@@ -73,7 +73,7 @@ static bool let_timer_come(s32 cpu)
 	if (!artis_finds(due, bpf_ktime_get_ns(), cpu_record(cpu)->switch_ns))
 		return false;
 	bpf_for(turn, 0, artis_wait_turns_max()) {
-		if ((s64)(due - bpf_ktime_get_ns()) <= 0)
+		if (artis_timer_is_here(due, bpf_ktime_get_ns(), brings))
 			break;
 	}
 	return true;
@@ -85,7 +85,7 @@ static bool let_timer_come(s32 cpu)
  */
 static bool let_rt0_by(s32 cpu, bool interrupts_on)
 {
-	bool comes = false;
+	bool comes = false, brings;
 
 	switch (artis_wait(rt0_comes(), interrupts_on)) {
 	case ARTIS_WAIT_DONE:
@@ -95,10 +95,16 @@ static bool let_rt0_by(s32 cpu, bool interrupts_on)
 		comes = let_rt0_come(cpu);
 		break;
 	case ARTIS_WAIT_FOR_TIMER:
-		if (!let_timer_come(cpu))
+		brings = timer_brings_rt0(cpu);
+		if (!let_timer_come(cpu, brings))
 			return false;
-		/* it may not be RT0's timer, so the task is asked to leave at once all the same */
-		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+		/*
+		 * If it may be another's timer, the task is asked to leave at once all the same. The
+		 * interrupt for that comes before the timer's, and takes as long as a tenth of RT0's
+		 * wakeup.
+		 */
+		if (!brings)
+			scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 		return true;
 	}
 	if (comes && artis_gives_up_rest(rt0_may_be_taken(cpu)))

@@ -89,6 +89,12 @@ typedef int64_t s64;
 #define ARTIS_SWITCH_NS_MAX (250 * ARTIS_NSEC_PER_USEC)
 
 /*
+ * A timer's interrupt is there by so long after it was due, where the CPU compares its clock with
+ * that moment: the kernel rounds by some ns, and the CPU takes some to see it.
+ */
+#define ARTIS_TIMER_COMES_NS 200ULL
+
+/*
  * Length of a kernel thread's turn on an RT CPU, with the switches before and after
  * it. No turn begins when a timer is due before its end. At 100 million instructions
  * a second the kernel's own work items take 160 us.
@@ -1909,6 +1915,26 @@ static inline enum artis_wait artis_wait(bool rt0_comes, bool interrupts_on)
 	if (rt0_comes)
 		return ARTIS_WAIT_DONE;
 	return interrupts_on ? ARTIS_WAIT_FOR_RT0 : ARTIS_WAIT_FOR_TIMER;
+}
+
+/*
+ * Interrupts are off, and a timer is due for which a thread sleeps: does that thread take the CPU
+ * in any case? Then the task leaves when it has gone, and is not asked to before. Of @policy, one
+ * that may use @cpus CPUs, and slept on this one (@here). No other CPU may run it then, and no
+ * budget holds it back, as it may a deadline task.
+ */
+static inline bool artis_timer_brings(u32 policy, u32 cpus, bool here)
+{
+	return here && cpus == 1 && (policy == ARTIS_POLICY_FIFO || policy == ARTIS_POLICY_RR);
+}
+
+/*
+ * Has the interrupt of a timer that is due at @due come, as soon as interrupts are on? Where all
+ * hangs on it (@brings), that is taken for certain a little later only.
+ */
+static inline bool artis_timer_is_here(u64 due, u64 now_ns, bool brings)
+{
+	return (s64)(now_ns - due) >= (s64)(brings ? ARTIS_TIMER_COMES_NS : 0);
 }
 
 /* Turns of a waiting loop, 5 ns or more each: enough for ARTIS_SWITCH_NS_MAX, and an end. */

@@ -15,6 +15,7 @@ const volatile struct artis_llc llcs[ARTIS_LLCS_MAX];
 const volatile u32 llc_cpus[ARTIS_CPUS_MAX];	/* all CPUs, cache by cache */
 const volatile u32 sys_enter_id;	/* of the tracepoint, as perf knows it; 0: not used */
 const volatile u32 preempt_count_bytes = 4;	/* width of __preempt_count */
+const volatile bool timers_are_exact;	/* see src/machine/local_timer.rs */
 const volatile bool has_timers;		/* this kernel lets BPF programs have timers */
 
 enum { SIDE_NRT, SIDE_RT, SIDES };
@@ -128,6 +129,12 @@ extern const struct rq runqueues __ksym;
 extern struct pt_regs *__irq_regs __ksym;
 extern const struct hrtimer_cpu_base hrtimer_bases __ksym;
 extern const unsigned long __preempt_count __ksym;
+
+/*
+ * The kernel's handler of the timers for which threads sleep, as know_kernel() finds it; 0: it
+ * may not be known.
+ */
+u64 sleeper_handler;
 
 static struct task_ctx *task_ctx(struct task_struct *p)
 {
@@ -407,6 +414,27 @@ static u64 first_timer(s32 cpu)
 	if (!node)
 		return 0;
 	return bpf_core_cast(node, struct timerqueue_linked_node)->expires;
+}
+
+static s32 cpu_of(const struct task_struct *p)
+{
+	return ((const struct task_struct___placed *)p)->thread_info.cpu;
+}
+
+/* Does the next timer of @cpu wake up an RT0 that takes the CPU at once? */
+static bool timer_brings_rt0(s32 cpu)
+{
+	const struct hrtimer_cpu_base *timers = bpf_per_cpu_ptr(&hrtimer_bases, cpu);
+	const struct task_struct *p;
+	const struct hrtimer *next;
+
+	if (!timers || !timers_are_exact || !sleeper_handler)
+		return false;
+	next = ((const struct hrtimer_cpu_base___next *)timers)->next_timer;
+	if (!next || (u64)((const struct hrtimer___handled *)next)->function != sleeper_handler)
+		return false;
+	p = bpf_core_cast(next, struct hrtimer_sleeper)->task;
+	return p && artis_timer_brings(p->policy, p->nr_cpus_allowed, cpu_of(p) == cpu);
 }
 
 /* Would RT0's timer on @cpu meet what begins there now and takes @takes_ns? */
