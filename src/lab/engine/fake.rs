@@ -75,7 +75,7 @@ impl Engine for Fake {
         Ok(END_MARK.to_owned())
     }
 
-    fn limits(&self, command: Option<Duration>) -> Limits {
+    fn limits(&self, command: Option<Duration>, _cpus: u32) -> Limits {
         Limits {
             boot: Duration::from_secs(600),
             command,

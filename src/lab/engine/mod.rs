@@ -132,8 +132,8 @@ pub trait Engine: Debug + Send + Sync {
     /// When the system gives no random bits.
     fn end_mark(&self) -> Result<String, Error>;
 
-    /// How long things may take when the command gets so long.
-    fn limits(&self, command: Option<Duration>) -> Limits;
+    /// How long things may take when the command gets so long, in a guest with so many CPUs.
+    fn limits(&self, command: Option<Duration>, cpus: u32) -> Limits;
 
     /// Kernel arguments of every guest.
     fn arguments(&self) -> String;

@@ -137,7 +137,7 @@ impl Engine for Qemu {
         random_end_mark()
     }
 
-    fn limits(&self, command: Option<Duration>) -> Limits {
+    fn limits(&self, command: Option<Duration>, _cpus: u32) -> Limits {
         Limits {
             boot: BOOT_LIMIT,
             command,

@@ -169,17 +169,27 @@ impl Machine {
             stderr,
             files: &archive,
         };
-        let limits = self.engine.limits(self.timeout);
+        let limits = self.engine.limits(self.timeout, self.cpus);
         let verdict =
             Session::new(started.channels, sinks, &end).run(&limits, &self.stop, progress);
         progress.done();
         let (ended, files_whole) = match verdict? {
             Verdict::Ended { ended, files_whole } => (ended, files_whole),
             Verdict::Lost => {
-                return Err(lost(true, started.power.as_mut(), console_path));
+                let what = "the guest died before the command ended";
+                return Err(lost(what, true, started.power.as_mut(), console_path));
+            }
+            Verdict::Silent(limit) => {
+                let what = format!(
+                    "the guest has not told its time for {} s and was ended: it hangs, was \
+                     stopped, or this machine is too busy for it",
+                    limit.as_secs()
+                );
+                return Err(lost(&what, true, started.power.as_mut(), console_path));
             }
             Verdict::NoBoot => {
-                return Err(lost(false, started.power.as_mut(), console_path));
+                let what = "the guest did not get as far as the command";
+                return Err(lost(what, false, started.power.as_mut(), console_path));
             }
         };
         drop(started.power);
@@ -394,12 +404,7 @@ fn with_restarts<T>(
 
 /// The error for a lost guest, with what the console, the emulator and the engine know about it.
 /// `begun`: the command had.
-fn lost(begun: bool, power: &mut dyn Power, console: PathBuf) -> Error {
-    let what = if begun {
-        "the guest died before the command ended"
-    } else {
-        "the guest did not get as far as the command"
-    };
+fn lost(what: &str, begun: bool, power: &mut dyn Power, console: PathBuf) -> Error {
     let text = fs::read(&console).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let fault = power.fault(&text);

@@ -47,6 +47,8 @@ pub enum Verdict {
     },
     /// The machine went away without an exit status.
     Lost,
+    /// It has not told its time for so long.
+    Silent(Duration),
     /// The machine never got as far as starting the command.
     NoBoot,
 }
@@ -136,8 +138,11 @@ impl<'a> Session<'a> {
                 let seconds = begin.elapsed().as_secs();
                 progress.step(&format!("booting, {seconds} s"), None);
             }
-            if self.ready && limits.silence.is_some_and(|limit| heard.elapsed() > limit) {
-                return self.end_streams().map(|()| Verdict::Lost);
+            if let Some(limit) = limits.silence
+                && self.ready
+                && heard.elapsed() > limit
+            {
+                return self.end_streams().map(|()| Verdict::Silent(limit));
             }
             if limit.is_some_and(|limit| Instant::now() >= limit) {
                 if !self.ready {
@@ -329,6 +334,16 @@ mod tests {
         stop: &AtomicUsize,
         script: impl FnOnce(Guest) + Send,
     ) -> Talk {
+        let limits = Limits {
+            boot: Duration::from_secs(240),
+            command: timeout,
+            silence: None,
+            power_off: Duration::from_secs(5),
+        };
+        talk_within(&limits, stop, script)
+    }
+
+    fn talk_within(limits: &Limits, stop: &AtomicUsize, script: impl FnOnce(Guest) + Send) -> Talk {
         let pair = || UnixStream::pair().unwrap();
         let (console, control, stdout, stderr, files) = (pair(), pair(), pair(), pair(), pair());
         let channels = Channels {
@@ -355,15 +370,9 @@ mod tests {
             files: &archive,
         };
         let session = Session::new(channels, sinks, END);
-        let limits = Limits {
-            boot: Duration::from_secs(240),
-            command: timeout,
-            silence: None,
-            power_off: Duration::from_secs(5),
-        };
         let verdict = thread::scope(|scope| {
             scope.spawn(|| script(guest));
-            session.run(&limits, stop, &mut Silent)
+            session.run(limits, stop, &mut Silent)
         });
         kept.rewind().unwrap();
         let mut console = String::new();
@@ -449,6 +458,24 @@ mod tests {
             guest.say("exit 137");
         });
         assert_eq!(talk.verdict.unwrap(), ended(Ended::TimedOut, true));
+    }
+
+    #[test]
+    fn a_guest_that_does_not_tell_its_time_is_ended() {
+        let limits = Limits {
+            boot: Duration::from_secs(240),
+            command: None,
+            silence: Some(Duration::from_millis(20)),
+            power_off: Duration::from_secs(5),
+        };
+        let talk = talk_within(&limits, &AtomicUsize::new(0), |mut guest| {
+            guest.say("ready");
+            guest.stdout.write_all(b"last words").unwrap();
+            assert_eq!(guest.hear(), "", "the host hangs up");
+        });
+        let limit = Duration::from_millis(20);
+        assert_eq!(talk.verdict.unwrap(), Verdict::Silent(limit));
+        assert_eq!(talk.stdout, "last words");
     }
 
     #[test]

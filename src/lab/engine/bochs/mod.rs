@@ -104,8 +104,9 @@ const ARGUMENTS: &[&str] = &[
 
 /// Longer than a boot takes on a very busy host.
 const BOOT_LIMIT: Duration = Duration::from_secs(1200);
-/// The guest sends the time every virtual second, which takes some ten seconds of the host's.
-const SILENCE_LIMIT: Duration = Duration::from_secs(600);
+/// The guest sends the time every virtual second, which takes some ten seconds of the host's for
+/// each of its CPUs, and three times as long beside two other guests.
+const SILENCE_LIMIT_OF_A_CPU: Duration = Duration::from_secs(300);
 
 /// The end of a stream. The same in every run, because it is in the guest's memory.
 const END_MARK: &str = "[artis end 1f0c5a7e6b9d42388d3ea1745c92b06d]";
@@ -163,12 +164,12 @@ impl Engine for Bochs {
         Ok(END_MARK.to_owned())
     }
 
-    fn limits(&self, _command: Option<Duration>) -> Limits {
+    fn limits(&self, _command: Option<Duration>, cpus: u32) -> Limits {
         Limits {
             boot: BOOT_LIMIT,
             // The guest keeps the limit, in its own time.
             command: None,
-            silence: Some(SILENCE_LIMIT),
+            silence: Some(SILENCE_LIMIT_OF_A_CPU * cpus),
             // Everything has arrived; what a guest says while it powers off is not worth the wait.
             power_off: Duration::ZERO,
         }
