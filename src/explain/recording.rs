@@ -103,6 +103,9 @@ pub enum What {
         function: String,
         due_ns: u64,
         slack_ns: u64,
+        /// Its interrupt came late, and in user mode. A stack may show the same.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        in_user_mode: bool,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         stack: Vec<String>,
     },

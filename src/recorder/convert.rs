@@ -4,7 +4,7 @@
 use crate::copy::CopiedEvent;
 use crate::skeleton::types::{
     recorder_event, recorder_kind as Kind, recorder_loss, recorder_mark,
-    recorder_switch_flags as Flags, recorder_vector,
+    recorder_switch_flags as Flags, recorder_timer_flags as TimerFlags, recorder_vector,
 };
 use crate::symbols::Symbols;
 use artis_explain::recording::{Event, Loss, Subject, Task, Vector, What};
@@ -103,6 +103,7 @@ impl Names<'_> {
                 function: self.function(event.a),
                 due_ns: event.b,
                 slack_ns: u64::from(event.pid),
+                in_user_mode: u32::from(event.what) & TimerFlags::RECORDER_IN_USER_MODE.0 != 0,
                 stack: self.stack(copied),
             },
             Kind::RECORDER_HRTIMER_EXIT => What::TimerEnds,

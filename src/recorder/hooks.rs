@@ -55,6 +55,11 @@ const AGAIN: &str = "_again";
 /// miss.
 const CALLS: [&str; 2] = ["call_entered", "call_left"];
 
+/// Of a pair, the one that names a variable of the kernel, and the one for kernels that do not let
+/// programs do that.
+const NAMES_VARIABLE: &str = "hrtimer_begins";
+const NAMES_NONE: &str = "hrtimer_begins_plain";
+
 /// Whether what this program misses counts.
 pub(crate) fn counts_misses(program: &str) -> bool {
     !CALLS.iter().any(|call| program.starts_with(call))
@@ -71,7 +76,8 @@ pub(crate) enum FaultEnds {
 }
 
 /// Leaves out the programs whose hook this kernel does not have, and says what is unknown then, a
-/// sentence for each.
+/// sentence for each. `lists_variables`: the kernel has its variables among its symbols, so that
+/// programs may name them.
 ///
 /// # Errors
 /// When one of the needed is missing.
@@ -79,6 +85,7 @@ pub(crate) fn choose(
     open: &mut OpenObject,
     btf: &Btf<'_>,
     ends: FaultEnds,
+    lists_variables: bool,
 ) -> Result<Vec<String>, Error> {
     let traced = |name: &str| {
         btf.type_by_name::<Typedef<'_>>(&format!("btf_trace_{name}"))
@@ -91,7 +98,13 @@ pub(crate) fn choose(
     let mut missing = Vec::new();
     for mut program in open.progs_mut() {
         let section = program.section().to_string_lossy().into_owned();
-        if program.name().to_string_lossy().ends_with(AGAIN) && !may_be_preempted {
+        let name = program.name().to_string_lossy().into_owned();
+        let other = if lists_variables {
+            NAMES_NONE
+        } else {
+            NAMES_VARIABLE
+        };
+        if name == other || (name.ends_with(AGAIN) && !may_be_preempted) {
             program.set_autoload(false);
             continue;
         }

@@ -97,6 +97,7 @@ impl<'obj> Recorder<'obj> {
         let mut open = RecorderSkelBuilder::default()
             .open(storage)
             .map_err(Error::bpf("open the BPF program"))?;
+        let symbols = Symbols::of_kernel();
         let possible = libbpf_rs::num_possible_cpus().map_err(Error::bpf("count the CPUs"))?;
         let cpus = possible as u64;
         let (ends, counts) = match waits_for_ends() {
@@ -106,7 +107,8 @@ impl<'obj> Recorder<'obj> {
                 Err(_) => (FaultEnds::Unseen, Vec::new()),
             },
         };
-        let mut absent = hooks::choose(open.open_object_mut(), btf, ends)?;
+        let mut absent =
+            hooks::choose(open.open_object_mut(), btf, ends, symbols.lists_variables())?;
         if let Some(constants) = open.maps.rodata_data.as_deref_mut() {
             constants.faults_end = ends != FaultEnds::Unseen;
         }
@@ -139,7 +141,6 @@ impl<'obj> Recorder<'obj> {
         let (events, marks) = (share(&skeleton.maps.events)?, share(&skeleton.maps.marks)?);
         let stacks = share(&skeleton.maps.stacks)?;
         let threads = share(&skeleton.maps.threads)?;
-        let symbols = Symbols::of_kernel();
         if symbols.is_empty() {
             absent.push(
                 "the kernel hides its symbols (kernel.kptr_restrict): functions are addresses"

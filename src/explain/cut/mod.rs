@@ -217,6 +217,7 @@ impl<'a> Cutter<'a> {
             What::TimerBegins {
                 slack_ns,
                 due_ns,
+                in_user_mode,
                 stack,
                 ..
             } if self.phase == Phase::Due && *due_ns == self.recording.subject.due_ns => {
@@ -224,6 +225,7 @@ impl<'a> Cutter<'a> {
                     // In user mode interrupts are never off.
                     Some([]) => self.pieces.not_the_kernel(self.recording),
                     Some(stack) => self.pieces.explain_interrupts_off(stack),
+                    None if *in_user_mode => self.pieces.not_the_kernel(self.recording),
                     None => {}
                 }
                 self.pieces.slack(due_ns.saturating_add(*slack_ns));

@@ -41,12 +41,15 @@ fn what() -> impl Strategy<Value = What> {
         ),
         2 => (tid.clone(), 0..3_u32).prop_map(|(tid, on)| What::Woken { tid, on }),
         1 => (tid.clone(), 0..3_u32).prop_map(|(tid, to)| What::Migrate { tid, to }),
-        1 => (0..200_u64, 0..50_u64, stack).prop_map(|(due_ns, slack_ns, stack)| What::TimerBegins {
-            function: "f".to_owned(),
-            due_ns,
-            slack_ns,
-            stack,
-        }),
+        1 => (0..200_u64, 0..50_u64, any::<bool>(), stack).prop_map(
+            |(due_ns, slack_ns, in_user_mode, stack)| What::TimerBegins {
+                function: "f".to_owned(),
+                due_ns,
+                slack_ns,
+                in_user_mode,
+                stack,
+            }
+        ),
         1 => Just(What::TimerEnds),
         1 => Just(What::VectorBegins { vector: Vector::LocalTimer }),
         1 => Just(What::VectorEnds),
@@ -236,6 +239,86 @@ fn what_a_hole_hides_is_unknown_until_a_switch_tells() {
     assert_eq!(lanes(&recording), [&unknown[..], &rest].concat());
 }
 
+/// The recorder says that a late interrupt came in user mode, or a stack without a function of the
+/// kernel does; with one such function it was kept off.
+#[test]
+fn an_interrupt_that_comes_late_into_user_mode_was_not_kept_off() {
+    let on = |ns, what| Event {
+        ns,
+        cpu: 0,
+        steal_ns: 0,
+        what,
+    };
+    let lane = |in_user_mode, stack: &[&str], virtual_machine| {
+        let stack = stack.iter().map(|one| (*one).to_owned()).collect();
+        let due_ns = 100;
+        let recording = Recording {
+            subject: Subject {
+                task: task(1, 19),
+                process: 1,
+                loss: Loss::Late,
+                due_ns,
+                waking_ns: 182,
+                end_ns: 200,
+                lost_ns: 100,
+            },
+            events: vec![
+                on(
+                    50,
+                    What::Switch {
+                        next: task(2, 120),
+                        previous: 1,
+                        blocked: true,
+                        call: None,
+                        throttled: false,
+                        stack: Vec::new(),
+                    },
+                ),
+                on(
+                    180,
+                    What::VectorBegins {
+                        vector: Vector::LocalTimer,
+                    },
+                ),
+                on(
+                    181,
+                    What::TimerBegins {
+                        function: "hrtimer_wakeup".to_owned(),
+                        due_ns,
+                        slack_ns: 0,
+                        in_user_mode,
+                        stack,
+                    },
+                ),
+                on(
+                    182,
+                    What::Waking {
+                        tid: 1,
+                        by: 2,
+                        by_name: "w".to_owned(),
+                        timer_due_ns: Some(due_ns),
+                    },
+                ),
+            ],
+            holes: Vec::new(),
+            smi: 0,
+            virtual_machine,
+        };
+        let first = cut(&recording).swap_remove(0);
+        (first.lane, first.ns(), first.code)
+    };
+    let kept_off = |code: Option<&str>| (Lane::InterruptsOff, 80, code.map(str::to_owned));
+    assert_eq!(lane(false, &[], true), kept_off(None));
+    let entry = "asm_sysvec_apic_timer_interrupt";
+    assert_eq!(lane(false, &[entry, "f"], true), kept_off(Some("f")));
+    for (in_user_mode, stack) in [(true, &[][..]), (false, &[entry])] {
+        let (lane, ns, _) = lane(in_user_mode, stack, true);
+        assert_eq!((lane, ns), (Lane::Hypervisor, 80));
+    }
+    assert_eq!(lane(true, &[], false), lane(false, &[entry], false));
+    assert_ne!(lane(true, &[], false).0, Lane::InterruptsOff);
+}
+
 /// Timers of two CPUs were due while nothing happened at all: the machine stood from the first of
 /// them on. With one CPU that is silent, its own kernel may have kept the interrupt off.
 #[test]
@@ -249,6 +332,7 @@ fn silence_of_all_cpus_is_a_stop_of_the_machine() {
             function: "tick_nohz_handler".to_owned(),
             due_ns,
             slack_ns: 0,
+            in_user_mode: false,
             stack: Vec::new(),
         },
     };

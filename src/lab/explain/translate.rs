@@ -414,6 +414,7 @@ impl Translation<'_> {
             function: name.to_owned(),
             due_ns: if own { self.due_ns } else { 0 },
             slack_ns: 0,
+            in_user_mode: false,
             stack,
         };
         self.push(tick, begins);

@@ -99,6 +99,9 @@ struct {
 	__type(value, struct recorder_thread);
 } threads SEC(".maps");
 
+/* The registers that the interrupt saved which is handled; none outside of one. */
+extern struct pt_regs *__irq_regs __ksym __weak;
+
 #define recorder(type, p) ((struct type##___recorder *)(p))
 
 /* The loader refuses more CPUs; the mask is how the verifier sees that the index fits. */
@@ -561,9 +564,19 @@ static void irq_ends(struct recorder_cpu *cpu, u64 now)
 		thread->lost_ns += now - cpu->irq_since_ns;
 }
 
-/* a: the handler; b: when it was due; other: the stack. Due as the thread asked, without slack. */
-SEC("tp_btf/hrtimer_expire_entry")
-int BPF_PROG(hrtimer_begins, struct hrtimer *timer)
+/* Did the interrupt that is handled here come in user mode? Then no function kept it away. */
+static bool came_in_user_mode(void)
+{
+	struct pt_regs **regs = bpf_this_cpu_ptr(&__irq_regs);
+
+	return regs && *regs && BPF_CORE_READ(*regs, cs) & 3;
+}
+
+/*
+ * a: the handler; b: when it was due; other: the stack; what: flags. Due as the thread asked,
+ * without slack. @sees_mode: the program may ask came_in_user_mode(), where no stack is needed.
+ */
+static __always_inline void hrtimer_begins_of(void *ctx, struct hrtimer *timer, bool sees_mode)
 {
 	struct hrtimer___recorder *t = recorder(hrtimer, timer);
 	struct recorder_cpu *cpu = this_cpu();
@@ -575,22 +588,40 @@ int BPF_PROG(hrtimer_begins, struct hrtimer *timer)
 
 	cpu->timers_since_ns = cpu->irq_since_ns;
 	if (!event)
-		return 0;
+		return;
 	number = event->a;
 	/* the offset of a clock that can be set makes its times those of CLOCK_MONOTONIC */
 	due_ns = t->_softexpires - t->base->offset;
 	latest_ns = t->node.expires - t->base->offset;
 	cpu->timer_due_ns[context] = due_ns;
 	cpu->timer[context] = (u64)timer;
-	event->what = context;
+	event->what = 0;
 	event->a = (u64)t->function;
 	event->b = due_ns;
 	event->pid = (u32)(latest_ns > due_ns ? latest_ns - due_ns : 0);	/* slack */
 	if (first && !context && event->ns > latest_ns &&
 	    event->ns - latest_ns > stack_after_ns && event->ns - latest_ns > bar_ns / 4 &&
-	    !is_on_its_way(watched(cpu)))
-		event->other = take_stack(ctx, cpu, event->ns);
+	    !is_on_its_way(watched(cpu))) {
+		if (sees_mode && came_in_user_mode())
+			event->what = RECORDER_IN_USER_MODE;
+		else
+			event->other = take_stack(ctx, cpu, event->ns);
+	}
 	done(event, number);
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(hrtimer_begins, struct hrtimer *timer)
+{
+	hrtimer_begins_of(ctx, timer, true);
+	return 0;
+}
+
+/* For kernels that do not let programs name their variables. */
+SEC("tp_btf/hrtimer_expire_entry")
+int BPF_PROG(hrtimer_begins_plain, struct hrtimer *timer)
+{
+	hrtimer_begins_of(ctx, timer, false);
 	return 0;
 }
 

@@ -77,6 +77,11 @@ enum recorder_switch_flags {
 	RECORDER_KTHREAD = 1 << 3,	/* the one that comes is a thread of the kernel */
 };
 
+/* Of RECORDER_HRTIMER_ENTRY. */
+enum recorder_timer_flags {
+	RECORDER_IN_USER_MODE = 1 << 0,	/* its interrupt came late, and in user mode */
+};
+
 /* What happened, one cache line. Which member means what stands at the program that writes it. */
 struct recorder_event {
 	u64 ns;
@@ -163,6 +168,7 @@ struct recorder_names {
 	enum recorder_kind kind;
 	enum recorder_vector vector;
 	enum recorder_switch_flags flags;
+	enum recorder_timer_flags timer;
 	enum recorder_loss loss;
 	enum recorder_follow follow;
 	enum recorder_call call;
