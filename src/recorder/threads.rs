@@ -49,9 +49,9 @@ impl Threads {
         for (tid, name) in watched.threads(&Root::default()) {
             // A thread that is watched already keeps its record.
             let fresh = recorder_thread {
-                in_call: recorder_call::RECORDER_NOT_SEEN.0,
+                in_call: recorder_call::RECORDER_NOT_SEEN.0 as u16,
                 follow,
-                silent: u16::from(*watched == Watched::Caller),
+                silent: u8::from(*watched == Watched::Caller),
                 ..Default::default()
             };
             note(numbers, tid);

@@ -40,9 +40,9 @@
 char LICENSE[] SEC("license") = "GPL";
 
 /*
- * A stack is taken of the task that had a CPU when a timer or a woken thread waited longer than
- * this, if it is a part of some size of a loss above the bar. It costs as much as thirty events. Of
- * a task that was on its way to user mode a stack shows no more than its system call.
+ * A stack is taken of the task that had a CPU when a timer or a woken thread waited longer for it
+ * than this, if it is a part of some size of a loss above the bar. It costs as much as thirty
+ * events. Of a task that was on its way to user mode a stack shows no more than its system call.
  */
 const volatile u64 stack_after_ns = 20000;
 /* Is there a hook at the end of a page fault? */
@@ -105,9 +105,14 @@ extern struct pt_regs *__irq_regs __ksym __weak;
 #define recorder(type, p) ((struct type##___recorder *)(p))
 
 /* The loader refuses more CPUs; the mask is how the verifier sees that the index fits. */
+static struct recorder_cpu *cpu_at(u32 cpu)
+{
+	return &cpus[cpu & (RECORDER_CPUS_MAX - 1)];
+}
+
 static struct recorder_cpu *this_cpu(void)
 {
-	return &cpus[bpf_get_smp_processor_id() & (RECORDER_CPUS_MAX - 1)];
+	return cpu_at(bpf_get_smp_processor_id());
 }
 
 /*
@@ -345,6 +350,29 @@ static bool may_be_kept(struct recorder_thread *thread, u64 now)
 	return now + stack_after_ns > due_ns + bar_ns;
 }
 
+/* What interrupts and softirqs have taken of a CPU. */
+static u64 irq_ns_of(const struct recorder_cpu *cpu, u64 now)
+{
+	u64 ns = cpu->irq_ns;
+
+	if (cpu->irq_depth && now > cpu->irq_since_ns)
+		ns += now - cpu->irq_since_ns;
+	return ns;
+}
+
+/*
+ * Did a task keep @thread, which was woken, from @cpu for long? Not what interrupts took since:
+ * they are known without a stack.
+ */
+static bool was_kept_waiting(const struct recorder_thread *thread, const struct recorder_cpu *cpu,
+			     u64 now)
+{
+	s64 waited_ns = now - thread->waking_ns;
+	s64 irq_ns = irq_ns_of(cpu, now) - thread->irq_ns;
+
+	return waited_ns - irq_ns > (s64)stack_after_ns;
+}
+
 /*
  * A watched thread that was woken and has the CPU, but is not in user mode yet: a stack taken now
  * would make it late, and would show the switch to it.
@@ -426,8 +454,8 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 		flags |= RECORDER_KTHREAD;
 	if (throttled(rq))
 		flags |= RECORDER_THROTTLED;
-	if (thread && thread->pending && (preempt || prev_state) && now > thread->waking_ns &&
-	    now - thread->waking_ns > stack_after_ns && may_be_kept(thread, now))
+	if (thread && thread->pending && (preempt || prev_state) &&
+	    was_kept_waiting(thread, cpu, now) && may_be_kept(thread, now))
 		stack = take_stack(ctx, cpu, now);
 	event->steal_ns = steal_ns(rq);
 	event->what = flags;
@@ -480,6 +508,7 @@ int BPF_PROG(waking, struct task_struct *p)
 	if (!thread->pending) {
 		thread->due_ns = due_ns < now ? due_ns : now;
 		thread->waking_ns = now;
+		thread->irq_ns = irq_ns_of(cpu_at(cpu_of(p)), now);
 		thread->pending = 1;
 	}
 	return 0;
@@ -511,10 +540,11 @@ int BPF_PROG(woken, struct task_struct *p)
 SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(migrated, struct task_struct *p, int to)
 {
+	struct recorder_thread *thread = thread_of(p->pid);
 	struct recorder_event *event;
 	u64 number;
 
-	if (!thread_of(p->pid))
+	if (!thread)
 		return 0;
 	event = begin(this_cpu(), RECORDER_MIGRATE);
 	if (!event)
@@ -522,6 +552,8 @@ int BPF_PROG(migrated, struct task_struct *p, int to)
 	number = event->a;
 	event->pid = p->pid;
 	event->a = to;
+	/* from now on it waits for that one */
+	thread->irq_ns = irq_ns_of(cpu_at(to), event->ns);
 	done(event, number);
 	return 0;
 }
@@ -558,6 +590,8 @@ static void irq_ends(struct recorder_cpu *cpu, u64 now)
 	/* one that began before we were here */
 	if (!cpu->irq_depth || --cpu->irq_depth)
 		return;
+	if (now > cpu->irq_since_ns)
+		cpu->irq_ns += now - cpu->irq_since_ns;
 	thread = watched(cpu);
 	if (thread && thread->began_ns && !thread->pending && !thread->fault_ns &&
 	    now > cpu->irq_since_ns && cpu->irq_since_ns >= thread->began_ns)

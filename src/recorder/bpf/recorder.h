@@ -138,14 +138,15 @@ struct recorder_thread {
 	u64 off_ns;		/* since when it is preempted; 0: it is not */
 	u64 fault_ns;		/* since when a page fault of its user mode is handled; 0: none is */
 	u64 lost_ns;		/* of this activation */
+	u64 irq_ns;		/* what interrupts had taken of its CPU when it was woken */
 	u64 count[RECORDER_LOSSES];
 	u64 sum_ns[RECORDER_LOSSES];
 	u64 max_ns[RECORDER_LOSSES];
-	u32 pending;		/* it was woken, and has not been in user mode since */
-	u32 in_call;		/* enum recorder_call */
+	u16 pending;		/* it was woken, and has not been in user mode since */
+	u16 in_call;		/* enum recorder_call */
 	u16 follow;		/* enum recorder_follow */
-	u16 silent;		/* only its children are of interest */
-	u32 ended;
+	u8 silent;		/* only its children are of interest */
+	u8 ended;
 	char name[RECORDER_NAME];	/* when it ended */
 };
 
@@ -184,6 +185,7 @@ struct recorder_cpu {
 	u64 timer_due_ns[2];
 	u64 calls_missed;	/* begins and ends of watched threads' system calls */
 	u64 irq_since_ns;	/* when the outermost interrupt or softirq began; 0: none */
+	u64 irq_ns;		/* what those took that are over */
 	u64 timers_since_ns;	/* of the last one in which a timer's handler ran */
 	u32 irq_depth;
 	u32 watched;		/* the thread that has the CPU, if it is watched; else 0 */
