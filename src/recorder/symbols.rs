@@ -46,7 +46,7 @@ impl Symbols {
         }
     }
 
-    /// Whether it lists variables (`CONFIG_KALLSYMS_ALL`). BPF programs may name those that it does.
+    /// Whether it lists variables (`CONFIG_KALLSYMS_ALL`): BPF programs may name what it lists.
     pub fn lists_variables(&self) -> bool {
         self.lists_variables
     }

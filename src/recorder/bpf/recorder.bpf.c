@@ -821,7 +821,7 @@ int BPF_PROG(call_sent, unsigned int to, unsigned long callsite, void *function)
 	return 0;
 }
 
-/* futex(2): operations that wait for a lock, and the value of a lock that is taken and waited for */
+/* futex(2): operations that wait for a lock; the value of a lock that is taken and waited for */
 enum {
 	FUTEX_WAIT = 0,
 	FUTEX_LOCK_PI = 6,
