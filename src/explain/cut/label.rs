@@ -41,9 +41,10 @@ pub(super) fn syscall(number: u32) -> String {
 }
 
 /// The part of a stack that an interrupt found, without the interrupt's own: empty where it came in
-/// user mode. None where the stack does not show it.
+/// user mode. None where the stack does not show it. An earlier interrupt's entry may be further out:
+/// the task was then on its way back from that one.
 pub(super) fn interrupted(stack: &[String]) -> Option<&[String]> {
-    let entry = stack.iter().rposition(|function| {
+    let entry = stack.iter().position(|function| {
         function.starts_with("asm_sysvec") || function.starts_with("asm_common_interrupt")
     });
     entry.map(|at| &stack[at + 1..])

@@ -311,6 +311,13 @@ fn an_interrupt_that_comes_late_into_user_mode_was_not_kept_off() {
     assert_eq!(lane(false, &[], true), kept_off(None));
     let entry = "asm_sysvec_apic_timer_interrupt";
     assert_eq!(lane(false, &[entry, "f"], true), kept_off(Some("f")));
+    // It came at the end of a switch, on the way back from another interrupt.
+    let switch = lane(
+        false,
+        &[entry, "finish_task_switch", "irqentry_exit", entry],
+        true,
+    );
+    assert_eq!(switch, kept_off(Some("finish_task_switch")));
     for (in_user_mode, stack) in [(true, &[][..]), (false, &[entry])] {
         let (lane, ns, _) = lane(in_user_mode, stack, true);
         assert_eq!((lane, ns), (Lane::Hypervisor, 80));
