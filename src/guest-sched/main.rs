@@ -7,7 +7,7 @@
 //! that it does not call, and nobody types its words. `artis-guest` starts it.
 
 use anyhow::bail;
-use artis_machine::CpuList;
+use artis_machine::{CpuList, Root};
 use artis_sched::announce::announce;
 use artis_sched::control;
 use artis_sched::detector::Detector;
@@ -42,7 +42,8 @@ fn run(words: &[&str]) -> anyhow::Result<()> {
 
 /// Schedules until [`stop`].
 fn schedule(rt: &CpuList, cycle: bool) -> anyhow::Result<()> {
-    let outcome = service::run(rt, Detector::Syscall, cycle, &mut announce)?;
+    let (detector, _) = Detector::best(&Root::default());
+    let outcome = service::run(rt, detector, cycle, &mut announce)?;
     if !outcome.ending.was_asked_for() {
         bail!("{}", outcome.ending.in_words());
     }

@@ -5,6 +5,7 @@ use artis_machine::CpuList;
 use artis_partition::change::{Change, Target};
 use artis_sched::detector::Detector;
 use artis_sched::status::{CpuTimes, Details};
+use artis_sched::watch::breakpoint;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -16,17 +17,30 @@ pub enum Counters {
 }
 
 /// What `artis sched run` says first: what it runs on, and what that costs everybody else.
-pub fn heading(kernel: &str, rt: &CpuList, nrt: &CpuList, detector: Detector) -> [String; 2] {
+/// `no_breakpoints`: why they are not used, though nobody asked for another detector.
+pub fn heading(
+    kernel: &str,
+    rt: &CpuList,
+    nrt: &CpuList,
+    detector: Detector,
+    no_breakpoints: Option<&breakpoint::Error>,
+) -> [String; 2] {
     let calls = match detector {
+        Detector::Breakpoint => {
+            "each system call on an RT CPU takes an exception, and debuggers have fewer hardware \
+             breakpoints"
+        }
         Detector::Syscall => "each system call on any CPU takes about 100 instructions more",
         Detector::Entry => {
             "nohz_full on the RT CPUs makes each kernel entry there, and each wakeup of RT0, longer"
         }
     };
+    let why = no_breakpoints.map(|reason| format!(" (no breakpoints: {reason})"));
+    let why = why.unwrap_or_default();
     [
         format!("kernel {kernel}, RT CPUs {rt}, NRT CPUs {nrt}, detector {detector}"),
         format!(
-            "what it costs: {calls}; work in the kernel has {} of {} CPUs",
+            "what it costs: {calls}{why}; work in the kernel has {} of {} CPUs",
             nrt.len(),
             nrt.len() + rt.len()
         ),
@@ -174,14 +188,20 @@ mod tests {
     #[test]
     fn the_price_is_said_for_each_detector() {
         let list = |text: &str| -> CpuList { text.parse().unwrap() };
-        let of = |detector| heading("7.0.1", &list("2-3"), &list("0-1,4"), detector);
-        let [first, second] = of(Detector::Syscall);
+        let of = |detector, why| heading("7.0.1", &list("2-3"), &list("0-1,4"), detector, why);
+        let [_, second] = of(Detector::Breakpoint, None);
+        assert!(second.contains("an exception") && !second.contains("100 instructions"));
+        let [_, second] = of(Detector::Syscall, Some(&breakpoint::Error::Absent));
+        assert!(
+            second.contains("more (no breakpoints: this kernel has no function x64_sys_call);")
+        );
+        let [first, second] = of(Detector::Syscall, None);
         assert_eq!(
             first,
             "kernel 7.0.1, RT CPUs 2-3, NRT CPUs 0-1,4, detector syscall"
         );
         assert!(second.contains("about 100 instructions more; work in the kernel has 3 of 5 CPUs"));
-        let [_, second] = of(Detector::Entry);
+        let [_, second] = of(Detector::Entry, None);
         assert!(second.contains("nohz_full") && !second.contains("100 instructions"));
     }
 

@@ -1,25 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The ways to notice that a task enters the kernel, and what each cannot see.
 
+use super::watch::breakpoint;
+use artis_machine::Root;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// How system calls on an RT CPU are noticed. Page faults and signals are noticed the same
-/// way with both.
+/// way with all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Detector {
-    /// The system call tracepoints, by perf events on the RT CPUs: works everywhere, costs the
-    /// other CPUs next to nothing.
+    /// Breakpoint registers of the RT CPUs: cost the other CPUs nothing, need a kernel and a
+    /// machine that let them be set.
+    Breakpoint,
+    /// The system call tracepoint, by perf events on the RT CPUs: works everywhere, costs the
+    /// other CPUs some 100 instructions a system call.
     Syscall,
     /// Context tracking: costs the NRT CPUs nothing, needs `nohz_full` on every RT CPU.
     Entry,
 }
 
 impl Detector {
+    /// The one that suits this machine; where breakpoints cannot be used, why not. Context
+    /// tracking costs RT0 more at each wakeup than the tracepoint costs the others, so only who
+    /// asks for it gets it.
+    pub fn best(root: &Root) -> (Self, Option<breakpoint::Error>) {
+        match breakpoint::functions(root) {
+            Ok(_) => (Self::Breakpoint, None),
+            Err(reason) => (Self::Syscall, Some(reason)),
+        }
+    }
+
     /// What this detector cannot see: kernel work that may still run on an RT CPU.
     pub fn blind_spots(self) -> &'static [&'static str] {
         match self {
+            Self::Breakpoint => &[
+                "seccomp filters and system call user dispatch: they come before the breakpoint",
+                "exceptions other than page faults (divide error, breakpoint), \
+                 until they become a signal",
+                "task work on the way back to user mode",
+                "calls on NRT CPUs: the next-migration-attempt estimate learns from stays on RT CPUs",
+            ],
             Self::Syscall => &[
                 "seccomp filters and system call user dispatch: they come before the tracepoint",
                 "system calls, while a BPF program of somebody else on raw_syscalls:sys_enter \
@@ -43,6 +65,7 @@ impl Detector {
 impl fmt::Display for Detector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Breakpoint => "breakpoint",
             Self::Syscall => "syscall",
             Self::Entry => "entry",
         })

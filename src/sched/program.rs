@@ -7,7 +7,7 @@ use super::caches::Caches;
 use super::detector::Detector;
 use super::ending::Ending;
 use super::require::{SET_LIMIT, has_operation};
-use super::watch::{self, Watch};
+use super::watch::{self, Watch, Way, breakpoint, tracepoint};
 use artis_machine::Root;
 use artis_machine::cpulist::CpuList;
 use artis_machine::local_timer;
@@ -17,6 +17,7 @@ use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, OpenObject, ProgramInput, ProgramType};
 use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
 
 /// CPUs a machine may have.
 pub const CPUS_MAX: u32 = super::bpf::CPUS_MAX;
@@ -114,14 +115,14 @@ impl<'storage> Program<'storage> {
             .rodata_data
             .as_deref_mut()
             .ok_or_else(|| missing_section(".rodata"))?;
-        let tracepoint = match config.detector {
-            Detector::Syscall => Some(watch::tracepoint(&Root::default())?),
-            Detector::Entry => None,
-        };
+        let calls = Calls::find(config.detector, &Root::default())?;
         let btf = Btf::from_vmlinux()?;
         // As of hands_back_late() in scx_compat.h.
         let hands_back_late = btf.type_by_name::<Func<'_>>("scx_bpf_dsq_reenq").is_none();
-        settings.sys_enter_id = tracepoint.unwrap_or(0);
+        if let Calls::Tracepoint(id) = calls {
+            settings.sys_enter_id = id;
+        }
+        settings.has_breakpoints = matches!(calls, Calls::Functions(_));
         settings.preempt_count_bytes = preempt_count_bytes(&btf)?;
         settings.timers_are_exact = local_timer::is_exact(&Root::default());
         settings.has_timers = config.has_timers;
@@ -167,9 +168,15 @@ impl<'storage> Program<'storage> {
         operations.hotplug_seq = config.hotplug_seq;
         without_absent(operations, &btf);
 
+        let (by_breakpoint, by_tracepoint, by_tracking) = (
+            ["breakpoint_entry", "breakpoint_left"],
+            ["syscall_entry"],
+            ["user_exit_entry", "user_enter_body"],
+        );
         let mut unused = match config.detector {
-            Detector::Syscall => vec!["user_exit_entry", "user_enter_body"],
-            Detector::Entry => vec!["syscall_entry"],
+            Detector::Breakpoint => [&by_tracepoint[..], &by_tracking].concat(),
+            Detector::Syscall => [&by_breakpoint[..], &by_tracking].concat(),
+            Detector::Entry => [&by_breakpoint[..], &by_tracepoint].concat(),
         };
         if !hands_back_late {
             unused.push("find_displaced");
@@ -192,15 +199,31 @@ impl<'storage> Program<'storage> {
         // the hooks would be counted as the first leaks.
         let mut hooks = Vec::new();
         for program in skel.object_mut().progs_mut() {
-            let is_hook =
-                ![ProgramType::StructOps, ProgramType::Syscall].contains(&program.prog_type());
+            // Those of perf events are attached by the events.
+            let others = [
+                ProgramType::StructOps,
+                ProgramType::Syscall,
+                ProgramType::PerfEvent,
+            ];
+            let is_hook = !others.contains(&program.prog_type());
             if is_hook && program.autoload() {
                 hooks.push(program.attach()?);
             }
         }
-        let watch = tracepoint
-            .map(|id| Watch::open(id, &config.rt))
-            .transpose()?;
+        let way = match calls {
+            Calls::Tracepoint(id) => Some(Way::Tracepoint(id)),
+            Calls::Functions(functions) => Some(Way::Breakpoints {
+                functions,
+                program: skel
+                    .progs
+                    .breakpoint_entry
+                    .as_fd()
+                    .try_clone_to_owned()
+                    .map_err(libbpf_rs::Error::from)?,
+            }),
+            Calls::Tracked => None,
+        };
+        let watch = way.map(|way| Watch::open(way, &config.rt)).transpose()?;
         let scheduler = skel.maps.artis_ops.attach_struct_ops()?;
         let mut program = Self {
             scheduler: Some(scheduler),
@@ -381,6 +404,26 @@ fn text(bytes: &[i8]) -> String {
         .take_while(|&byte| byte != 0)
         .collect();
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Where a detector notices system calls.
+enum Calls {
+    /// At the tracepoint with this number.
+    Tracepoint(u32),
+    /// In the kernel functions at these addresses.
+    Functions(Vec<u64>),
+    /// Context tracking tells.
+    Tracked,
+}
+
+impl Calls {
+    fn find(detector: Detector, root: &Root) -> Result<Self, watch::Error> {
+        Ok(match detector {
+            Detector::Breakpoint => Self::Functions(breakpoint::functions(root)?),
+            Detector::Syscall => Self::Tracepoint(tracepoint::number(root)?),
+            Detector::Entry => Self::Tracked,
+        })
+    }
 }
 
 /// Takes out what the kernel's sched_ext has no member for: CPU cgroups need

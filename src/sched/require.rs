@@ -4,6 +4,7 @@
 //! Each missing thing is reported with what to do about it. The kernel would only say EINVAL.
 
 use super::detector::Detector;
+use super::watch::breakpoint;
 use artis_check::obstacle::Obstacle;
 use artis_machine::kernel::Kernel;
 use artis_machine::privilege::{Capability, Privilege};
@@ -21,6 +22,7 @@ const HOOKS: &[&str] = &[
     "force_sig_fault",
     "get_signal",
     "handle_mm_fault",
+    "perf_pending_irq",
     "perf_tp_event",
     "ptrace_notify",
     "sched_cpu_deactivate",
@@ -62,6 +64,14 @@ pub fn missing(
             .map(|one| format!("{}; {}", one.cause(kernel), one.remedy(kernel))),
     );
     match detector {
+        // Who lacks privileges can try nothing out.
+        Detector::Breakpoint if missing.is_empty() => {
+            missing.extend(
+                breakpoint::functions(root)
+                    .err()
+                    .map(|reason| format!("{reason}; use --detector syscall")),
+            );
+        }
         Detector::Syscall if !root.exists("/sys/kernel/tracing/events/raw_syscalls/sys_enter") => {
             missing.push(
                 "the system call tracepoint is not in /sys/kernel/tracing; \

@@ -10,6 +10,7 @@ use crate::report::scheduler::heading;
 use crate::result::file;
 use crate::sched::detector::Detector;
 use crate::sched::service;
+use crate::sched::watch::breakpoint;
 use crate::service::config::{Config, Partition};
 use anyhow::Context;
 use serde::Serialize;
@@ -34,8 +35,10 @@ pub struct Options {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum DetectorArg {
-    /// What suits this machine: syscall
+    /// What suits this machine: breakpoint, or syscall where that cannot be used
     Auto,
+    /// Breakpoint registers of the RT CPUs: cost NRT CPUs nothing
+    Breakpoint,
     /// The system call tracepoint: works everywhere, costs a little on every CPU
     Syscall,
     /// Context tracking: costs NRT CPUs nothing, needs nohz_full on the RT CPUs
@@ -49,6 +52,9 @@ pub struct Settings {
     pub rt: CpuList,
     nrt: CpuList,
     pub detector: Detector,
+    /// Why the best detector is not used, though nobody asked for another.
+    #[serde(skip)]
+    no_breakpoints: Option<breakpoint::Error>,
     pub cycle: bool,
     /// What the machine is partitioned for, if it is.
     #[serde(skip)]
@@ -86,16 +92,20 @@ impl Options {
         let detector = match self.detector {
             None => config.detector,
             Some(DetectorArg::Auto) => None,
+            Some(DetectorArg::Breakpoint) => Some(Detector::Breakpoint),
             Some(DetectorArg::Syscall) => Some(Detector::Syscall),
             Some(DetectorArg::Entry) => Some(Detector::Entry),
+        };
+        let (detector, no_breakpoints) = match detector {
+            Some(detector) => (detector, None),
+            None => Detector::best(root),
         };
         Ok(Settings {
             kernel: Kernel::read(root)?.release,
             rt,
             nrt,
-            // The entry detector needs nohz_full, which costs RT0 more at each wakeup than the
-            // tracepoint costs the others. So only who asks for it gets it.
-            detector: detector.unwrap_or(Detector::Syscall),
+            detector,
+            no_breakpoints,
             cycle: self.cycle || config.cycle,
             partition: partition.transpose()?,
         })
@@ -125,6 +135,7 @@ fn request(
 impl Settings {
     /// The first lines of a run.
     pub fn heading(&self) -> [String; 2] {
-        heading(&self.kernel, &self.rt, &self.nrt, self.detector)
+        let why = self.no_breakpoints.as_ref();
+        heading(&self.kernel, &self.rt, &self.nrt, self.detector, why)
     }
 }

@@ -12,7 +12,7 @@
  *     at the end of system calls would lie on RT0's way.)
  *
  * What no hook here sees: seccomp filters and system call user dispatch, which
- * come before the system call tracepoint; exceptions other than page faults,
+ * come before system calls are noticed; exceptions other than page faults,
  * until they become a signal; work queued for the return to user mode
  * (task_work); interrupts, which belong to the CPU and not to the task.
  */
@@ -79,15 +79,31 @@ static bool let_timer_come(s32 cpu, bool brings)
 	return true;
 }
 
+/* Where the kernel calls a hook. */
+enum entry {
+	ENTRY_CALL,		/* interrupts are on */
+	ENTRY_EXCEPTION,	/* they are off, and come on before the work begins */
+	ENTRY_BREAKPOINT,	/* the same, and it may not ask sched_ext for anything, as in an NMI */
+};
+
+/* Asks the current task, on the CPU of @record, to leave: breakpoint_left() does it later. */
+static __always_inline void ask_to_leave(struct artis_cpu *record, s32 cpu, enum entry entry)
+{
+	if (entry == ENTRY_BREAKPOINT)
+		record->asked = true;
+	else
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+}
+
 /*
  * Lets RT0 by before the current task leaves, as the policy says. True: that is all for
  * now, the task leaves when RT0 has gone (see ops.running()) or was asked to.
  */
-static bool let_rt0_by(s32 cpu, bool interrupts_on)
+static __always_inline bool let_rt0_by(struct artis_cpu *record, s32 cpu, enum entry entry)
 {
 	bool comes = false, brings;
 
-	switch (artis_wait(rt0_comes(), interrupts_on)) {
+	switch (artis_wait(rt0_comes(), entry == ENTRY_CALL)) {
 	case ARTIS_WAIT_DONE:
 		comes = true;
 		break;
@@ -104,17 +120,22 @@ static bool let_rt0_by(s32 cpu, bool interrupts_on)
 		 * wakeup.
 		 */
 		if (!brings)
-			scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+			ask_to_leave(record, cpu, entry);
 		return true;
 	}
-	if (comes && artis_gives_up_rest(rt0_may_be_taken(cpu)))
-		end_slice_here(bpf_get_current_task_btf());
+	if (comes && artis_gives_up_rest(rt0_may_be_taken(cpu))) {
+		if (entry == ENTRY_BREAKPOINT)
+			record->asked = true;
+		else
+			end_slice_here(bpf_get_current_task_btf());
+	}
 	return comes;
 }
 
 /* The current task enters the kernel on the RT CPU of @record. @state: it leaves, and why. */
-static void leave(struct artis_cpu *record, struct task_struct *p, enum artis_state state,
-		  enum artis_counter counter, bool interrupts_on)
+static __always_inline void leave(struct artis_cpu *record, struct task_struct *p,
+				  enum artis_state state, enum artis_counter counter,
+				  enum entry entry)
 {
 	s32 cpu = bpf_get_smp_processor_id();
 	struct task_ctx *t;
@@ -136,25 +157,55 @@ static void leave(struct artis_cpu *record, struct task_struct *p, enum artis_st
 		t->state = state;
 	if (artis_may_let_rt0_by(t, record->ahead_of_rt0)) {
 		record->marked_pid = 0;
-		if (let_rt0_by(cpu, interrupts_on))
+		if (let_rt0_by(record, cpu, entry))
 			return;
 	}
 	record->marked_pid = p->pid;
 	record->marked_state = state;
 	begin_switch(record);
-	scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	ask_to_leave(record, cpu, entry);
 }
 
-static void entered(enum artis_state state, enum artis_counter counter, bool interrupts_on)
+static __always_inline void entered(enum artis_state state, enum artis_counter counter,
+				    enum entry entry)
 {
 	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
 
 	if (!on)
 		return;
 	if (record->rt)
-		leave(record, bpf_get_current_task_btf(), state, counter, interrupts_on);
+		leave(record, bpf_get_current_task_btf(), state, counter, entry);
 	else
 		record->calls++;
+}
+
+/*
+ * The functions from which the kernel calls that of each system call, by way of breakpoint
+ * registers: each CPU has its own, and artis sets them on RT CPUs only, so the others pay
+ * nothing. It runs in the exception, with interrupts off. The answer 1 makes perf raise an
+ * interrupt, which comes when the exception ends and before the function has done anything.
+ */
+SEC("perf_event")
+int breakpoint_entry(void *ctx)
+{
+	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
+
+	entered(ARTIS_STATE_LEAVES_SYSCALL, ARTIS_entries_syscall, ENTRY_BREAKPOINT);
+	return record->asked;
+}
+
+/* In that interrupt. RT0 may have come before it: then its task is asked when that runs again. */
+SEC("fentry/perf_pending_irq")
+int BPF_PROG(breakpoint_left)
+{
+	s32 cpu = bpf_get_smp_processor_id();
+	struct artis_cpu *record = cpu_record(cpu);
+
+	if (!record->asked)
+		return 0;
+	record->asked = false;
+	scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+	return 0;
 }
 
 /*
@@ -171,7 +222,7 @@ SEC("fentry/perf_tp_event")
 int BPF_PROG(syscall_entry, u16 event_type)
 {
 	if (event_type == sys_enter_id)
-		entered(ARTIS_STATE_LEAVES_SYSCALL, ARTIS_entries_syscall, true);
+		entered(ARTIS_STATE_LEAVES_SYSCALL, ARTIS_entries_syscall, ENTRY_CALL);
 	return 0;
 }
 
@@ -186,7 +237,7 @@ int BPF_PROG(user_exit_entry, int unused)
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 
 	if ((long)regs->orig_ax >= 0)
-		entered(ARTIS_STATE_LEAVES_SYSCALL, ARTIS_entries_syscall, false);
+		entered(ARTIS_STATE_LEAVES_SYSCALL, ARTIS_entries_syscall, ENTRY_EXCEPTION);
 	return 0;
 }
 
@@ -194,7 +245,7 @@ int BPF_PROG(user_exit_entry, int unused)
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(fault_entry, unsigned long address, struct pt_regs *regs, unsigned long error_code)
 {
-	entered(ARTIS_STATE_LEAVES_FAULT, ARTIS_entries_fault, false);
+	entered(ARTIS_STATE_LEAVES_FAULT, ARTIS_entries_fault, ENTRY_EXCEPTION);
 	return 0;
 }
 
@@ -257,10 +308,10 @@ int BPF_PROG(helper_entry)
 	record->helper_state = 0;
 	switch (state) {
 	case ARTIS_STATE_LEAVES_SIGNAL:
-		entered(state, ARTIS_entries_signal, true);
+		entered(state, ARTIS_entries_signal, ENTRY_CALL);
 		break;
 	case ARTIS_STATE_LEAVES_TRACER:
-		entered(state, ARTIS_entries_tracer, true);
+		entered(state, ARTIS_entries_tracer, ENTRY_CALL);
 		break;
 	default:
 		break;

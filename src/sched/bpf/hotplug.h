@@ -73,7 +73,7 @@ int BPF_PROG(cpu_deactivate_failed, unsigned int cpu, int error)
 SEC("struct_ops/artis_cpu_online")
 void BPF_PROG(artis_cpu_online, s32 cpu)
 {
-	if (is_rt(cpu) && sys_enter_id)
+	if (is_rt(cpu) && (sys_enter_id || has_breakpoints))
 		cpu_record(cpu)->unwatched = true;
 	else
 		came_online(cpu);

@@ -99,6 +99,7 @@ struct artis_cpu {
 	 */
 	u8 kthread_queued;
 	u8 offline;		/* by the hotplug path */
+	u8 asked;		/* its task will be asked to leave by the next interrupt of perf */
 	u8 unwatched;		/* an RT CPU that came back: nobody sees its system calls yet */
 } __attribute__((aligned(64)));
 

@@ -14,6 +14,7 @@ const volatile u32 nr_llcs = 1;		/* last-level caches */
 const volatile struct artis_llc llcs[ARTIS_LLCS_MAX];
 const volatile u32 llc_cpus[ARTIS_CPUS_MAX];	/* all CPUs, cache by cache */
 const volatile u32 sys_enter_id;	/* of the tracepoint, as perf knows it; 0: not used */
+const volatile bool has_breakpoints;	/* on system calls; those end with an event's CPU */
 const volatile u32 preempt_count_bytes = 4;	/* width of __preempt_count */
 const volatile bool timers_are_exact;	/* see src/machine/local_timer.rs */
 const volatile bool has_timers;		/* this kernel lets BPF programs have timers */
