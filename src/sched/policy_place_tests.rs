@@ -385,6 +385,21 @@ fn who_may_wait_in_front() {
 }
 
 #[test]
+fn who_may_use_one_cpu_only_follows_in_front_if_nobody_is_there() {
+    for class in CLASSES {
+        for affinity in AFFINITIES {
+            let one = TaskView {
+                affinity,
+                ..task(class, State::Nrt)
+            };
+            let may = class == Class::Linux && affinity == Affinity::One;
+            assert_eq!(may_follow(&one, false), may, "{class:?} {affinity:?}");
+            assert!(!may_follow(&one, true), "{class:?} {affinity:?}");
+        }
+    }
+}
+
+#[test]
 fn an_rt1_task_that_computes_is_not_soon_done() {
     let ran = |burst_ns| Running {
         deadline: 0,

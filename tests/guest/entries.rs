@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Threads that enter the kernel on the RT CPU as often as artis lets them, by system calls, page
-//! faults and signals in turn.
+//! faults, signals and system calls of 32-bit programs in turn.
 //!
 //! Each computes until it finds itself there and a while longer, so that its stay pays and it is
 //! let in again. Nothing but the entry itself calls the kernel meanwhile: the C library knows the
@@ -20,9 +20,14 @@ const STAY_NS: u64 = 350_000;
 const PAGES: usize = 1024;
 const PAGE_BYTES: usize = 4096;
 
+/// What the entries are, in the order of [`enter`].
+const KINDS: [&str; 4] = ["syscall", "fault", "signal", "compat"];
+/// `getcpu` of 32-bit programs.
+const GETCPU_32: u64 = 318;
+
 static DONE: AtomicBool = AtomicBool::new(false);
 /// Entries begun there, as far as the threads know: a thread may be moved just before its own.
-static BEGUN: [AtomicU64; 3] = [const { AtomicU64::new(0) }; 3];
+static BEGUN: [AtomicU64; KINDS.len()] = [const { AtomicU64::new(0) }; KINDS.len()];
 /// System calls whose work was done there: each says itself where it ran.
 static DONE_THERE: AtomicU64 = AtomicU64::new(0);
 
@@ -52,7 +57,7 @@ pub fn make(seconds: u64) {
             DONE.store(true, Relaxed);
         });
     });
-    for (kind, begun) in ["syscall", "fault", "signal"].iter().zip(&BEGUN) {
+    for (kind, begun) in KINDS.iter().zip(&BEGUN) {
         println!("begun_{kind} {}", begun.load(Relaxed));
     }
     println!("done_there {}", DONE_THERE.load(Relaxed));
@@ -72,10 +77,32 @@ fn cpu_of_call() -> u32 {
     cpu
 }
 
+/// The same by a system call of 32-bit programs, which 64-bit programs can make, too. The answer
+/// is written to `low`, below 4 GiB.
+fn cpu_of_32_bit_call(low: *mut u32) -> u32 {
+    // SAFETY: the kernel writes one number to `low`. The call may change what the kernel does not
+    // save for 32-bit programs.
+    unsafe {
+        low.write_volatile(u32::MAX);
+        std::arch::asm!(
+            "xchg {low}, rbx",
+            "int 0x80",
+            "xchg {low}, rbx",
+            low = inout(reg) low as u64 => _,
+            inlateout("rax") GETCPU_32 => _,
+            in("rcx") 0_u64,
+            in("rdx") 0_u64,
+            out("r8") _, out("r9") _, out("r10") _, out("r11") _,
+        );
+        low.read_volatile()
+    }
+}
+
 fn enter(first: usize) {
-    let memory = map();
+    let memory = map(PAGES, 0);
+    let low = map(1, libc::MAP_32BIT | libc::MAP_POPULATE).cast();
     let mut page = 0;
-    for kind in (0..3).cycle().skip(first % 3) {
+    for kind in (0..KINDS.len()).cycle().skip(first % KINDS.len()) {
         while !is_there() {
             if DONE.load(Relaxed) {
                 return;
@@ -110,25 +137,30 @@ fn enter(first: usize) {
             }
             // SAFETY: an instruction that is none, which the handler skips. (A signal that
             // the thread sends itself would begin with a system call.)
-            _ => unsafe { std::arch::asm!("ud2") },
+            2 => unsafe { std::arch::asm!("ud2") },
+            _ => {
+                if cpu_of_32_bit_call(low) == RT_CPU as u32 {
+                    DONE_THERE.fetch_add(1, Relaxed);
+                }
+            }
         }
     }
 }
 
-/// Memory that has no pages yet, and gets no huge ones.
-fn map() -> *mut u8 {
+/// Memory of so many pages, which it has not got yet unless `flags` ask for them; none is huge.
+fn map(pages: usize, flags: i32) -> *mut u8 {
     // SAFETY: a new mapping of nothing.
     unsafe {
         let memory = libc::mmap(
             std::ptr::null_mut(),
-            PAGES * PAGE_BYTES,
+            pages * PAGE_BYTES,
             libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags,
             -1,
             0,
         );
-        assert_ne!(memory, libc::MAP_FAILED, "4 MiB of memory");
-        libc::madvise(memory, PAGES * PAGE_BYTES, libc::MADV_NOHUGEPAGE);
+        assert_ne!(memory, libc::MAP_FAILED, "{pages} pages of memory");
+        libc::madvise(memory, pages * PAGE_BYTES, libc::MADV_NOHUGEPAGE);
         memory.cast()
     }
 }

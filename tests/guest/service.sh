@@ -71,7 +71,7 @@ inside artis sched status >/tmp/status || die 'no status'
 inside artis partition show >/tmp/show
 grep -q 'RT CPUs 1' /tmp/show && grep -q '^artis partition' /tmp/show || die "no partition: $(cat /tmp/show)"
 inside journalctl --no-pager -o cat -u artis-sched | grep '^artis: ' | tail -n 40 >started.log
-grep -q "^artis: kernel $(uname -r), RT CPUs 1, NRT CPUs 0, detector syscall" started.log || die "$(cat started.log)"
+grep -q "^artis: kernel $(uname -r), RT CPUs 1, NRT CPUs 0, detector breakpoint" started.log || die "$(cat started.log)"
 grep -q 'policy of rcu_preempt: SCHED_OTHER' started.log || die "no rcu_preempt: $(cat started.log)"
 grep '/proc/[0-9]' started.log && die 'a thread is named by its file'
 step "started: $count settings differ"

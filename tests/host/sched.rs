@@ -43,17 +43,19 @@ fn the_command_line_comes_before_the_file() {
         (&both["cycle"], &both["partition"]),
         (&false.into(), &false.into())
     );
-    for detector in ["syscall", "auto"] {
-        let words = ["--rt", "1", "--detector", detector, "--cycle"];
-        let both = checked(file, &words);
-        assert_eq!(both["detector"], "syscall", "{detector}");
-        assert_eq!(both["cycle"], true);
-    }
-    let of_file = checked("rt = \"1\"\ncycle = true\n[partition]\n", &[]);
+    let with = |detector| checked(file, &["--rt", "1", "--detector", detector, "--cycle"]);
+    let syscall = with("syscall");
     assert_eq!(
-        (&of_file["rt"], &of_file["detector"]),
-        (&"1".into(), &"syscall".into())
+        (&syscall["detector"], &syscall["cycle"]),
+        (&"syscall".into(), &true.into())
     );
+    // What suits it depends on the machine.
+    let suits = |found: &serde_json::Value| found == "breakpoint" || found == "syscall";
+    let auto = with("auto");
+    assert!(suits(&auto["detector"]), "{auto}");
+    let of_file = checked("rt = \"1\"\ncycle = true\n[partition]\n", &[]);
+    assert_eq!(of_file["rt"], "1");
+    assert_eq!(of_file["detector"], auto["detector"]);
     assert_eq!(
         (&of_file["cycle"], &of_file["partition"]),
         (&true.into(), &true.into())

@@ -19,6 +19,7 @@ on_kernel!(normal, "newest":
     rt_cpus_may_forget_their_past_first,
     systemd_is_told_when_it_is_ready,
     the_entry_detector_leaks_nothing_either,
+    the_tracepoint_detector_leaks_nothing_either,
     what_another_cpu_changes_of_a_task_is_no_reason_to_leave,
     the_last_nrt_cpu_going_offline_ends_it_in_words,
     ordinary_tasks_have_their_shares,
@@ -71,6 +72,7 @@ pub static TWO_CPUS: Group = Group {
         &BOUND,
         &CHANGES,
         &NO_ENTRY_DETECTOR,
+        &TRACEPOINT_DETECTOR,
         &OFFLINE,
         &CYCLE,
         &LAST_NRT_CPU,
@@ -199,7 +201,7 @@ fn no_kernel_work_leaks_to_the_rt_cpu(kernel: &str) {
     }
 }
 
-/// Threads that enter the kernel on the RT CPU as often as artis lets them, a third of their
+/// Threads that enter the kernel on the RT CPU as often as artis lets them, a quarter of their
 /// entries of each kind: the counts that the word "never" stands on. Not tried with PREEMPT_RT yet.
 static ENTRIES: Script = Script {
     name: "sched::entries_of_each_kind_leak_nothing",
@@ -224,6 +226,9 @@ fn entries_of_each_kind_leak_nothing(kernel: &str) {
     let done_there: u64 = ran.numbers("done_there").iter().sum();
     assert_eq!(done_there, 0, "system calls that ran there, as they say");
     assert_no_leaks(&status, 3 * wanted);
+    assert_eq!(status["detector"], "breakpoint");
+    let compat: u64 = ran.numbers("begun_compat").iter().sum();
+    assert!(compat > 0, "no system call of a 32-bit program");
     for kind in ["syscall", "fault", "signal"] {
         let entries = counter(&status, &format!("entries_{kind}"));
         assert!(entries >= wanted, "{kind}: {entries}");
@@ -564,6 +569,29 @@ static ENTRY_DETECTOR: Script = Script {
         status after
         stop",
 };
+
+/// What suits a machine whose breakpoint registers cannot be used.
+static TRACEPOINT_DETECTOR: Script = Script {
+    name: "sched::the_tracepoint_detector_leaks_nothing_either",
+    rt: true,
+    counts: &[("WANTED", 30, 1000)],
+    text: r"start --rt 1 --detector syscall
+        enough() {
+            probe entries 3
+            [ $(counter entries_syscall) -ge $WANTED ]
+        }
+        until_ok enough
+        status after
+        stop",
+};
+
+fn the_tracepoint_detector_leaks_nothing_either(kernel: &str) {
+    let ran = TWO_CPUS.ran(kernel, &TRACEPOINT_DETECTOR);
+    let status = ran.json("after");
+    assert_eq!(status["detector"], "syscall");
+    assert_eq!(ran.numbers("done_there").iter().sum::<u64>(), 0);
+    assert_no_leaks(&status, TRACEPOINT_DETECTOR.count("WANTED"));
+}
 
 static NO_ENTRY_DETECTOR: Script = Script {
     name: "sched::the_entry_detector_leaks_nothing_either.without",

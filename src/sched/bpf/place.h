@@ -263,7 +263,9 @@ __noinline int seat_of(const struct task_ctx *t __arg_nonnull,
 		break;
 	case ARTIS_TAKE_OVER_BY_DEADLINE:
 		if (!artis_takes_over(t->deadline, &record->running, now, t->by_interrupt))
-			return SEAT_QUEUE;
+			return artis_may_follow(view, in_front) && comes_first(t, cpu, record) ?
+				       SEAT_FRONT :
+				       SEAT_QUEUE;
 		if (!comes_first(t, cpu, record))
 			return SEAT_QUEUE_ROOM;
 		break;

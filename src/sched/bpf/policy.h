@@ -1408,6 +1408,17 @@ static inline bool artis_next_displaces(enum artis_class running_class,
 }
 
 /*
+ * A task that may use one CPU only, and does not take that over: does it wait in front, if its
+ * turn is before that of all who wait? Then the CPU need not be asked who comes next, which
+ * matters for messages. One that may use several stays where each of them finds it.
+ */
+static inline bool artis_may_follow(const struct artis_task_view *task, bool in_front)
+{
+	return task->class == ARTIS_CLASS_LINUX && task->affinity == ARTIS_AFFINITY_ONE &&
+	       !in_front;
+}
+
+/*
  * A task that takes over comes before all that took over earlier. @waiting: how many of
  * those have not run yet; @next: see artis_comes_next().
  */

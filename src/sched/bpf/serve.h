@@ -88,13 +88,18 @@ static bool next_takes_over(s32 cpu, struct artis_cpu *record, u64 now)
 	return first_takes_over(linux_queue(false, llc_of(cpu)), record, now);
 }
 
+static bool is_runnable(const struct task_struct *p)
+{
+	return p->scx.flags & SCX_TASK_QUEUED;
+}
+
 /* May @prev go on, whose slice is over? */
 static bool may_go_on(const struct artis_cpu *record, const struct task_struct *prev,
 		      const struct task_ctx *t)
 {
 	struct artis_task_view view;
 
-	if (!(prev->scx.flags & SCX_TASK_QUEUED) || record->marked_pid == (u32)prev->pid)
+	if (!is_runnable(prev) || record->marked_pid == (u32)prev->pid)
 		return false;
 	view = view_of(prev, t);
 	return artis_may_go_on(&view, record->rt, nr_nrt_online);
@@ -147,6 +152,13 @@ static __always_inline struct search search_of(struct task_struct *prev, struct 
 		.looks = how & SEARCH_LOOKS,
 		.looks_into_empty = how & SEARCH_EMPTY,
 	};
+}
+
+/* May an RT1+ task wait, or go on, or is it time to look whether one does? */
+static bool may_have_rt1(const struct search *s)
+{
+	return s->looks_into_empty || *queued_at(DSQ_NRT_RT1) || *queued_at(DSQ_RT_RT1) ||
+	       (s->stays && artis_is_rt1(class_of(s->prev)));
 }
 
 /*
@@ -364,6 +376,16 @@ static bool take_first(const struct search *s, enum artis_queue queue)
 }
 
 /*
+ * May Linux tasks wait for the CPU of @s in the queue of its side alone, and none goes on? Then
+ * nobody is compared: who is first there comes next.
+ */
+static bool only_side_waits(const struct search *s)
+{
+	return !s->stays && !is_shared() && !may_have_pinned(s->record) &&
+	       !(has_llcs() && s->looks);
+}
+
+/*
  * Takes whose deadline is first, of this CPU's own queue, that of its side, and where tasks
  * share by their CPU cgroups the one for both sides. The task that ran goes on if that
  * is its own. Global: verified once.
@@ -431,6 +453,10 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 		return queued(DSQ_NRT_KTHREAD, s->now, s->looks_into_empty) &&
 		       scx_bpf_dsq_move_to_local(DSQ_NRT_KTHREAD, 0);
 	case ARTIS_STEP_RT1:
+		if (!may_have_rt1(s)) {
+			artis_rt1_turn(&s->record->turn, false, false, false, s->now);
+			return false;
+		}
 		return take_rt1(s->prev, s->stays, s->cpu, how, s->now);
 	case ARTIS_STEP_OVERDUE:
 		return take_overdue(s);
@@ -440,6 +466,8 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 		    take(is_shared() ? linux_queue(true, llc_of(s->cpu)) : DSQ_BOTH_LINUX,
 			 s->enq_flags, s->now))
 			return true;
+		if (only_side_waits(s))
+			return take_first(s, ARTIS_QUEUE_SIDE);
 		return take_fair(s->prev, s->stays, s->cpu, how, s->now);
 	case ARTIS_STEP_PINNED:
 		return scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0);
@@ -493,7 +521,8 @@ void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 {
 	struct artis_cpu *record = cpu_record(cpu);
 	enum artis_service service = artis_service(record->rt, record->offline, nr_nrt_online);
-	struct task_ctx *t = prev ? task_ctx(prev) : NULL;
+	/* one that sleeps is not looked at */
+	struct task_ctx *t = prev && is_runnable(prev) ? task_ctx(prev) : NULL;
 	u32 how = service == ARTIS_SERVICE_RT ? SEARCH_RT : 0;
 	struct search search = search_of(prev, NULL, cpu, how, clock_of(cpu));
 
