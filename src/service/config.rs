@@ -68,6 +68,7 @@ struct StoredPartition {
 #[serde(rename_all = "lowercase")]
 enum DetectorName {
     Auto,
+    Breakpoint,
     Syscall,
     Entry,
 }
@@ -90,6 +91,7 @@ impl Config {
             rt: stored.rt.map(|cpus| cpus.0),
             detector: match stored.detector {
                 None | Some(DetectorName::Auto) => None,
+                Some(DetectorName::Breakpoint) => Some(Detector::Breakpoint),
                 Some(DetectorName::Syscall) => Some(Detector::Syscall),
                 Some(DetectorName::Entry) => Some(Detector::Entry),
             },
@@ -214,6 +216,13 @@ mod tests {
         let partition = short.partition.unwrap();
         assert_eq!((partition.priority, partition.exit_latency_us_max), (99, 2));
         assert_eq!(partition.rt0_irqs, [9]);
+        for (word, detector) in [
+            ("breakpoint", Detector::Breakpoint),
+            ("syscall", Detector::Syscall),
+        ] {
+            let named = Config::parse(&format!("detector = \"{word}\"")).unwrap();
+            assert_eq!(named.detector, Some(detector));
+        }
     }
 
     /// The file that is installed, as it is and with every key that it shows.
