@@ -467,7 +467,7 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 			 s->enq_flags, s->now))
 			return true;
 		if (only_side_waits(s))
-			return take_first(s, ARTIS_QUEUE_SIDE);
+			return take(linux_queue(s->rt, llc_of(s->cpu)), s->enq_flags, s->now);
 		return take_fair(s->prev, s->stays, s->cpu, how, s->now);
 	case ARTIS_STEP_PINNED:
 		return scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0);
