@@ -190,6 +190,12 @@ static LEAKS: Script = Script {
 fn no_kernel_work_leaks_to_the_rt_cpu(kernel: &str) {
     let status = TWO_CPUS.ran(kernel, &LEAKS).json("after");
     assert_no_leaks(&status, 100);
+    let detector = if kernel.ends_with("-rt") {
+        "syscall"
+    } else {
+        "breakpoint"
+    };
+    assert_eq!(status["detector"], detector);
     for kind in ["syscall", "fault", "signal", "tracer"] {
         let (entries, evictions) = (
             counter(&status, &format!("entries_{kind}")),

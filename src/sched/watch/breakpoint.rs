@@ -9,6 +9,7 @@
 
 use super::{Of, open};
 use artis_machine::Root;
+use artis_machine::kernel::{Kernel, Preemption};
 use libbpf_rs::libbpf_sys::{PERF_TYPE_BREAKPOINT, perf_event_attr};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use std::fs::File;
@@ -34,6 +35,9 @@ pub enum Error {
     Hidden,
     #[error("this kernel has no function {}", FUNCTIONS[0])]
     Absent,
+    /// Its interrupt for a task that must leave would come too late.
+    #[error("PREEMPT_RT handles perf's interrupt in a thread")]
+    Threaded,
     #[error("the kernel refuses a breakpoint on system calls: {0}")]
     Refused(io::Error),
     #[error("a system call did not hit the breakpoint on {}", FUNCTIONS[0])]
@@ -46,6 +50,9 @@ pub enum Error {
 /// # Errors
 /// Why they cannot be used.
 pub fn functions(root: &Root) -> Result<Vec<u64>, Error> {
+    if Kernel::read(root).is_ok_and(|kernel| kernel.preemption == Preemption::PreemptRt) {
+        return Err(Error::Threaded);
+    }
     let list = File::open(root.path(LIST)).map_err(Error::Unreadable)?;
     let functions = find(BufReader::new(list))?;
     try_out(&functions)?;
