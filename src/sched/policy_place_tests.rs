@@ -385,18 +385,38 @@ fn who_may_wait_in_front() {
 }
 
 #[test]
-fn who_may_use_one_cpu_only_follows_in_front_if_nobody_is_there() {
+fn a_linux_task_that_no_other_cpu_could_take_follows_in_front() {
     for class in CLASSES {
-        for affinity in AFFINITIES {
-            let one = TaskView {
-                affinity,
-                ..task(class, State::Nrt)
-            };
-            let may = class == Class::Linux && affinity == Affinity::One;
-            assert_eq!(may_follow(&one, false), may, "{class:?} {affinity:?}");
-            assert!(!may_follow(&one, true), "{class:?} {affinity:?}");
+        let may = class == Class::Linux;
+        let one = task(class, State::Nrt);
+        for in_front in 0..IN_FRONT_ALONE_MAX as u32 {
+            assert_eq!(may_follow(&one, true, in_front), may, "{class:?}");
+            assert!(!may_follow(&one, false, in_front), "{class:?}");
+        }
+        assert!(!may_follow(&one, true, IN_FRONT_ALONE_MAX as u32));
+    }
+}
+
+#[test]
+fn a_task_is_alone_at_its_only_cpu_or_at_the_only_nrt_cpu() {
+    for affinity in AFFINITIES {
+        let task = TaskView {
+            affinity,
+            ..task(Class::Linux, State::Nrt)
+        };
+        let bound = affinity == Affinity::One;
+        assert!(is_alone(&task, 1), "{affinity:?}");
+        for nrt_cpus in [0, 2, 15] {
+            assert_eq!(is_alone(&task, nrt_cpus), bound, "{affinity:?}");
         }
     }
+}
+
+#[test]
+fn more_wait_in_front_where_no_other_cpu_could_take_them() {
+    assert!(has_room(false, 0) && !has_room(false, 1));
+    let most = IN_FRONT_ALONE_MAX as u32;
+    assert!(has_room(true, most - 1) && !has_room(true, most));
 }
 
 #[test]

@@ -46,10 +46,11 @@
  *     which then share the whole machine: both sides have one virtual time, and a queue of
  *     tasks in user mode from which every CPU takes.
  *
- * (h) Last-level caches. Where there are several, each has a queue of Linux tasks for each
- *     side, and a task waits at the one where it ran. A CPU takes from its own cache's queue.
- *     From the others' it takes, the nearest first, before it is idle, and when a task waits
- *     too long there. All other queues hold few tasks, and are for the whole machine.
+ * (h) Last-level caches, and parts of them where one has many CPUs. Where there are several,
+ *     each has a queue of Linux tasks for each side, and a task waits at the one where it ran.
+ *     A CPU takes from its own queue. From the others' it takes, the nearest first, before it
+ *     is idle, and when a task waits too long there. All other queues hold few tasks, and are
+ *     for the whole machine.
  *
  * (i) CPU cgroups with limits. ops.tick() stops a task in user mode whose cgroup has used up
  *     its time: ops.enqueue() queues it apart, and artis, the process, lets it on (release.h).

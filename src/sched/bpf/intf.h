@@ -43,7 +43,7 @@
 	COUNTER(drained, "tasks taken from the RT queue by an NRT CPU")                            \
 	COUNTER(others_turns, "slices given to other tasks although RT1+ tasks waited")            \
 	COUNTER(rt_only_tasks, "times a task was queued whose affinity holds RT CPUs only")        \
-	COUNTER(far, "times a task began to run at another last-level cache than before")          \
+	COUNTER(far, "times a task began to run at another cache, or part of one, than before")    \
 	COUNTER(relieved, "times a task was taken from another cache, because it waited too long") \
 	COUNTER(limit_stops, "times a task was stopped because its CPU cgroup had used its time")  \
 	COUNTER(cpu_offline, "times an RT CPU went offline")                                       \

@@ -116,7 +116,8 @@ static bool hand_over(struct task_struct *p, struct task_ctx *t, const struct ar
 		      s32 cpu, bool sync)
 {
 	const struct artis_cpu *record = cpu_record(cpu);
-	bool waits = may_have_pinned(record) || local_queued(cpu) || *queued_at(DSQ_NRT_KTHREAD) ||
+	bool room = artis_has_room(artis_is_alone(view, nr_nrt_online), local_queued(cpu));
+	bool waits = may_have_pinned(record) || !room || *queued_at(DSQ_NRT_KTHREAD) ||
 		     *queued_at(DSQ_NRT_RT1);
 	struct task_struct *first;
 
@@ -230,8 +231,8 @@ enum seat {
 	SEAT_QUEUE,		/* with all others */
 	SEAT_QUEUE_ROOM,	/* the same, and the one that runs makes room for the first of them */
 	SEAT_FRONT,		/* before all of them */
-	SEAT_FRONT_NEXT,	/* ... and takes the CPU when the one that runs may be displaced */
-	SEAT_FRONT_FIRST,	/* ... and first of those that wait there */
+	SEAT_FRONT_NEXT,	/* ... first of those there, and takes the CPU when it may */
+	SEAT_FRONT_FIRST,	/* ... first of those that wait there */
 	SEAT_FRONT_PREEMPT,	/* the same, and it displaces the one that runs */
 };
 
@@ -263,7 +264,9 @@ __noinline int seat_of(const struct task_ctx *t __arg_nonnull,
 		break;
 	case ARTIS_TAKE_OVER_BY_DEADLINE:
 		if (!artis_takes_over(t->deadline, &record->running, now, t->by_interrupt))
-			return artis_may_follow(view, in_front) && comes_first(t, cpu, record) ?
+			return artis_may_follow(view, artis_is_alone(view, nr_nrt_online),
+						in_front) &&
+					       comes_first(t, cpu, record) ?
 				       SEAT_FRONT :
 				       SEAT_QUEUE;
 		if (!comes_first(t, cpu, record))
@@ -301,6 +304,7 @@ static bool wait_in_front(struct task_struct *p, const struct task_ctx *t,
 		break;
 	case SEAT_FRONT_NEXT:
 		cpu_record(cpu)->next_waits = true;
+		how = SCX_ENQ_HEAD;
 		break;
 	case SEAT_FRONT_FIRST:
 		how = SCX_ENQ_HEAD;

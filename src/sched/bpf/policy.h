@@ -142,6 +142,9 @@ typedef int64_t s64;
 #define ARTIS_IN_FRONT_MAX 2
 #define ARTIS_IN_FRONT_NEXT_MAX 6
 
+/* Tasks up to which one more follows in front, where no other CPU could take it. */
+#define ARTIS_IN_FRONT_ALONE_MAX 4
+
 /* What a new task is taken to ask for: less than a slice, so that short commands are short. */
 #define ARTIS_REQUEST_NS_NEW (1 * ARTIS_NSEC_PER_MSEC)
 
@@ -267,6 +270,14 @@ typedef int64_t s64;
  * than ARTIS_SHARE_CREDIT_NS, after which what it is owed is forgotten.
  */
 #define ARTIS_FAR_NS (8 * ARTIS_SLICE_NRT_NS)
+
+/*
+ * A cache of more CPUs is divided into parts, and each counts as a cache of its own. Of n CPUs
+ * that take from one queue, n - 1 of n take a task that was on another CPU, and to move a task is
+ * dear. But all parts are looked at before a CPU is idle, so there are not too many of them.
+ */
+#define ARTIS_PART_CPUS 2
+#define ARTIS_PARTS_MAX 16
 
 /* How deep the tree of cgroups is looked at; one further down counts as if it were there. */
 #define ARTIS_GROUP_DEPTH_MAX 32
@@ -1149,6 +1160,25 @@ static inline enum artis_pick artis_pick_cpu(const struct artis_task_view *task,
 }
 
 /*
+ * Do tasks wait at an NRT CPU that no other could take? Bound tasks do, and all where this is the
+ * only NRT CPU: an RT CPU takes none that has just woken up.
+ */
+static inline bool artis_is_alone(const struct artis_task_view *task, u32 nrt_cpus)
+{
+	return task->affinity == ARTIS_AFFINITY_ONE || nrt_cpus == 1;
+}
+
+/*
+ * May one more task wait in front at a CPU, behind @in_front others, because its turn is before
+ * that of all who wait elsewhere? Then nobody is asked who comes next, which matters for messages.
+ * Where others could take it, only one does (@alone: see artis_is_alone()).
+ */
+static inline bool artis_has_room(bool alone, u32 in_front)
+{
+	return in_front < (alone ? ARTIS_IN_FRONT_ALONE_MAX : 1);
+}
+
+/*
  * May a task that wakes up be handed the CPU of its waker, which says that it will sleep
  * at once (@sync)? @rt_cpu: of the waker's CPU; @waits: somebody waits there.
  */
@@ -1408,14 +1438,12 @@ static inline bool artis_next_displaces(enum artis_class running_class,
 }
 
 /*
- * A task that may use one CPU only, and does not take that over: does it wait in front, if its
- * turn is before that of all who wait? Then the CPU need not be asked who comes next, which
- * matters for messages. One that may use several stays where each of them finds it.
+ * A task does not take over the CPU where it woke up: does it wait in front there, if its turn is
+ * before that of all who wait? One that others could take stays where each of them finds it.
  */
-static inline bool artis_may_follow(const struct artis_task_view *task, bool in_front)
+static inline bool artis_may_follow(const struct artis_task_view *task, bool alone, u32 in_front)
 {
-	return task->class == ARTIS_CLASS_LINUX && task->affinity == ARTIS_AFFINITY_ONE &&
-	       !in_front;
+	return task->class == ARTIS_CLASS_LINUX && alone && artis_has_room(alone, in_front);
 }
 
 /*
@@ -2231,8 +2259,8 @@ static inline enum artis_verdict artis_promote_shared(const struct artis_task_vi
 /* ---- 13. Last-level caches ---- */
 
 /*
- * Where a machine has several, each has a queue of Linux tasks for each side. A task waits at
- * the cache where it ran, and a CPU takes from the queue of its own. Virtual time is that of
+ * Where a machine has several, or one in parts (ARTIS_PART_CPUS), each has a queue of Linux
+ * tasks for each side. A task waits where it ran, and a CPU takes from its own. Virtual time is of
  * the side, so the deadlines of two queues say which of them waits too long: a CPU takes a
  * task from elsewhere that is owed much more than those here, and anybody before it is idle.
  */

@@ -10,7 +10,7 @@
 const volatile u32 nr_cpus = 1;		/* possible CPUs, the last one's number plus one */
 const volatile u32 nr_rt;		/* entries of rt_list */
 const volatile u32 rt_list[ARTIS_CPUS_MAX];	/* RT CPUs, cache by cache */
-const volatile u32 nr_llcs = 1;		/* last-level caches */
+const volatile u32 nr_llcs = 1;		/* last-level caches, or parts of them */
 const volatile struct artis_llc llcs[ARTIS_LLCS_MAX];
 const volatile u32 llc_cpus[ARTIS_CPUS_MAX];	/* all CPUs, cache by cache */
 const volatile u32 sys_enter_id;	/* of the tracepoint, as perf knows it; 0: not used */
