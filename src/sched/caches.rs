@@ -74,12 +74,12 @@ impl Caches {
 
     /// All caches in the order in which this one looks at them: itself, the other parts of the same
     /// one, those of its memory node, the others.
-    pub fn near(&self, cache: usize) -> Vec<usize> {
-        let own = self.places[cache];
+    pub fn near(&self, of: usize) -> Vec<usize> {
+        let own = self.places[of];
         let mut near: Vec<usize> = (0..self.caches.len()).collect();
-        near.sort_by_key(|&other| {
-            let place = self.places[other];
-            (other != cache, place.node != own.node, place.cache != own.cache)
+        near.sort_by_key(|&at| {
+            let place = self.places[at];
+            (at != of, place.node != own.node, place.cache != own.cache)
         });
         near
     }
