@@ -25,7 +25,8 @@ use std::process::ExitCode;
     after_help = "Each sample is one guest, booted for it alone, and kept in the cache. So after\n\
                   an interruption the same command continues where it was, and gives the same\n\
                   figures. The format of the file: docs/experiments.md.\n\n\
-                  Example:\n  artis lab experiment lab/table1.toml --json table1.json"
+                  Examples:\n  artis lab experiment lab/table1.toml --json table1.json\n\
+                  \u{20} artis lab experiment lab/others.toml --only stock,isolcpus,artis"
 )]
 pub struct Args {
     /// Experiment file (lab/*.toml)
@@ -36,6 +37,9 @@ pub struct Args {
     /// One row for each configuration: what real time gains, and what everybody else pays
     #[arg(long)]
     brief: bool,
+    /// Only these configurations of the file; rows are compared with the first that is left
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    only: Vec<String>,
     /// Remove this experiment's samples from the cache and measure all of them again
     #[arg(long)]
     fresh: bool,
@@ -97,7 +101,10 @@ pub(super) fn failed(error: run::Error, progress: &mut Stderr) -> anyhow::Result
 
 /// Runs it.
 pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
-    let experiment = read(&args.file)?;
+    let mut experiment = read(&args.file)?;
+    if !args.only.is_empty() {
+        experiment.keep_only(&args.only).map_err(UsageError)?;
+    }
     let to_stdout = args.json.as_deref() == Some(Path::new("-"));
     let target = args.json.as_deref().map(Target::open).transpose()?;
     let mut progress = Stderr::default();

@@ -173,6 +173,28 @@ impl Experiment {
         })
     }
 
+    /// Leaves only these configurations, in the order of the file. Rows are then compared with the
+    /// first of them.
+    ///
+    /// # Errors
+    /// A sentence that names one that is not there, and those that are.
+    pub fn keep_only(&mut self, names: &[String]) -> Result<(), String> {
+        let there: Vec<&str> = self
+            .configurations
+            .iter()
+            .map(|one| one.name.as_str())
+            .collect();
+        if let Some(name) = names.iter().find(|name| !there.contains(&name.as_str())) {
+            return Err(format!(
+                "there is no configuration {name:?} in {}; it has {}",
+                self.name,
+                there.join(", ")
+            ));
+        }
+        self.configurations.retain(|one| names.contains(&one.name));
+        Ok(())
+    }
+
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let experiment: Self =
             toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;

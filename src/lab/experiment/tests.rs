@@ -50,6 +50,21 @@ fn experiment() -> Experiment {
     experiment
 }
 
+#[test]
+fn an_experiment_can_be_cut_to_some_of_its_configurations() {
+    let mut cut = experiment();
+    cut.keep_only(&["full".to_owned()]).unwrap();
+    let names: Vec<_> = cut.configurations.iter().map(|one| &one.name).collect();
+    assert_eq!(names, ["full"]);
+    assert_eq!(cut.runs().len(), GUESTS / 2);
+    let said = experiment().keep_only(&["full".to_owned(), "rt".to_owned()]);
+    let said = said.unwrap_err();
+    assert!(
+        said.contains("\"rt\"") && said.contains("lazy, full"),
+        "{said}"
+    );
+}
+
 /// A cache that has a kernel.
 struct Lab {
     _folder: tempfile::TempDir,
