@@ -33,7 +33,8 @@ pub struct Counts {
 /// What the recorder could not keep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missed {
-    /// Events that came while the same hook was at work; of system calls, those of watched threads.
+    /// Events that came while the same hook was at work; of system calls and page faults, those of
+    /// watched threads.
     pub events: u64,
     /// Losses above the bar that could not be looked at before they were overwritten.
     pub losses: u64,

@@ -51,9 +51,12 @@ const UNKNOWN: [(&str, &str); 7] = [
 /// How the programs' names end that do the work of another one where a task may be preempted within
 /// the hook.
 const AGAIN: &str = "_again";
-/// The programs that may have one, by the begin of their names. They count themselves what they
-/// miss.
-const CALLS: [&str; 2] = ["call_entered", "call_left"];
+/// The programs of system calls, by the begin of their names: only on some kernels a task may be
+/// preempted within their hooks.
+const OF_CALLS: &str = "call_";
+/// The programs that may be there twice, by the begin of their names. They count themselves what
+/// they miss.
+const TWICE: [&str; 3] = ["call_entered", "call_left", "fault_handled"];
 
 /// Of a pair, the one that names a variable of the kernel, and the one for kernels that do not let
 /// programs do that.
@@ -62,7 +65,7 @@ const NAMES_NONE: &str = "hrtimer_begins_plain";
 
 /// Whether what this program misses counts.
 pub(crate) fn counts_misses(program: &str) -> bool {
-    !CALLS.iter().any(|call| program.starts_with(call))
+    !TWICE.iter().any(|name| program.starts_with(name))
 }
 
 /// How the end of a page fault is seen.
@@ -104,7 +107,8 @@ pub(crate) fn choose(
         } else {
             NAMES_VARIABLE
         };
-        if name == other || (name.ends_with(AGAIN) && !may_be_preempted) {
+        let is_idle = name.starts_with(OF_CALLS) && name.ends_with(AGAIN) && !may_be_preempted;
+        if name == other || is_idle {
             program.set_autoload(false);
             continue;
         }
@@ -176,6 +180,21 @@ mod tests {
         for needed in NEEDED {
             let said = unknown(&names(&[needed]), FaultEnds::Count).unwrap_err();
             assert!(said.to_string().contains(needed), "{said}");
+        }
+    }
+
+    #[test]
+    fn programs_that_are_there_twice_count_themselves_what_they_miss() {
+        for own in [
+            "call_entered",
+            "call_left_again",
+            "fault_handled",
+            "fault_handled_again",
+        ] {
+            assert!(!counts_misses(own), "{own}");
+        }
+        for kernels in ["switched", "call_sent", "fault_counted"] {
+            assert!(counts_misses(kernels), "{kernels}");
         }
     }
 }

@@ -255,6 +255,7 @@ impl<'obj> Recorder<'obj> {
         }
         // The worst first: what is not kept is not copied.
         marked.sort_by_key(|mark| Reverse(mark.lost_ns));
+        self.raise_bar(&marked);
         for mark in &marked {
             self.keep(subject(mark));
         }
@@ -276,6 +277,24 @@ impl<'obj> Recorder<'obj> {
         }
     }
 
+    /// Lets the kernel mark only what is worse than all that will be kept of these. Before they are
+    /// copied: that takes long beside a load, and marks of what nobody keeps are written over the
+    /// others meanwhile.
+    fn raise_bar(&mut self, marked: &[recorder_mark]) {
+        let all = self.kept.len() + marked.len();
+        if marked.is_empty() || all < self.settings.worst {
+            return;
+        }
+        let kept = self.kept.iter().map(|one| one.subject.lost_ns);
+        let mut lost_ns: Vec<u64> = kept.chain(marked.iter().map(|mark| mark.lost_ns)).collect();
+        // The least of the worst.
+        let (.., bar_ns, _) = lost_ns
+            .select_nth_unstable_by_key(self.settings.worst.saturating_sub(1), |&ns| Reverse(ns));
+        if let Some(data) = self.skeleton.maps.bss_data.as_deref_mut() {
+            data.bar_ns = self.settings.threshold_ns.max(*bar_ns);
+        }
+    }
+
     fn keep(&mut self, subject: Subject) {
         let full = self.kept.len() >= self.settings.worst;
         let least = self.kept.iter().map(|one| one.subject.lost_ns).min();
@@ -291,13 +310,6 @@ impl<'obj> Recorder<'obj> {
         }
         let copied = self.copy(subject);
         self.kept.push(copied);
-        if self.kept.len() >= self.settings.worst {
-            let least = self.kept.iter().map(|one| one.subject.lost_ns).min();
-            let bar_ns = least.unwrap_or(0).max(self.settings.threshold_ns);
-            if let Some(data) = self.skeleton.maps.bss_data.as_deref_mut() {
-                data.bar_ns = bar_ns;
-            }
-        }
     }
 
     /// Whether a mark before these is still to be looked at.
@@ -401,9 +413,9 @@ impl<'obj> Recorder<'obj> {
     pub fn missed(&self) -> Missed {
         let own = ProgInfoIter::default().filter(|info| self.programs.contains(&info.id));
         let of_hooks: u64 = own.map(|info| info.recursion_misses).sum();
-        let of_calls: u64 = (0..self.cpus).map(|cpu| self.cpu(cpu).calls_missed).sum();
+        let counted: u64 = (0..self.cpus).map(|cpu| self.cpu(cpu).missed).sum();
         Missed {
-            events: of_hooks + of_calls,
+            events: of_hooks + counted,
             ..self.missed
         }
     }

@@ -7,14 +7,16 @@ use artis::explain::cut;
 use artis::machine::CpuList;
 use artis::recorder::{Recorder, Settings, Storage, Watched};
 use artis::task::syscall;
+use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use nix::sys::prctl;
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, sigaction};
 use nix::sys::wait::waitpid;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 use nix::unistd::{ForkResult, Pid, fork, gettid};
 use std::ffi::CStr;
+use std::num::NonZeroUsize;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::Relaxed};
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
@@ -132,6 +134,45 @@ fn what_an_overrun_lost_is_counted() {
     let lost_ns = recorder.threads()[0].activations.ns_sum;
     // A fault takes the kernel far more than 100 ns.
     assert!(lost_ns > (TIMES * 256 * 100) as u64, "{lost_ns} ns");
+}
+
+/// Lets the thread go on that wrote where it must not, as collectors of garbage do.
+extern "C" fn open_up(_: i32) {
+    // SAFETY: the page that the test below mapped; the call may be made in a handler.
+    unsafe { libc::mprotect(CLOSED.load(Relaxed), 1, libc::PROT_READ | libc::PROT_WRITE) };
+}
+
+/// Who writes to it has a fault.
+static CLOSED: AtomicPtr<libc::c_void> = AtomicPtr::new(std::ptr::null_mut());
+
+#[test]
+fn the_end_of_a_fault_may_be_a_signal() {
+    const TEST: &str = "the_end_of_a_fault_may_be_a_signal";
+    as_root!("the_end_of_a_fault_may_be_a_signal");
+    let mut storage = Storage::uninit();
+    let mut recorder = recorder!(TEST, storage);
+    let bytes = NonZeroUsize::new(4096).unwrap();
+    // SAFETY: a new mapping, of which nobody else knows.
+    let page = unsafe { mmap_anonymous(None, bytes, ProtFlags::PROT_NONE, MapFlags::MAP_PRIVATE) }
+        .unwrap();
+    CLOSED.store(page.as_ptr(), Relaxed);
+    let action = SigAction::new(
+        SigHandler::Handler(open_up),
+        SaFlags::empty(),
+        SigSet::empty(),
+    );
+    // SAFETY: the handler makes one call that handlers may make.
+    let before = unsafe { sigaction(Signal::SIGSEGV, &action) }.unwrap();
+    assert_eq!(recorder.watch(&Watched::Thread(own_tid())).unwrap(), 1);
+    // SAFETY: the page is there, and can be written to when the handler is over.
+    unsafe { page.cast::<u8>().write_volatile(1) };
+    std::thread::sleep(Duration::from_millis(1));
+    // SAFETY: what was there before, and a page that nobody uses any more.
+    unsafe {
+        sigaction(Signal::SIGSEGV, &before).unwrap();
+        munmap(page, bytes.get()).unwrap();
+    }
+    assert_eq!(recorder.missed().events, 0);
 }
 
 /// A process that sleeps over and over until it is killed, or this thread ends.

@@ -18,9 +18,10 @@
  *     made it late may have happened on another.
  *
  * (d) From about 7.0 on a task may be preempted within the hooks of system calls, and
- *     the kernel does not run a program on top of itself: the thread that comes
- *     would not be seen. So these two programs are there twice. Where the first
- *     did not run, the second one does its work, and what both miss is counted.
+ *     on all kernels within the hook at the end of a page fault. The kernel does not
+ *     run a program on top of itself: the thread that comes would not be seen. So
+ *     these three programs are there twice. Where the first did not run, the second
+ *     one does its work, and what both miss is counted.
  *
  * What it does not see: its own hook being interrupted by the same hook (the
  * kernel does not run a program on top of itself, and counts it), what the
@@ -834,9 +835,10 @@ enum {
 /* include/linux/mm_types.h */
 #define VM_FAULT_RETRY 0x400U
 
-static void count_missed_call(struct recorder_cpu *cpu)
+/* Of a watched thread, the begin or the end of a system call or of a page fault. */
+static void count_missed(struct recorder_cpu *cpu)
 {
-	__sync_fetch_and_add(&cpu->calls_missed, 1);
+	__sync_fetch_and_add(&cpu->missed, 1);
 }
 
 /* pid: who; a: which; b: its first argument; other: whether it asks for a lock. */
@@ -858,12 +860,14 @@ static __always_inline void call_begins_of(struct pt_regs *regs, long id, bool a
 	number = event->a;
 	if (thread->in_call == RECORDER_IN_CALL) {
 		/* The end of the last one was not seen, and so not when its wakeup ended. */
-		count_missed_call(cpu);
+		count_missed(cpu);
 		thread->pending = 0;
 	}
 	thread->in_call = RECORDER_IN_CALL;
 	thread->lock_ns = 0;
-	thread->fault_ns = 0;	/* of one whose end was not seen */
+	if (thread->fault_ns)
+		count_missed(cpu);
+	thread->fault_ns = 0;
 	event->pid = cpu->watched;
 	event->a = id;
 	event->b = BPF_CORE_READ(arguments, di);
@@ -912,7 +916,7 @@ static __always_inline void call_ends_of(long result, bool again)
 		return;
 	number = event->a;
 	if (thread->in_call == RECORDER_USER_MODE)
-		count_missed_call(cpu);
+		count_missed(cpu);
 	now = event->ns;
 	event->pid = cpu->watched;
 	event->a = result;
@@ -973,7 +977,7 @@ int BPF_PROG(kernel_fault, unsigned long address)
 	return 0;
 }
 
-static void fault_ends(void)
+static __always_inline void fault_ends(bool again)
 {
 	struct recorder_cpu *cpu = this_cpu();
 	struct recorder_thread *thread = watched(cpu);
@@ -981,6 +985,8 @@ static void fault_ends(void)
 	u64 number;
 
 	if (!thread)
+		return;
+	if (again && !thread->fault_ns)
 		return;
 	event = begin(cpu, RECORDER_FAULT_DONE);
 	if (!event)
@@ -1004,7 +1010,27 @@ int BPF_PROG(fault_handled, struct vm_area_struct *area, unsigned long address, 
 	     struct pt_regs *regs, u32 result)
 {
 	if (!(result & VM_FAULT_RETRY))
-		fault_ends();
+		fault_ends(false);
+	return 0;
+}
+
+SEC("fexit/handle_mm_fault")
+int BPF_PROG(fault_handled_again, struct vm_area_struct *area, unsigned long address,
+	     unsigned int flags, struct pt_regs *regs, u32 result)
+{
+	if (!(result & VM_FAULT_RETRY))
+		fault_ends(true);
+	return 0;
+}
+
+/* A fault at an address where there is no memory ends like this. */
+SEC("tp_btf/signal_deliver")
+int BPF_PROG(signalled)
+{
+	struct recorder_thread *thread = watched(this_cpu());
+
+	if (thread && thread->fault_ns)
+		fault_ends(false);
 	return 0;
 }
 
@@ -1018,7 +1044,7 @@ int fault_counted(void *ctx)
 	struct recorder_thread *thread = watched(this_cpu());
 
 	if (thread && thread->fault_ns)
-		fault_ends();
+		fault_ends(false);
 	return 0;
 }
 

@@ -183,7 +183,7 @@ struct recorder_cpu {
 	u64 stacks;
 	u64 timer[2];		/* that is being handled: in interrupts, in softirqs */
 	u64 timer_due_ns[2];
-	u64 calls_missed;	/* begins and ends of watched threads' system calls */
+	u64 missed;		/* begins and ends of watched threads' system calls and page faults */
 	u64 irq_since_ns;	/* when the outermost interrupt or softirq began; 0: none */
 	u64 irq_ns;		/* what those took that are over */
 	u64 timers_since_ns;	/* of the last one in which a timer's handler ran */
