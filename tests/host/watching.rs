@@ -7,7 +7,7 @@ use artis::explain::cut;
 use artis::machine::CpuList;
 use artis::recorder::{Recorder, Settings, Storage, Watched};
 use artis::task::syscall;
-use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
 use nix::sys::prctl;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, kill, sigaction};
 use nix::sys::wait::waitpid;
@@ -164,9 +164,16 @@ fn the_end_of_a_fault_may_be_a_signal() {
     // SAFETY: the handler makes one call that handlers may make.
     let before = unsafe { sigaction(Signal::SIGSEGV, &action) }.unwrap();
     assert_eq!(recorder.watch(&Watched::Thread(own_tid())).unwrap(), 1);
-    // SAFETY: the page is there, and can be written to when the handler is over.
-    unsafe { page.cast::<u8>().write_volatile(1) };
-    std::thread::sleep(Duration::from_millis(1));
+    // At the first time the signal's frame may have a fault of its own, whose end is seen.
+    for _ in 0..3 {
+        // A CPU knows whom it runs from the next switch on.
+        std::thread::sleep(Duration::from_millis(1));
+        // SAFETY: the page is there, and can be written to when the handler is over.
+        unsafe {
+            mprotect(page, bytes.get(), ProtFlags::PROT_NONE).unwrap();
+            page.cast::<u8>().write_volatile(1);
+        }
+    }
     // SAFETY: what was there before, and a page that nobody uses any more.
     unsafe {
         sigaction(Signal::SIGSEGV, &before).unwrap();
