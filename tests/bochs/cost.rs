@@ -16,7 +16,7 @@ const ROUNDS: [(u64, &str); 1] = [(1, "off on")];
 
 /// What is held beside each load: with the recorder, so many times what it is without. At most: the
 /// mean wakeup and the worst one; at least: the load's work. Seen: up to 2.07, up to 3.9, and from
-/// 0.70 on. Of 1,000 events at most one may be missed; beside hackbench 5 of 68,300 were.
+/// 0.67 on. Of 1,000 events at most one may be missed; beside hackbench 3 of some 69,000 were.
 const MEAN_MAX: f64 = 2.2;
 const WORST_MAX: f64 = 5.0;
 const WORK_MIN: f64 = 0.64;
@@ -112,7 +112,7 @@ fn guest(seed: u64, order: &str, row: &[&str]) -> tempfile::TempDir {
 }
 
 #[test]
-#[ignore = "two guests, four minutes each: make soak"]
+#[ignore = "two guests, seven minutes each: make soak"]
 fn the_recorder_costs_what_is_said() {
     println!("us at 100 MIPS, emulated (bochs)");
     println!("load       recorder  wakeups     mean   99.9 %    worst     work/s  events/s  lost");
