@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The table of an experiment: latency, what others got of the RT CPU, and how the loads fared.
 
+use crate::words::counted;
 use artis_result::experiment::{Experiment, Figures, ORDINARY_WORK, Row, Scheduler, Summary};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -78,7 +79,7 @@ fn heading(text: &mut String, experiment: &Experiment) {
             true => String::new(),
             false => format!(" from {} on", row.configuration),
         };
-        let _ = writeln!(text, "loads{which}: {}", counted(&row.loads));
+        let _ = writeln!(text, "loads{which}: {}", counted(&row.loads, ", "));
         before = Some(&row.loads);
     }
     let _ = writeln!(
@@ -86,26 +87,6 @@ fn heading(text: &mut String, experiment: &Experiment) {
         "Latency in {}:\n1 us is 100 instructions, and no microsecond of a real machine.\n",
         experiment.time_unit()
     );
-}
-
-/// Loads, each once, with how often it runs when that is several times.
-fn counted(loads: &[String]) -> String {
-    let mut counts: Vec<(&str, usize)> = Vec::new();
-    for load in loads {
-        match counts.iter_mut().find(|(name, _)| name == load) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((load, 1)),
-        }
-    }
-    let words = counts.iter().map(|(name, count)| match count {
-        1 => (*name).to_owned(),
-        more => format!("{more} x {name}"),
-    });
-    let words: Vec<String> = words.collect();
-    match words.is_empty() {
-        true => "none".to_owned(),
-        false => words.join(", "),
-    }
 }
 
 /// Whether a row is the first of those that are compared with each other, and not of all: an empty

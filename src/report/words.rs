@@ -59,13 +59,29 @@ pub(super) fn unequal(all: &Comparison) -> Option<String> {
     })
 }
 
+/// Loads, each once, with how often it runs when that is several times, and `between` two of them.
+pub(crate) fn counted(loads: &[String], between: &str) -> String {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for load in loads {
+        match counts.iter_mut().find(|(name, _)| name == load) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((load, 1)),
+        }
+    }
+    let words = counts.iter().map(|(name, count)| match count {
+        1 => (*name).to_owned(),
+        more => format!("{more} x {name}"),
+    });
+    let words: Vec<String> = words.collect();
+    match words.is_empty() {
+        true => "none".to_owned(),
+        false => words.join(between),
+    }
+}
+
 /// What speaks against the comparison, a sentence each.
 pub fn notes(all: &Comparison) -> Vec<String> {
     let base = &all.base().configuration;
-    let words = |loads: &[String]| match loads {
-        [] => "none".to_owned(),
-        loads => loads.join("+"),
-    };
     let mut notes = Vec::new();
     for one in &all.configurations {
         let one = &one.configuration;
@@ -76,9 +92,9 @@ pub fn notes(all: &Comparison) -> Vec<String> {
             notes.push(format!(
                 "other loads: {} had {}, {} had {}",
                 one.name,
-                words(&one.loads),
+                counted(&one.loads, " + "),
                 base.name,
-                words(&base.loads)
+                counted(&base.loads, " + ")
             ));
         }
     }
