@@ -866,7 +866,7 @@ static __always_inline void call_begins_of(struct pt_regs *regs, long id, bool a
 	thread->in_call = RECORDER_IN_CALL;
 	thread->lock_ns = 0;
 	if (thread->fault_ns)
-		count_missed(cpu);
+		count_missed(cpu);	/* its end was not seen */
 	thread->fault_ns = 0;
 	event->pid = cpu->watched;
 	event->a = id;
@@ -977,7 +977,8 @@ int BPF_PROG(kernel_fault, unsigned long address)
 	return 0;
 }
 
-static __always_inline void fault_ends(bool again)
+/* @begun: only a fault in user mode whose begin was seen, and whose end was not yet. */
+static __always_inline void fault_ends(bool begun)
 {
 	struct recorder_cpu *cpu = this_cpu();
 	struct recorder_thread *thread = watched(cpu);
@@ -986,7 +987,7 @@ static __always_inline void fault_ends(bool again)
 
 	if (!thread)
 		return;
-	if (again && !thread->fault_ns)
+	if (begun && !thread->fault_ns)
 		return;
 	event = begin(cpu, RECORDER_FAULT_DONE);
 	if (!event)
@@ -1027,10 +1028,7 @@ int BPF_PROG(fault_handled_again, struct vm_area_struct *area, unsigned long add
 SEC("tp_btf/signal_deliver")
 int BPF_PROG(signalled)
 {
-	struct recorder_thread *thread = watched(this_cpu());
-
-	if (thread && thread->fault_ns)
-		fault_ends(false);
+	fault_ends(true);
 	return 0;
 }
 
@@ -1041,10 +1039,7 @@ int BPF_PROG(signalled)
 SEC("perf_event")
 int fault_counted(void *ctx)
 {
-	struct recorder_thread *thread = watched(this_cpu());
-
-	if (thread && thread->fault_ns)
-		fault_ends(false);
+	fault_ends(true);
 	return 0;
 }
 
