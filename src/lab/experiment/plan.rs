@@ -545,6 +545,7 @@ mod tests {
                 "scale",
                 "smoke",
                 "table1",
+                "table1-10seeds",
                 "table1-4cpus"
             ]
         );
