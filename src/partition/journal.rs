@@ -35,10 +35,13 @@ pub enum Owner {
     Partition,
     /// `artis sched run`, for as long as it runs.
     Sched,
+    /// `artis sched run --cycle`, while RT CPUs are offline. Settings that are in force by then
+    /// stay in force.
+    Cycle,
 }
 
 /// All owners.
-pub const OWNERS: [Owner; 2] = [Owner::Partition, Owner::Sched];
+pub const OWNERS: [Owner; 3] = [Owner::Partition, Owner::Sched, Owner::Cycle];
 
 impl Owner {
     /// Its command, as people type it.
@@ -46,6 +49,7 @@ impl Owner {
         match self {
             Self::Partition => "artis partition",
             Self::Sched => "artis sched",
+            Self::Cycle => "artis sched run --cycle",
         }
     }
 
@@ -53,6 +57,7 @@ impl Owner {
         match self {
             Self::Partition => "partition.json",
             Self::Sched => "sched.json",
+            Self::Cycle => "cycle.json",
         }
     }
 }

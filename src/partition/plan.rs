@@ -162,7 +162,7 @@ impl Plan {
         irqbalance::plan(root, request, &mut plan);
         irqs::plan(root, request, &mut plan)?;
         kthreads::plan(root, request, &mut plan);
-        workqueues::plan(root, request, &mut plan)?;
+        workqueues::writeback(root, &request.rt, &request.nrt, &mut plan)?;
         power::plan(root, request, &mut plan)?;
         if request.shield {
             shield::plan(root, request, &mut plan)?;
@@ -188,6 +188,7 @@ impl Plan {
         timers::migration(root, &mut plan)?;
         timers::statistics(root, &mut plan)?;
         timers::watchdog(root, rt, nrt, &mut plan)?;
+        workqueues::unbound(root, rt, nrt, &mut plan)?;
         Ok(plan)
     }
 

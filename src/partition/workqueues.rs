@@ -5,46 +5,53 @@
 //! Source: `Documentation/core-api/workqueue.rst`.
 
 use super::change::{Change, Kind, Target};
-use super::plan::{Plan, Request};
-use artis_machine::{Root, Unreadable, cpumask};
+use super::plan::{Plan, without_rt};
+use artis_machine::workqueues;
+use artis_machine::{CpuList, Root, Unreadable, cpumask};
 
-const FOLDER: &str = "/sys/devices/virtual/workqueue";
+/// All unbound workqueues. A delayed work's timer is armed on the CPU where the work is asked for,
+/// often by its own last run, so this keeps the timers of unbound works away from RT CPUs, too.
+pub(super) fn unbound(
+    root: &Root,
+    rt: &CpuList,
+    nrt: &CpuList,
+    plan: &mut Plan,
+) -> Result<(), Unreadable> {
+    let change = (
+        Kind::WorkqueueMask,
+        "unbound workqueues",
+        "RT CPUs would do work that any CPU can do",
+    );
+    mask(root, None, change, |cpus| without_rt(cpus, rt, nrt), plan)
+}
 
-pub(super) fn plan(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unreadable> {
-    mask(
-        root,
-        request,
-        plan,
-        (
-            Kind::WorkqueueMask,
-            "unbound workqueues",
-            FOLDER,
-            "RT CPUs would do work that any CPU can do",
-        ),
-    )?;
-    mask(
-        root,
-        request,
-        plan,
-        (
-            Kind::Writeback,
-            "writeback of files",
-            &format!("{FOLDER}/writeback"),
-            "writing back dirty pages takes milliseconds in the kernel",
-        ),
-    )
+/// Writeback of files, which has a mask of its own.
+pub(super) fn writeback(
+    root: &Root,
+    rt: &CpuList,
+    nrt: &CpuList,
+    plan: &mut Plan,
+) -> Result<(), Unreadable> {
+    let change = (
+        Kind::Writeback,
+        "writeback of files",
+        "writing back dirty pages takes milliseconds in the kernel",
+    );
+    let without_rt = |cpus: &CpuList| without_rt(cpus, rt, nrt);
+    mask(root, Some("writeback"), change, without_rt, plan)
 }
 
 fn mask(
     root: &Root,
-    request: &Request,
+    workqueue: Option<&str>,
+    (kind, what, reason): (Kind, &str, &str),
+    new: impl FnOnce(&CpuList) -> CpuList,
     plan: &mut Plan,
-    (kind, what, folder, reason): (Kind, &str, &str, &str),
 ) -> Result<(), Unreadable> {
-    let path = format!("{folder}/cpumask");
+    let path = workqueues::file(workqueue);
     // `cpumask` lacks the CPUs of isolated partitions, which come back by themselves. Kernels from
     // 6.8 on show the mask that was asked for in this file.
-    let requested = format!("{folder}/cpumask_requested");
+    let requested = format!("{path}_requested");
     let shown = root.exists(&requested).then_some(requested);
     let file = shown.as_ref().unwrap_or(&path);
     let Some(old) = root.read(file)? else {
@@ -59,7 +66,7 @@ fn mask(
     plan.push(Change {
         kind,
         what: what.to_owned(),
-        new: cpumask::format(&request.without_rt(&cpus), &old),
+        new: cpumask::format(&new(&cpus), &old),
         old,
         target: Target::File { path, shown },
         detour: None,
@@ -70,9 +77,17 @@ fn mask(
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::tests::request;
     use super::*;
     use artis_testing::canned;
+
+    /// Four CPUs, RT is 3.
+    fn planned(root: &Root) -> Result<Plan, Unreadable> {
+        let (rt, nrt) = ("3".parse().unwrap(), "0-2".parse().unwrap());
+        let mut plan = Plan::default();
+        unbound(root, &rt, &nrt, &mut plan)?;
+        writeback(root, &rt, &nrt, &mut plan)?;
+        Ok(plan)
+    }
 
     #[test]
     fn masks_keep_their_width() {
@@ -80,8 +95,7 @@ mod tests {
             ("sys/devices/virtual/workqueue/cpumask", "ff,ffffffff\n"),
             ("sys/devices/virtual/workqueue/writeback/cpumask", "8\n"),
         ]);
-        let mut planned = Plan::default();
-        plan(&root, &request(), &mut planned).unwrap();
+        let planned = planned(&root).unwrap();
         assert_eq!(planned.changes[0].new, "ff,fffffff7");
         assert_eq!(planned.changes[1].new, "7", "nothing else would be left");
     }
@@ -92,8 +106,7 @@ mod tests {
             ("sys/devices/virtual/workqueue/cpumask", "3\n"),
             ("sys/devices/virtual/workqueue/cpumask_requested", "f\n"),
         ]);
-        let mut planned = Plan::default();
-        plan(&root, &request(), &mut planned).unwrap();
+        let planned = planned(&root).unwrap();
         assert_eq!(planned.changes[0].old, "f");
         assert_eq!(planned.left.len(), 1, "no writeback here");
     }
@@ -101,6 +114,6 @@ mod tests {
     #[test]
     fn nonsense_is_an_error() {
         let (_folder, root) = canned(&[("sys/devices/virtual/workqueue/cpumask", "all\n")]);
-        assert!(plan(&root, &request(), &mut Plan::default()).is_err());
+        assert!(planned(&root).is_err());
     }
 }

@@ -672,6 +672,15 @@ fn who_was_placed_as_it_woke_up_is_not_placed_again() {
 }
 
 #[test]
+fn only_a_kernel_thread_of_an_rt_cpu_is_queued_without_a_place() {
+    for order in [Order::Arrival, Order::Level, Order::Vtime] {
+        let own = |rt_cpu| needs_vtime(order, Place::Pinned, rt_cpu);
+        assert!(own(false) && needs_vtime(order, Place::Nrt, true));
+        assert_eq!(own(true), order != Order::Arrival);
+    }
+}
+
+#[test]
 fn a_switch_is_put_off_once() {
     assert!(may_put_off(false, false));
     assert!(!may_put_off(true, false) && !may_put_off(false, true));

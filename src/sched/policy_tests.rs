@@ -877,3 +877,30 @@ proptest! {
         }
     }
 }
+
+/// No tick finds the task, so it is looked at when it goes on.
+#[test]
+fn a_slice_ends_where_rt0_has_the_cpu_at_each_tick() {
+    for tick in [MS, 4 * MS, 10 * MS] {
+        // whether a tick was noted before or not, and how long RT0 leaves the CPU to the task
+        for (tick_ns, rest) in [(0, MS / 2), (tick, MS / 2), (tick, tick / 50), (tick, tick)] {
+            let (mut slice, mut last, mut ran) = (slice_ns(true), false, 0);
+            loop {
+                assert!(slice > rest.min(tick / 2), "it would be over on RT0's way");
+                slice = slice.saturating_sub(rest);
+                ran += rest;
+                match slice_behind_rt0(slice, tick_ns, last) {
+                    TickSlice::Keep => {}
+                    TickSlice::Prolong => {
+                        assert!(!last, "once");
+                        last = true;
+                        slice = slice_prolonged_ns();
+                    }
+                    TickSlice::End => break,
+                }
+            }
+            let longest = slice_ns(true).max(tick) + 11 * MS + 2 * rest;
+            assert!((slice_ns(true)..=longest).contains(&ran), "{tick} {rest}: {ran}");
+        }
+    }
+}

@@ -22,7 +22,7 @@ use artis_partition::cycle;
 use artis_partition::host::Host;
 use artis_partition::journal::{self, Owner};
 use artis_partition::plan::Plan;
-use artis_partition::transaction::{self, Reverted, Transaction, planned_here};
+use artis_partition::transaction::{self, Transaction, planned_here};
 use artis_task::syscall;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -135,7 +135,7 @@ pub fn run(
         return Err(Error::Missing(missing));
     }
 
-    let left_behind = put_back()?.restored;
+    let left_behind = put_back()?;
     if !left_behind.is_empty() {
         report(Event::Restored(left_behind));
     }
@@ -152,13 +152,18 @@ pub fn run(
     if !shares.weighted.is_empty() && !require::tells_of_cgroups() {
         report(Event::WeightsUnseen(shares.weighted));
     }
-    if cycle {
-        forget_the_past(&root, rt)?;
-        report(Event::Cycled(rt.clone()));
-    }
+    // Refused or not, before anything is changed.
+    let absence = match cycle {
+        true => cycle::plan(&root, rt)?,
+        false => Vec::new(),
+    };
     let changes = be_quiet(&root, rt, &nrt)?;
     if !changes.is_empty() {
         report(Event::Changed(changes));
+    }
+    if cycle {
+        forget_the_past(&root, rt, absence)?;
+        report(Event::Cycled(rt.clone()));
     }
 
     come_first();
@@ -220,9 +225,9 @@ pub fn clean_up() -> Result<Vec<Change>, Error> {
     for _ in 0..CLEAN_UP_TRIES {
         match hold(&runtime, &privilege)? {
             Hold::Ours(_lock) => {
-                let reverted = put_back()?;
+                let restored = put_back()?;
                 runtime.clear();
-                return Ok(reverted.restored);
+                return Ok(restored);
             }
             Hold::NotAllowed => break,
             // Nobody answered, yet the lock is held: by a killed process that has not ended yet.
@@ -302,12 +307,13 @@ fn hold(runtime: &Runtime, privilege: &Privilege) -> Result<Hold, Error> {
 }
 
 /// Takes RT CPUs offline and brings them back. Killed in between, artis brings them back when it
-/// next runs, as it does with all that it changed.
-fn forget_the_past(root: &Root, rt: &CpuList) -> Result<(), Error> {
+/// next runs, as it does with all that it changed. The settings that keep work of others away are
+/// in force by then: the program takes a while to load, and work would come back meanwhile.
+fn forget_the_past(root: &Root, rt: &CpuList, absence: Vec<Change>) -> Result<(), Error> {
     let host = Host::at(root.clone());
     let transaction = Transaction::begin(&host)?;
-    transaction.apply(Owner::Sched, rt, cycle::plan(root, rt)?)?;
-    transaction.revert(Owner::Sched)?.whole()?;
+    transaction.apply(Owner::Cycle, rt, absence)?;
+    transaction.revert(Owner::Cycle)?.whole()?;
     Ok(())
 }
 
@@ -320,11 +326,16 @@ fn be_quiet(root: &Root, rt: &CpuList, nrt: &CpuList) -> Result<Vec<Change>, Err
     Ok(transaction.apply(Owner::Sched, rt, changes)?.made)
 }
 
-/// Restores what this or a killed scheduling process changed.
-fn put_back() -> Result<Reverted, Error> {
+/// Restores what this or a killed scheduling process changed, CPUs first: settings of a CPU may
+/// need it. Returns what.
+fn put_back() -> Result<Vec<Change>, Error> {
     let host = Host::default();
-    let reverted = Transaction::begin(&host)?.revert(Owner::Sched)?;
-    Ok(reverted.whole()?)
+    let transaction = Transaction::begin(&host)?;
+    let mut restored = Vec::new();
+    for owner in [Owner::Cycle, Owner::Sched] {
+        restored.extend(transaction.revert(owner)?.whole()?.restored);
+    }
+    Ok(restored)
 }
 
 /// Restores everything when dropped.

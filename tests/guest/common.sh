@@ -37,7 +37,8 @@ settings() {
     [ -n "${rcu:-}" ] || rcu=$(grep -slxE 'rcu_preempt|rcu_sched' /proc/[0-9]*/comm)
     {
         cat /sys/kernel/debug/sched/*_server/cpu1/runtime /proc/sys/kernel/timer_migration \
-            /proc/sys/vm/stat_interval /proc/sys/kernel/watchdog_cpumask
+            /proc/sys/vm/stat_interval /proc/sys/kernel/watchdog_cpumask \
+            /sys/devices/virtual/workqueue/cpumask
         cut -d' ' -f18 "${rcu%/comm}/stat"
         sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "${rcu%/comm}/status"
     } | tr '\n' ' '

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::change::{Kind, Target};
+use crate::cycle;
 use crate::host::Step;
 use crate::plan::{Plan, Request};
 use artis_machine::Root;
@@ -291,7 +292,8 @@ fn what_is_gone_needs_no_reset() {
 
 #[test]
 fn the_last_owner_reverts_what_two_changed() {
-    for first in OWNERS {
+    let owners = [Owner::Partition, Owner::Sched];
+    for first in owners {
         let (_folder, root) = canned(&FILES);
         let before = settings(&root);
         let host = Host::at(root.clone());
@@ -301,16 +303,42 @@ fn the_last_owner_reverts_what_two_changed() {
             .unwrap()
             .changes;
         let (changes, left) = planned_here(&host, Owner::Sched, sharing).unwrap();
-        assert_eq!((changes.len(), left.len()), (3, 0));
+        assert_eq!((changes.len(), left.len()), (4, 0));
         begin().apply(Owner::Sched, &rt(), changes).unwrap();
-        let last = OWNERS.into_iter().find(|owner| *owner != first).unwrap();
+        let last = owners.into_iter().find(|owner| *owner != first).unwrap();
         let reverted = begin().revert(first).unwrap();
-        assert_eq!(reverted.shared.len(), 3);
+        assert_eq!(reverted.shared.len(), 4);
         let migration = root.read("/proc/sys/kernel/timer_migration").unwrap();
         assert_eq!(migration.as_deref(), Some("0"));
         begin().revert(last).unwrap();
         assert_eq!(settings(&root), before, "{first:?} first");
     }
+}
+
+/// Its settings have to be in force when RT CPUs come back, or the work returns with them.
+#[test]
+fn rt_cpus_come_back_to_the_settings_of_the_scheduler() {
+    let online = "sys/devices/system/cpu/cpu3/online";
+    let files = [&FILES[..], &[(online, "1\n")]].concat();
+    let (_folder, root) = canned(&files);
+    let host = Host::at(root.clone());
+    let transaction = Transaction::begin(&host).unwrap();
+    let sharing = Plan::for_sharing(&root, &rt(), &"0-2".parse().unwrap()).unwrap();
+    let now = || {
+        let read = |path: &str| root.read(path).unwrap().unwrap();
+        (read("sys/devices/virtual/workqueue/cpumask"), read(online))
+    };
+    transaction
+        .apply(Owner::Sched, &rt(), sharing.changes)
+        .unwrap();
+    let absence = cycle::plan(&root, &rt()).unwrap();
+    transaction.apply(Owner::Cycle, &rt(), absence).unwrap();
+    assert_eq!(now(), ("7".to_owned(), "0".to_owned()));
+    assert_eq!(in_force(&host).unwrap().len(), 2);
+    transaction.revert(Owner::Cycle).unwrap();
+    assert_eq!(now(), ("7".to_owned(), "1".to_owned()));
+    transaction.revert(Owner::Sched).unwrap();
+    assert_eq!(now(), ("f".to_owned(), "1".to_owned()));
 }
 
 #[test]

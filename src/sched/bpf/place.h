@@ -591,7 +591,8 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	order = artis_order(&view, where);
 	t->state = artis_state_queued(where);
 	rt_side = artis_is_rt_place(where, record->rt);
-	if (!artis_is_placed(view.wakes, t->pooled_weight, t->side == side_of(rt_side)))
+	if (artis_needs_vtime(order, where, record->rt) &&
+	    !artis_is_placed(view.wakes, t->pooled_weight, t->side == side_of(rt_side)))
 		place(p, t, rt_side);
 	may_tell = artis_may_tell(is_rt(bpf_get_smp_processor_id()));
 	/* another wakeup is a chance to look again whether the one that comes next may have the CPU */

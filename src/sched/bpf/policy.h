@@ -1270,6 +1270,16 @@ static inline enum artis_order artis_order(const struct artis_task_view *task,
 }
 
 /*
+ * Is it placed in virtual time as it is queued? The turn of a kernel thread of an RT CPU does not
+ * depend on that, and it may wake up in an interrupt that RT0 waits for. If it uses up its slice
+ * it is placed then.
+ */
+static inline bool artis_needs_vtime(enum artis_order order, enum artis_place place, bool rt_cpu)
+{
+	return order != ARTIS_ORDER_ARRIVAL || place != ARTIS_PLACE_PINNED || !rt_cpu;
+}
+
+/*
  * Does RT0 take the CPU from a task at the very moment at which its slice is over?
  * Then the task stays at the head of the CPU's queue with a rest of its slice, and
  * goes when RT0 has gone: to queue it elsewhere would be on RT0's way. First
@@ -1848,16 +1858,16 @@ enum artis_going {
 };
 
 /*
- * If RT0 came as the task was to go, it goes now, before it does anything here. Not on
- * RT0's way: another real-time thread may have had the CPU, and RT0's timer be due as that
+ * If RT0 came as the task was to go (@is_over: its slice is), it goes now, before it does
+ * anything here. Not on RT0's way: another real-time thread may have had the CPU, and RT0's timer be due as that
  * one leaves. Who works in the kernel next goes all the same; the others go when RT0
  * has gone, or at the next tick.
  */
-static inline enum artis_going artis_going(bool was_put_off, bool kthread_waits, bool must_leave)
+static inline enum artis_going artis_going(bool is_over, bool kthread_waits, bool must_leave)
 {
 	if (must_leave)
 		return ARTIS_GOING_NOW;
-	return was_put_off || kthread_waits ? ARTIS_GOING_UNLESS_DUE : ARTIS_GOING_NOT;
+	return is_over || kthread_waits ? ARTIS_GOING_UNLESS_DUE : ARTIS_GOING_NOT;
 }
 
 /* Ticks are @tick_ns apart. One came at @now_ns, and the one before it at *@ticked_ns. */
@@ -1893,6 +1903,20 @@ static inline enum artis_tick_slice artis_tick_slice(u64 slice_ns, u64 tick_ns, 
 static inline u64 artis_slice_prolonged_ns(void)
 {
 	return 2 * ARTIS_TICK_NS_MAX;
+}
+
+/*
+ * The same for a task that goes on when RT0 has gone. Where RT0 has the CPU at each tick, none
+ * finds the task: here its slice is prolonged, and ends when it had a tick's time more.
+ */
+static inline enum artis_tick_slice artis_slice_behind_rt0(u64 slice_ns, u64 tick_ns, bool last)
+{
+	u64 apart_ns = tick_ns ? tick_ns : ARTIS_TICK_NS_MAX;
+
+	if (!last)
+		return slice_ns <= apart_ns ? ARTIS_TICK_SLICE_PROLONG : ARTIS_TICK_SLICE_KEEP;
+	return slice_ns + apart_ns <= artis_slice_prolonged_ns() ? ARTIS_TICK_SLICE_END :
+								   ARTIS_TICK_SLICE_KEEP;
 }
 
 /*
