@@ -1859,9 +1859,9 @@ enum artis_going {
 
 /*
  * If RT0 came as the task was to go (@is_over: its slice is), it goes now, before it does
- * anything here. Not on RT0's way: another real-time thread may have had the CPU, and RT0's timer be due as that
- * one leaves. Who works in the kernel next goes all the same; the others go when RT0
- * has gone, or at the next tick.
+ * anything here. Not on RT0's way: another real-time thread may have had the CPU, and
+ * RT0's timer be due as that one leaves. Who works in the kernel next goes all the same;
+ * the others go when RT0 has gone, or at the next tick.
  */
 static inline enum artis_going artis_going(bool is_over, bool kthread_waits, bool must_leave)
 {
