@@ -900,7 +900,10 @@ fn a_slice_ends_where_rt0_has_the_cpu_at_each_tick() {
                 }
             }
             let longest = slice_ns(true).max(tick) + 11 * MS + 2 * rest;
-            assert!((slice_ns(true)..=longest).contains(&ran), "{tick} {rest}: {ran}");
+            assert!(
+                (slice_ns(true)..=longest).contains(&ran),
+                "{tick} {rest}: {ran}"
+            );
         }
     }
 }
