@@ -149,7 +149,7 @@ static LOADS: Script = Script {
     text: r#"before=$(settings)
         for i in $(seq $TURNS); do
             start --rt 1
-            [ "$(settings | sed 's/^0 0 0 /0 0 /')" = '0 0 120 0 -2 0 ' ] || die "settings while on: $(settings)"
+            [ "$(settings | sed 's/^0 0 0 /0 0 /')" = '0 0 120 0 1 -2 0 ' ] || die "settings while on: $(settings)"
             stop
             [ "$(cat /sys/kernel/sched_ext/state)" = disabled ] || die 'still on'
             [ "$(settings)" = "$before" ] || die "settings after: $(settings), not $before"
