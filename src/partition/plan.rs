@@ -162,7 +162,7 @@ impl Plan {
         irqbalance::plan(root, request, &mut plan);
         irqs::plan(root, request, &mut plan)?;
         kthreads::plan(root, request, &mut plan);
-        workqueues::writeback(root, &request.rt, &request.nrt, &mut plan)?;
+        workqueues::writeback(root, request, &mut plan)?;
         power::plan(root, request, &mut plan)?;
         if request.shield {
             shield::plan(root, request, &mut plan)?;

@@ -5,7 +5,7 @@
 //! Source: `Documentation/core-api/workqueue.rst`.
 
 use super::change::{Change, Kind, Target};
-use super::plan::{Plan, without_rt};
+use super::plan::{Plan, Request, without_rt};
 use artis_machine::workqueues;
 use artis_machine::{CpuList, Root, Unreadable, cpumask};
 
@@ -26,18 +26,13 @@ pub(super) fn unbound(
 }
 
 /// Writeback of files, which has a mask of its own.
-pub(super) fn writeback(
-    root: &Root,
-    rt: &CpuList,
-    nrt: &CpuList,
-    plan: &mut Plan,
-) -> Result<(), Unreadable> {
+pub(super) fn writeback(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unreadable> {
     let change = (
         Kind::Writeback,
         "writeback of files",
         "writing back dirty pages takes milliseconds in the kernel",
     );
-    let without_rt = |cpus: &CpuList| without_rt(cpus, rt, nrt);
+    let without_rt = |cpus: &CpuList| request.without_rt(cpus);
     mask(root, Some("writeback"), change, without_rt, plan)
 }
 
@@ -77,15 +72,15 @@ fn mask(
 
 #[cfg(test)]
 mod tests {
+    use super::super::plan::tests::request;
     use super::*;
     use artis_testing::canned;
 
-    /// Four CPUs, RT is 3.
     fn planned(root: &Root) -> Result<Plan, Unreadable> {
-        let (rt, nrt) = ("3".parse().unwrap(), "0-2".parse().unwrap());
+        let request = request();
         let mut plan = Plan::default();
-        unbound(root, &rt, &nrt, &mut plan)?;
-        writeback(root, &rt, &nrt, &mut plan)?;
+        unbound(root, &request.rt, &request.nrt, &mut plan)?;
+        writeback(root, &request, &mut plan)?;
         Ok(plan)
     }
 
