@@ -214,6 +214,19 @@ struct hrtimer_cpu_base___next {
 	const struct hrtimer *next_timer;
 };
 
+struct scx_dispatch_q___first {
+	struct task_struct *first_task;
+	u64 id;
+};
+
+struct sched_ext_entity___queued {
+	struct scx_dispatch_q___first *dsq;
+};
+
+struct task_struct___queued {
+	struct sched_ext_entity___queued scx;
+};
+
 /* of a thread that sleeps until a moment */
 struct hrtimer_sleeper {
 	const struct task_struct *task;

@@ -129,6 +129,13 @@ static __always_inline struct task_struct *scx_bpf_dsq_peek(u64 dsq_id)
 	return p;
 }
 
+/* Does the kernel keep the first task of a queue, as reliably as scx_bpf_dsq_peek() needs it? */
+static __always_inline bool has_first_task(void)
+{
+	return bpf_ksym_exists(scx_bpf_dsq_reenq___artis) &&
+	       bpf_core_field_exists(struct scx_dispatch_q___first, first_task);
+}
+
 /*
  * 6.16 to 6.18 have none. There an operation of the scheduler writes the slice, and
  * other programs must not: see end_slice_here().

@@ -116,17 +116,18 @@ static bool hand_over(struct task_struct *p, struct task_ctx *t, const struct ar
 		      s32 cpu, bool sync)
 {
 	const struct artis_cpu *record = cpu_record(cpu);
-	bool room = artis_has_room(artis_is_alone(view, nr_nrt_online), local_queued(cpu));
+	bool room = artis_has_room(artis_is_alone(view, nr_idle_nrt), local_queued(cpu));
 	bool waits = may_have_pinned(record) || !room || *queued_at(DSQ_NRT_KTHREAD) ||
 		     *queued_at(DSQ_NRT_RT1);
-	struct task_struct *first;
+	u64 first = 0;
+	bool others;
 
 	if (!artis_may_hand_over(view, sync, record->rt, t->by_interrupt, waits) ||
 	    !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
 		return false;
 	place(p, t, false);
-	first = scx_bpf_dsq_peek(linux_queue(false, llc_of(cpu)));
-	return artis_comes_first(t->deadline, first, first ? first->scx.dsq_vtime : 0);
+	others = first_linux(false, llc_of(cpu), &first);
+	return artis_comes_first(t->deadline, others, first);
 }
 
 /* The CPU of that kind for a task that wakes up, or negative. */
@@ -210,12 +211,14 @@ static struct task_struct *first_pinned(s32 cpu, struct artis_cpu *record)
 /* Is the turn of @t before that of everybody who waits for @cpu, an NRT CPU? */
 static bool comes_first(const struct task_ctx *t, s32 cpu, struct artis_cpu *record)
 {
-	struct task_struct *pinned = first_pinned(cpu, record), *other;
+	struct task_struct *pinned = first_pinned(cpu, record);
+	u64 first = 0;
+	bool others;
 
 	if (!artis_comes_first(t->deadline, pinned, pinned ? pinned->scx.dsq_vtime : 0))
 		return false;
-	other = scx_bpf_dsq_peek(linux_queue(false, llc_of(cpu)));
-	return artis_comes_first(t->deadline, other, other ? other->scx.dsq_vtime : 0);
+	others = first_linux(false, llc_of(cpu), &first);
+	return artis_comes_first(t->deadline, others, first);
 }
 
 /* The class of our task that runs on @cpu, an NRT CPU, or goes on there when RT0 has gone. */

@@ -78,6 +78,7 @@ static bool first_takes_over(u64 dsq_id, const struct artis_cpu *record, u64 now
 static bool next_takes_over(s32 cpu, struct artis_cpu *record, u64 now)
 {
 	struct task_struct *pinned = first_pinned(cpu, record);
+	u64 first;
 
 	if (local_queued(cpu))
 		return artis_hands_over(&record->running, now);
@@ -85,7 +86,8 @@ static bool next_takes_over(s32 cpu, struct artis_cpu *record, u64 now)
 		return true;
 	if (pinned && artis_takes_over(pinned->scx.dsq_vtime, &record->running, now, false))
 		return true;
-	return first_takes_over(linux_queue(false, llc_of(cpu)), record, now);
+	return first_linux(false, llc_of(cpu), &first) &&
+	       artis_takes_over(first, &record->running, now, false);
 }
 
 static bool is_runnable(const struct task_struct *p)
@@ -307,11 +309,11 @@ __noinline int take_owed(s32 cpu, bool rt, u64 ours, u64 enq_flags, u64 now)
 	u32 own = llc_of(cpu), nth;
 
 	bpf_for(nth, 1, nr_llcs) {
-		u64 dsq = linux_queue(rt, near_llc(own, nth));
-		struct task_struct *first = scx_bpf_dsq_peek(dsq);
+		u32 llc = near_llc(own, nth);
+		u64 first;
 
-		if (first && artis_may_be_far(first->scx.dsq_vtime, ours) &&
-		    take_owed_of(dsq, rt, ours, enq_flags, now))
+		if (first_linux(rt, llc, &first) && artis_may_be_far(first, ours) &&
+		    take_owed_of(linux_queue(rt, llc), rt, ours, enq_flags, now))
 			return true;
 	}
 	return false;
@@ -345,7 +347,8 @@ static bool relieve(const struct search *s, bool has, u64 first)
 static struct artis_heads heads_of(const struct search *s)
 {
 	struct task_struct *own = first_pinned(s->cpu, s->record), *both = NULL;
-	struct task_struct *side = scx_bpf_dsq_peek(linux_queue(s->rt, llc_of(s->cpu)));
+	u64 first = 0;
+	bool side = first_linux(s->rt, llc_of(s->cpu), &first);
 
 	if (is_shared())
 		both = scx_bpf_dsq_peek(DSQ_BOTH_LINUX);
@@ -354,7 +357,7 @@ static struct artis_heads heads_of(const struct search *s)
 		.side = side,
 		.both = both,
 		.own_deadline = own ? own->scx.dsq_vtime : 0,
-		.side_deadline = side ? side->scx.dsq_vtime : 0,
+		.side_deadline = first,
 		.both_deadline = both ? both->scx.dsq_vtime : 0,
 	};
 }

@@ -38,6 +38,13 @@ struct llc_online {
 
 struct llc_online llc_online[ARTIS_LLCS_MAX];
 
+/* Where the kernel keeps the queue of Linux tasks of a side, of each cache; see first_of(). */
+struct llc_dsqs {
+	u64 at[SIDES];
+};
+
+struct llc_dsqs llc_dsqs[ARTIS_LLCS_MAX];
+
 /*
  * What spares a CPU a look at queues that are empty nearly always; a look takes the
  * kernel some 150 instructions, with the run queue locked.
@@ -192,10 +199,53 @@ static u32 *online_at(u32 llc, bool rt)
 	return &llc_online[llc & (ARTIS_LLCS_MAX - 1)].cpus[side & 1];
 }
 
+static u64 *linux_dsq_at(u32 llc, bool rt)
+{
+	u32 side = rt;
+
+	barrier_var(llc);
+	barrier_var(side);
+	return &llc_dsqs[llc & (ARTIS_LLCS_MAX - 1)].at[side & 1];
+}
+
 /* The queue of this side at @llc. */
 static u64 linux_queue(bool rt, u32 llc)
 {
 	return (rt ? DSQ_RT_LINUX : DSQ_NRT_LINUX) + llc;
+}
+
+/*
+ * Does a task wait in @dsq_id? Then @deadline is that of the first one. @at is where the kernel
+ * keeps that queue, once that is known: to find it by its number takes 150 instructions, with the
+ * run queue locked. Where has_first_task() does not hold, the kernel is asked each time.
+ */
+static __always_inline bool first_of(u64 dsq_id, u64 *at, u64 *deadline)
+{
+	const struct scx_dispatch_q___first *dsq;
+	const struct task_struct *first;
+
+	if (*at && has_first_task()) {
+		dsq = (void *)bpf_core_cast((void *)*at, struct scx_dispatch_q);
+		first = dsq->first_task;
+		if (!first)
+			return false;
+		*deadline = first->scx.dsq_vtime;
+		return true;
+	}
+	first = scx_bpf_dsq_peek(dsq_id);
+	if (!first)
+		return false;
+	*deadline = first->scx.dsq_vtime;
+	dsq = ((const struct task_struct___queued *)first)->scx.dsq;
+	if (dsq && dsq->id == dsq_id)
+		*at = (u64)dsq;
+	return true;
+}
+
+/* The same of the Linux tasks that wait for this side at @llc. */
+static __always_inline bool first_linux(bool rt, u32 llc, u64 *deadline)
+{
+	return first_of(linux_queue(rt, llc), linux_dsq_at(llc, rt), deadline);
 }
 
 /* Tasks in such queues of a side. */
