@@ -398,22 +398,21 @@ fn a_linux_task_that_no_other_cpu_could_take_follows_in_front() {
 }
 
 #[test]
-fn a_task_is_alone_at_its_only_cpu_or_at_the_only_nrt_cpu() {
+fn a_task_is_alone_at_its_only_cpu_and_while_no_nrt_cpu_is_idle() {
     for affinity in AFFINITIES {
         let task = TaskView {
             affinity,
             ..task(Class::Linux, State::Nrt)
         };
-        let bound = affinity == Affinity::One;
-        assert!(is_alone(&task, 1), "{affinity:?}");
-        for nrt_cpus in [0, 2, 15] {
-            assert_eq!(is_alone(&task, nrt_cpus), bound, "{affinity:?}");
+        assert!(is_alone(&task, 0), "{affinity:?}");
+        for idle in [1, 2, 15] {
+            assert_eq!(is_alone(&task, idle), affinity == Affinity::One);
         }
     }
 }
 
 #[test]
-fn more_wait_in_front_where_no_other_cpu_could_take_them() {
+fn more_wait_in_front_where_no_other_cpu_takes_them() {
     assert!(has_room(false, 0) && !has_room(false, 1));
     let most = IN_FRONT_ALONE_MAX as u32;
     assert!(has_room(true, most - 1) && !has_room(true, most));

@@ -267,7 +267,7 @@ __noinline int seat_of(const struct task_ctx *t __arg_nonnull,
 		break;
 	case ARTIS_TAKE_OVER_BY_DEADLINE:
 		if (!artis_takes_over(t->deadline, &record->running, now, t->by_interrupt))
-			return artis_may_follow(view, artis_is_alone(view, nr_nrt_online),
+			return artis_may_follow(view, artis_is_alone(view, nr_idle_nrt),
 						in_front) &&
 					       comes_first(t, cpu, record) ?
 				       SEAT_FRONT :

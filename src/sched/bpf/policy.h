@@ -142,7 +142,7 @@ typedef int64_t s64;
 #define ARTIS_IN_FRONT_MAX 2
 #define ARTIS_IN_FRONT_NEXT_MAX 6
 
-/* Tasks up to which one more follows in front, where no other CPU could take it. */
+/* Tasks up to which one more follows in front, where no other CPU takes it. */
 #define ARTIS_IN_FRONT_ALONE_MAX 4
 
 /* What a new task is taken to ask for: less than a slice, so that short commands are short. */
@@ -1160,18 +1160,20 @@ static inline enum artis_pick artis_pick_cpu(const struct artis_task_view *task,
 }
 
 /*
- * Do tasks wait at an NRT CPU that no other could take? Bound tasks do, and all where this is the
- * only NRT CPU: an RT CPU takes none that has just woken up.
+ * Does no other CPU take a task that waits at an NRT CPU? A bound task is taken by none. While no
+ * NRT CPU is idle (@idle of them are), each has tasks of its own, and an RT CPU takes none that has
+ * just woken up. When that changes, each tick sends a task that has run for a while elsewhere, see
+ * artis_hands_over().
  */
-static inline bool artis_is_alone(const struct artis_task_view *task, u32 nrt_cpus)
+static inline bool artis_is_alone(const struct artis_task_view *task, u32 idle)
 {
-	return task->affinity == ARTIS_AFFINITY_ONE || nrt_cpus == 1;
+	return task->affinity == ARTIS_AFFINITY_ONE || !idle;
 }
 
 /*
  * May one more task wait in front at a CPU, behind @in_front others, because its turn is before
  * that of all who wait elsewhere? Then nobody is asked who comes next, which matters for messages.
- * Where others could take it, only one does (@alone: see artis_is_alone()).
+ * Where others would take it, only one does (@alone: see artis_is_alone()).
  */
 static inline bool artis_has_room(bool alone, u32 in_front)
 {
@@ -1449,7 +1451,7 @@ static inline bool artis_next_displaces(enum artis_class running_class,
 
 /*
  * A task does not take over the CPU where it woke up: does it wait in front there, if its turn is
- * before that of all who wait? One that others could take stays where each of them finds it.
+ * before that of all who wait? One that others would take stays where each of them finds it.
  */
 static inline bool artis_may_follow(const struct artis_task_view *task, bool alone, u32 in_front)
 {
