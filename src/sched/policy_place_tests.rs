@@ -381,11 +381,16 @@ fn who_may_wait_in_front() {
         for task in [&goes_on, &wakes] {
             assert!(!may_wait_here(task, true), "{class:?}");
         }
+        let handed_back = TaskView {
+            handed_back: true,
+            ..goes_on
+        };
+        assert!(!may_wait_here(&handed_back, false), "{class:?}");
     }
 }
 
 #[test]
-fn a_linux_task_that_no_other_cpu_could_take_follows_in_front() {
+fn a_linux_task_that_no_other_cpu_takes_follows_in_front() {
     for class in CLASSES {
         let may = class == Class::Linux;
         let one = task(class, State::Nrt);

@@ -4,7 +4,7 @@
 //! Four CPUs, of which 3 is RT. The guest's interrupts are those of the virtio serial port (MSI-X)
 //! and of the serial line (IO-APIC), and where a test asks for them, of a disk and a network card.
 
-use super::sched::TWO_OF_FOUR;
+use super::sched::{HOG_ON_NRT, TWO_OF_FOUR};
 use super::shared::{Group, Script};
 use serde_json::Value;
 
@@ -31,6 +31,7 @@ pub static FOUR_CPUS: Group = Group {
         &WALK,
         &TWO_OWNERS,
         &TWO_OF_FOUR,
+        &HOG_ON_NRT,
     ],
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The scheduler. CPU 1 is the RT CPU unless a test says otherwise.
 
-use super::shared::{Group, Script};
+use super::shared::{Group, Ran, Script};
 use crate::common;
 use serde_json::Value;
 
@@ -10,6 +10,7 @@ on_kernel!(normal, "newest":
     no_kernel_work_leaks_to_the_rt_cpu,
     entries_of_each_kind_leak_nothing,
     nobody_is_stranded_behind_a_hog,
+    nobody_is_stranded_behind_a_hog_on_an_nrt_cpu,
     a_killed_artis_leaves_nothing_behind,
     an_rt_cpu_goes_offline_and_comes_back,
     two_rt_cpus_of_four,
@@ -258,7 +259,31 @@ static HOG: Script = Script {
 };
 
 fn nobody_is_stranded_behind_a_hog(kernel: &str) {
-    let ran = two_cpus(kernel).ran(kernel, &HOG);
+    assert_none_is_stranded(kernel, two_cpus(kernel).ran(kernel, &HOG));
+}
+
+/// Real-time tasks may run on NRT CPUs, too. Who waits behind them there goes to another CPU. The
+/// RT CPU has no real-time task here, so no hand-back is from there.
+pub static HOG_ON_NRT: Script = Script {
+    name: "sched::nobody_is_stranded_behind_a_hog_on_an_nrt_cpu",
+    rt: false,
+    counts: &[("SECONDS", 6, 60)],
+    text: r"start --rt 3
+        probe hog $SECONDS
+        status after
+        stop",
+};
+
+fn nobody_is_stranded_behind_a_hog_on_an_nrt_cpu(kernel: &str) {
+    let ran = super::partition::FOUR_CPUS.ran(kernel, &HOG_ON_NRT);
+    let status = ran.json("after");
+    assert_eq!(status["rt_cpus"], "3");
+    assert_eq!(counter(&status, "displacements"), 0, "{status:#}");
+    assert_none_is_stranded(kernel, ran);
+}
+
+/// The hog of 90 % displaces tasks for long, and none of the eight is forgotten.
+fn assert_none_is_stranded(kernel: &str, ran: Ran) {
     let gaps = ran.numbers("gap_ms");
     assert_eq!(gaps.len(), 8);
     let stalled_ms = ran.numbers("stalled_ms")[0];

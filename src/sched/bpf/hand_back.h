@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * RT0 has an RT CPU and a task waits behind it. In a short burst it goes on waiting, so
+ * RT0 has a CPU and a task waits behind it. In a short burst it goes on waiting, so
  * that RT0's wakeup does no more than a context switch. In a long one it is handed back
  * to ops.enqueue(), which queues it for the NRT CPUs: by the tick, or by artis itself
- * where the kernel cannot do that (see hands_back_late()).
+ * where the kernel cannot do that (see hands_back_late()), on RT CPUs.
  */
 #ifndef ARTIS_HAND_BACK_H
 #define ARTIS_HAND_BACK_H
@@ -13,7 +13,7 @@ static bool keeps_waiting(struct artis_cpu *record, s32 cpu, const struct task_s
 {
 	u64 now;
 
-	if (!on || !record->rt || !artis_is_rt0(current->policy) || !local_queued(cpu))
+	if (!on || !artis_is_rt0(current->policy) || !local_queued(cpu))
 		return false;
 	now = scx_bpf_now();
 	/* RT0 came when it displaced the task, or after another RT0 */

@@ -39,7 +39,7 @@
 	COUNTER(promotions, "tasks queued for an RT CPU")                                          \
 	COUNTER(promotions_refused, "promotions refused: the task would soon have been back")      \
 	COUNTER(displacements, "times RT0 took an RT CPU from a task")                             \
-	COUNTER(hand_backs, "times a long RT0 burst made the displaced task go elsewhere")         \
+	COUNTER(hand_backs, "tasks that a long RT0 burst kept waiting, and that went elsewhere")   \
 	COUNTER(drained, "tasks taken from the RT queue by an NRT CPU")                            \
 	COUNTER(others_turns, "slices given to other tasks although RT1+ tasks waited")            \
 	COUNTER(rt_only_tasks, "times a task was queued whose affinity holds RT CPUs only")        \

@@ -576,10 +576,11 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 		artis_trial_ended(&t->trial, view.class, now, t->stayed_ns);
 	if (!t->runnable_at_ns)
 		t->runnable_at_ns = now;
-	if (view.handed_back && record->rt) {
+	if (view.handed_back) {
 		record->displaced_ns = 0;
 		record->late_pid = 0;
-		count(ARTIS_displacements);
+		if (record->rt)
+			count(ARTIS_displacements);
 		count(ARTIS_hand_backs);
 	}
 

@@ -1369,11 +1369,12 @@ static inline bool artis_may_take_over(const struct artis_task_view *task)
 
 /*
  * May a task wait in front at the CPU where it is? It may take that over, or else keep its turn,
- * see artis_keeps_turn(). @rt_side: it goes to the RT side.
+ * see artis_keeps_turn(). @rt_side: it goes to the RT side. Where RT0 stays for long, nobody waits.
  */
 static inline bool artis_may_wait_here(const struct artis_task_view *task, bool rt_side)
 {
-	return !rt_side && (artis_may_take_over(task) || task->class == ARTIS_CLASS_LINUX);
+	return !rt_side && !task->handed_back &&
+	       (artis_may_take_over(task) || task->class == ARTIS_CLASS_LINUX);
 }
 
 /* Does a task that wakes up take over the NRT CPU where it is? */
