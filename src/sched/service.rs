@@ -331,10 +331,11 @@ fn be_quiet(root: &Root, rt: &CpuList, nrt: &CpuList) -> Result<Vec<Change>, Err
 fn put_back() -> Result<Vec<Change>, Error> {
     let host = Host::default();
     let transaction = Transaction::begin(&host)?;
-    let mut restored = Vec::new();
-    for owner in [Owner::Cycle, Owner::Sched] {
-        restored.extend(transaction.revert(owner)?.whole()?.restored);
-    }
+    let revert = |owner| transaction.revert(owner)?.whole();
+    // A CPU that does not come back keeps no other setting as it is.
+    let (cpus, settings) = (revert(Owner::Cycle), revert(Owner::Sched));
+    let mut restored = cpus?.restored;
+    restored.extend(settings?.restored);
     Ok(restored)
 }
 
