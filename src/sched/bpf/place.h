@@ -91,7 +91,7 @@ static s32 some_nrt_cpu(struct task_struct *p, s32 prev_cpu)
 	struct bpf_cpumask *mask;
 	s32 cpu = prev_cpu;
 
-	if (!is_rt(prev_cpu) && bpf_cpumask_test_cpu(prev_cpu, p->cpus_ptr))
+	if (!is_rt(prev_cpu) && may_use(p, prev_cpu))
 		return prev_cpu;
 	if (has_llcs()) {
 		cpu = near_cpu(p, prev_cpu, false);
@@ -111,19 +111,27 @@ static bool may_have_pinned(const struct artis_cpu *record)
 	return record->pinned_queued != record->pinned_seen;
 }
 
+/*
+ * May a task wait in that shared queue? The exact answer where one was queued: while tasks are
+ * handed this CPU, it asks for none, and so nobody would see that the queue is empty again.
+ */
+static bool may_be_queued(u64 dsq, s32 cpu)
+{
+	return *queued_at(dsq) && queued(dsq, clock_of(cpu), false);
+}
+
 /* Is the task handed the CPU of its waker, this one? */
 static bool hand_over(struct task_struct *p, struct task_ctx *t, const struct artis_task_view *view,
 		      s32 cpu, bool sync)
 {
 	const struct artis_cpu *record = cpu_record(cpu);
 	bool room = artis_has_room(artis_is_alone(view, nr_idle_nrt), local_queued(cpu));
-	bool waits = may_have_pinned(record) || !room || *queued_at(DSQ_NRT_KTHREAD) ||
-		     *queued_at(DSQ_NRT_RT1);
+	bool waits = may_have_pinned(record) || !room || may_be_queued(DSQ_NRT_KTHREAD, cpu) ||
+		     may_be_queued(DSQ_NRT_RT1, cpu);
 	u64 first = 0;
 	bool others;
 
-	if (!artis_may_hand_over(view, sync, record->rt, t->by_interrupt, waits) ||
-	    !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+	if (!artis_may_hand_over(view, sync, record->rt, t->by_interrupt, waits) || !may_use(p, cpu))
 		return false;
 	place(p, t, false);
 	others = first_linux(false, llc_of(cpu), &first);
@@ -292,7 +300,7 @@ static bool wait_in_front(struct task_struct *p, const struct task_ctx *t,
 			  const struct artis_task_view *view, bool rt_side, u64 now,
 			  u64 enq_flags, bool *makes_room)
 {
-	s32 cpu = scx_bpf_task_cpu(p);
+	s32 cpu = cpu_of(p);
 	u64 how = 0;
 
 	if (!artis_may_wait_here(view, rt_side))
@@ -325,7 +333,7 @@ __noinline int enqueue_pinned(struct task_struct *p __arg_trusted,
 			      struct task_ctx *t __arg_nonnull, enum artis_order order,
 			      u64 enq_flags)
 {
-	s32 cpu = scx_bpf_task_cpu(p);
+	s32 cpu = cpu_of(p);
 	struct artis_cpu *record = cpu_record(cpu);
 	u64 slice_ns = artis_slice_ns(record->rt);
 
@@ -393,10 +401,10 @@ __noinline int enqueue_both(struct task_struct *p __arg_trusted, struct task_ctx
 	s32 cpu;
 
 	insert_vtime(p, DSQ_BOTH_LINUX, artis_slice_ns(true), t->deadline, enq_flags);
-	cpu = any_idle_nrt_cpu(p, scx_bpf_task_cpu(p));
+	cpu = any_idle_nrt_cpu(p, cpu_of(p));
 	if (cpu >= 0 && artis_may_kick(rt0_here(cpu)))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
-	return kick_rt_side(class_of(p), scx_bpf_task_cpu(p));
+	return kick_rt_side(class_of(p), cpu_of(p));
 }
 
 /* Queues a task for the RT CPUs. */
@@ -409,7 +417,7 @@ __noinline int enqueue_rt(struct task_struct *p __arg_trusted, struct task_ctx *
 		return enqueue_both(p, t, enq_flags);
 	else
 		insert_vtime(p, queue_for(p, true), artis_slice_ns(true), t->deadline, enq_flags);
-	return kick_rt_side(class_of(p), scx_bpf_task_cpu(p));
+	return kick_rt_side(class_of(p), cpu_of(p));
 }
 
 /*
@@ -426,7 +434,7 @@ __noinline int make_room(struct task_struct *p __arg_trusted)
 
 		if (!artis_makes_room(record->rt, record->offline, record->makes_room, class,
 				      class_on(cpu)) ||
-		    !bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+		    !may_use(p, cpu))
 			continue;
 		record->makes_room = true;
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
@@ -440,7 +448,7 @@ __noinline int enqueue_nrt(struct task_struct *p __arg_trusted, struct task_ctx 
 			   enum artis_order order, u64 now, u64 enq_flags)
 {
 	u64 slice_ns = artis_slice_ns(false);
-	s32 prev_cpu = scx_bpf_task_cpu(p);
+	s32 prev_cpu = cpu_of(p);
 	s32 cpu;
 
 	switch (order) {
@@ -542,7 +550,7 @@ __noinline int stop(struct task_struct *p __arg_trusted, struct task_ctx *t __ar
 SEC("struct_ops/artis_enqueue")
 void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 {
-	s32 cpu = scx_bpf_task_cpu(p);
+	s32 cpu = cpu_of(p);
 	struct artis_cpu *record = cpu_record(cpu);
 	struct task_ctx *t = task_ctx(p);
 	struct artis_task_view view;
