@@ -32,7 +32,6 @@ const FUNCTIONS: &[&[&str]] = &[
     &["scx_bpf_exit_bstr"],
     &["scx_bpf_kick_cpu"],
     &["scx_bpf_pick_idle_cpu"],
-    &["scx_bpf_task_cpu"],
     &["scx_bpf_task_running"],
 ];
 

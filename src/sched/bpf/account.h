@@ -115,18 +115,8 @@ __noinline int place(const struct task_struct *p __arg_trusted, struct task_ctx 
 	return 0;
 }
 
-/* Time that the kernel has charged @p with; with what it would charge now if @p @is_on its CPU. */
-static u64 ran_ns(const struct task_struct *p, s32 cpu, bool is_on)
-{
-	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
-
-	if (!rq || !is_on)
-		return p->se.sum_exec_runtime;
-	return p->se.sum_exec_runtime + rq->clock_task - p->se.exec_start;
-}
-
 /*
- * Charges the task for the time it ran on @cpu since the last charge. @total_ns: see ran_ns().
+ * Charges the task for the time it ran on @cpu since the last charge. @total_ns: all that it ran.
  * @leaves: see advance(). Global: verified once.
  */
 __noinline int charge(s32 cpu, const struct task_struct *p __arg_trusted,

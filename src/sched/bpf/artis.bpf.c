@@ -175,7 +175,7 @@ SEC("struct_ops/artis_tick")
 void BPF_PROG(artis_tick, struct task_struct *p)
 {
 	struct task_ctx *t = task_ctx(p);
-	s32 cpu = scx_bpf_task_cpu(p);
+	s32 cpu = cpu_of(p);
 	struct artis_cpu *record = cpu_record(cpu);
 	bool makes_way;
 
@@ -287,7 +287,7 @@ static void running_rt(struct artis_cpu *record, struct task_struct *p, struct t
 SEC("struct_ops/artis_running")
 void BPF_PROG(artis_running, struct task_struct *p)
 {
-	s32 cpu = scx_bpf_task_cpu(p);
+	s32 cpu = cpu_of(p);
 	struct artis_cpu *record = cpu_record(cpu);
 	struct task_ctx *t = task_ctx(p);
 	enum artis_class class = class_of(p);
@@ -333,9 +333,11 @@ void BPF_PROG(artis_running, struct task_struct *p)
 SEC("struct_ops/artis_quiescent")
 void BPF_PROG(artis_quiescent, struct task_struct *p, u64 deq_flags)
 {
-	s32 cpu = scx_bpf_task_cpu(p);
+	s32 cpu = cpu_of(p);
+	const struct rq *rq = bpf_per_cpu_ptr(&runqueues, cpu);
 	struct artis_cpu *record = cpu_record(cpu);
-	bool is_current = scx_bpf_task_running(p);
+	u64 total_ns = p->se.sum_exec_runtime;
+	bool is_current;
 	struct task_ctx *t = task_ctx(p);
 
 	if (!t)
@@ -347,10 +349,14 @@ void BPF_PROG(artis_quiescent, struct task_struct *p, u64 deq_flags)
 		return;
 	}
 	t->is_on = false;
-	/* going to sleep takes a system call */
-	if (is_current)
+	is_current = rq && rq->curr == p;
+	if (is_current) {
+		/* going to sleep takes a system call */
 		record->calls++;
-	charge(cpu, p, t, ran_ns(p, cpu, is_current), true);
+		/* the kernel charges it with the rest later */
+		total_ns += rq->clock_task - p->se.exec_start;
+	}
+	charge(cpu, p, t, total_ns, true);
 	if (t->grouped)
 		leave_group(t);
 	if (deq_flags & SCX_DEQ_SLEEP)
@@ -368,7 +374,7 @@ SEC("struct_ops/artis_set_cpumask")
 void BPF_PROG(artis_set_cpumask, struct task_struct *p, const struct cpumask *cpumask)
 {
 	struct task_ctx *t = task_ctx(p);
-	s32 cpu = scx_bpf_task_cpu(p);
+	s32 cpu = cpu_of(p);
 	enum artis_affinity affinity;
 
 	if (!t)

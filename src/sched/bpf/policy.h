@@ -575,9 +575,14 @@ static inline u32 artis_weight_charged(u32 pooled, u32 weight)
 	return pooled ? pooled : artis_weight(weight);
 }
 
-/* Virtual time for @ran_ns at @weight, see artis_weight(). */
+/*
+ * Virtual time for @ran_ns at @weight, see artis_weight(). Most tasks have nice 0, and each wakeup
+ * asks a few times: no division then.
+ */
 static inline u64 artis_vtime_charge(u64 ran_ns, u32 weight)
 {
+	if (weight == ARTIS_WEIGHT_NICE_0)
+		return ran_ns;
 	return ran_ns * ARTIS_WEIGHT_NICE_0 / (weight ? weight : 1);
 }
 
@@ -609,10 +614,12 @@ static inline u64 artis_pool_vtime(const struct artis_pool *pool)
 /* Keeps the sum small: the base follows the mean, at the latest every second. */
 static inline void artis_pool_rebase(struct artis_pool *pool)
 {
-	s64 mean = artis_pool_mean(pool);
+	u64 size = pool->sum < 0 ? -pool->sum : pool->sum;
+	s64 mean;
 
-	if (mean < (s64)ARTIS_NSEC_PER_SEC && -mean < (s64)ARTIS_NSEC_PER_SEC)
+	if (size < pool->weight * ARTIS_NSEC_PER_SEC)
 		return;
+	mean = artis_pool_mean(pool);
 	pool->base += mean;
 	pool->sum -= mean * (s64)pool->weight;
 }
@@ -684,10 +691,9 @@ struct artis_joining {
  */
 static inline u64 artis_distance(u64 own_ns, u32 weight, u64 all)
 {
-	u64 distance = artis_vtime_charge(own_ns, weight);
-	u64 most = ARTIS_WAIT_NS * ARTIS_WEIGHT_NICE_0 / (all ? all : 1);
-
-	return distance < most ? distance : most;
+	if (own_ns * all <= ARTIS_WAIT_NS * weight)
+		return artis_vtime_charge(own_ns, weight);
+	return ARTIS_WAIT_NS * ARTIS_WEIGHT_NICE_0 / all;
 }
 
 /* How much of its own CPU time a task may be behind the mean, and ahead of it. */

@@ -72,7 +72,7 @@ int let_on(void *nothing)
 	bpf_rcu_read_lock();
 	bpf_for_each(scx_dsq, p, DSQ_STOPPED, 0) {
 		struct task_ctx *t = task_ctx(p);
-		s32 cpu = scx_bpf_task_cpu(p);
+		s32 cpu = cpu_of(p);
 		struct artis_task_view view;
 		enum artis_place where;
 		bool rt, any_case;

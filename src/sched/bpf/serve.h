@@ -9,7 +9,7 @@
 /* Would taking @p lock the run queue of another CPU, an RT CPU, while RT0 needs it? */
 static bool meets_rt0(struct task_struct *p, u64 now)
 {
-	s32 cpu = scx_bpf_task_cpu(p);
+	s32 cpu = cpu_of(p);
 	struct task_ctx *t;
 
 	if (!is_rt(cpu) || cpu == (s32)bpf_get_smp_processor_id())

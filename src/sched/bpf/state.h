@@ -149,6 +149,12 @@ static struct task_ctx *task_ctx(struct task_struct *p)
 	return bpf_task_storage_get(&task_ctxs, p, 0, 0);
 }
 
+/* The CPU where @p is. */
+static s32 cpu_of(const struct task_struct *p)
+{
+	return ((const struct task_struct___placed *)p)->thread_info.cpu;
+}
+
 /*
  * The record of a CPU. The loader refuses machines with more CPUs, so the mask
  * changes nothing; it is how the verifier sees that the index stays in bounds.
@@ -467,11 +473,6 @@ static u64 first_timer(s32 cpu)
 	return bpf_core_cast(node, struct timerqueue_linked_node)->expires;
 }
 
-static s32 cpu_of(const struct task_struct *p)
-{
-	return ((const struct task_struct___placed *)p)->thread_info.cpu;
-}
-
 /* Does the next timer of @cpu wake up an RT0 that takes the CPU at once? */
 static bool timer_brings_rt0(s32 cpu)
 {
@@ -636,13 +637,19 @@ static enum artis_affinity affinity_of(struct task_struct *p)
 	return artis_affinity(p->nr_cpus_allowed, nrt, rt);
 }
 
+/* May @p run on @cpu? Not asked of a task whose migration is disabled. */
+static bool may_use(const struct task_struct *p, s32 cpu)
+{
+	/* most may use all: no call then */
+	return (u32)p->nr_cpus_allowed == nr_cpus || bpf_cpumask_test_cpu(cpu, p->cpus_ptr);
+}
+
 /* May @p wait for @cpu, of this side? */
 static bool may_wait_for(const struct task_struct *p, s32 cpu, bool rt)
 {
 	const struct artis_cpu *record = cpu_record(cpu);
 
-	return artis_serves(record->rt, record->offline, rt) &&
-	       bpf_cpumask_test_cpu(cpu, p->cpus_ptr);
+	return artis_serves(record->rt, record->offline, rt) && may_use(p, cpu);
 }
 
 static s32 find_near_cpu(const struct task_struct *p, s32 from, bool rt)
@@ -687,8 +694,8 @@ static u64 queue_for(const struct task_struct *p, bool rt)
 
 	if (!has_llcs())
 		return linux_queue(rt, 0);
-	cpu = near_cpu(p, scx_bpf_task_cpu(p), rt);
-	return linux_queue(rt, llc_of(cpu < 0 ? scx_bpf_task_cpu(p) : cpu));
+	cpu = near_cpu(p, cpu_of(p), rt);
+	return linux_queue(rt, llc_of(cpu < 0 ? cpu_of(p) : cpu));
 }
 
 /* Does the affinity of @p leave no choice but the CPUs it has? */
