@@ -736,6 +736,7 @@ fn many_tasks_wait_no_longer_than_twice_as_long_as_without_it(kernel: &str) {
         rounds[rounds.len() / 2]
     };
     let [without, with] = ["without_usually_us", "with_usually_us"].map(median);
+    // Without artis it is printed only: by the round it is one turn of all others, or two.
     let [_, longest] = ["without_longest_us", "with_longest_us"].map(median);
     // Each of them had a turn, or it says nothing.
     assert!(without > NICE.count("TASKS") * 500, "{without} us");
