@@ -1,13 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! RCU's callbacks: who runs them, and whether they may wait.
+//! RCU: who runs its callbacks and whether they may wait, and the thread of its grace periods.
 //!
-//! Source: `Documentation/admin-guide/kernel-parameters.txt`, `rcu_nocbs=` and
-//! `rcutree.enable_rcu_lazy=`.
+//! Source: `Documentation/admin-guide/kernel-parameters.txt`, `rcu_nocbs=`,
+//! `rcutree.enable_rcu_lazy=` and `rcutree.jiffies_till_first_fqs=`.
 
+use super::kernel_threads::{self, KernelThread};
 use super::{CpuList, Root, Unreadable};
+
+/// The threads that drive grace periods: of preemptible RCU, and of the other kind.
+const THREADS: [&str; 2] = ["rcu_preempt", "rcu_sched"];
+
+/// How many ticks after a grace period began its thread looks for idle CPUs, which cannot report.
+pub const FIRST_LOOK_FILE: &str = "/sys/module/rcutree/parameters/jiffies_till_first_fqs";
 
 /// Exists in a kernel with `CONFIG_RCU_LAZY`.
 pub const LAZY_FILE: &str = "/sys/module/rcutree/parameters/enable_rcu_lazy";
+
+/// The threads that drive grace periods.
+pub fn threads(root: &Root) -> impl Iterator<Item = KernelThread> {
+    let threads = kernel_threads::read(root).into_iter();
+    threads.filter(|thread| THREADS.contains(&thread.name.as_str()))
+}
+
+/// The number of such a thread that is no real-time task; it is one on `PREEMPT_RT`.
+pub fn normal_thread(root: &Root) -> Option<i32> {
+    threads(root)
+        .find(|thread| thread.priority == 0)
+        .map(|thread| thread.tid)
+}
 
 /// Do callbacks wait, for seconds, where threads run them in place of softirqs?
 ///

@@ -8,7 +8,7 @@ use super::change::{Change, Kind, Target};
 use super::host::scheduling_text;
 use super::plan::{Plan, Request, without_rt};
 use artis_machine::kernel_threads::{self, KernelThread};
-use artis_machine::{CpuList, Root};
+use artis_machine::{CpuList, Root, Unreadable, rcu};
 
 /// Threads that serve interrupts, softirqs and RCU, by the beginning of their names.
 const SERVICE_THREADS: [&str; 8] = [
@@ -23,8 +23,6 @@ const SERVICE_THREADS: [&str; 8] = [
 ];
 /// Threads that run RCU's callbacks in place of softirqs (`rcu_nocbs=`).
 const CALLBACKS: [&str; 3] = ["rcuog/", "rcuop/", "rcuos/"];
-/// The threads that drive RCU's grace periods: of preemptible RCU, and of the other kind.
-const GRACE_PERIODS: [&str; 2] = ["rcu_preempt", "rcu_sched"];
 
 /// The priority of the migration threads and the watchdog. No thread should have a higher one.
 const STOPPER_PRIORITY: u32 = 99;
@@ -94,42 +92,53 @@ fn affinity(request: &Request, thread: &KernelThread, plan: &mut Plan) {
     });
 }
 
-/// Makes RCU's grace-period thread a real-time task, off the RT CPUs. The last CPU that reports for
-/// a grace period wakes this thread in a softirq after its tick, and RT0 waits meanwhile. To wake a
-/// real-time task takes half the instructions of waking a task of the artis scheduler (1,900 and
-/// 3,800 in the emulator). On an RT CPU the thread would be taken for RT0.
-pub(super) fn grace_periods(root: &Root, rt: &CpuList, nrt: &CpuList, plan: &mut Plan) {
-    for thread in kernel_threads::read(root) {
-        if !GRACE_PERIODS.contains(&thread.name.as_str()) || thread.bound {
-            continue;
-        }
-        let KernelThread {
-            tid, start_ticks, ..
-        } = thread;
+/// RCU's thread of grace periods. A real-time one, as on `PREEMPT_RT`, would be taken for RT0 on an
+/// RT CPU. Any other may use all CPUs while artis schedules, which has it run on NRT CPUs only: an RT
+/// CPU that wakes it then locks its own run queue, and no other CPU's, with RT0 waiting.
+///
+/// That thread is held until CPUs have reported, see `grace_period.h`; then it looks for idle ones.
+///
+/// # Errors
+/// When the file of that look exists and cannot be read.
+pub(super) fn grace_periods(
+    root: &Root,
+    rt: &CpuList,
+    nrt: &CpuList,
+    plan: &mut Plan,
+) -> Result<(), Unreadable> {
+    for thread in rcu::threads(root).filter(|thread| !thread.bound) {
+        let (new, reason) = if thread.priority > 0 {
+            let new = without_rt(&thread.allowed, rt, nrt);
+            (new, "as a real-time task it would take RT CPUs too")
+        } else {
+            let new = &(&thread.allowed | rt) | nrt;
+            (
+                new,
+                "an RT CPU that wakes it must not wait for the run queue of another",
+            )
+        };
         plan.push(Change {
             kind: Kind::KthreadAffinity,
-            what: thread.name.clone(),
-            target: Target::Affinity { tid, start_ticks },
+            what: thread.name,
+            target: Target::Affinity {
+                tid: thread.tid,
+                start_ticks: thread.start_ticks,
+            },
             old: thread.allowed.to_string(),
-            new: without_rt(&thread.allowed, rt, nrt).to_string(),
+            new: new.to_string(),
             detour: None,
-            reason: "as a real-time task it would take RT CPUs too".to_owned(),
+            reason: reason.to_owned(),
         });
-        if thread.priority == 0 {
-            plan.push(Change {
-                kind: Kind::RcuPriority,
-                what: thread.name,
-                target: Target::Scheduling { tid, start_ticks },
-                old: scheduling_text(thread.policy, thread.nice, thread.priority),
-                new: scheduling_text(libc::SCHED_FIFO, 0, 1),
-                detour: None,
-                reason:
-                    "RT CPUs wake it in the softirq behind their tick, a real-time task in half \
-                         the time"
-                        .to_owned(),
-            });
-        }
     }
+    if rcu::normal_thread(root).is_some() {
+        let file = (
+            "RCU's first look for idle CPUs, ticks".to_owned(),
+            rcu::FIRST_LOOK_FILE.to_owned(),
+            "RCU's thread is held until CPUs have reported, and looks for idle ones then",
+        );
+        plan.file(root, Kind::RcuFirstLook, file, |_| Some("0".to_owned()))?;
+    }
+    Ok(())
 }
 
 /// The number of the interrupt that a thread serves.
@@ -213,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn rcus_thread_becomes_a_real_time_task_and_stays_off_rt_cpus() {
+    fn rcus_thread_leaves_rt_cpus_where_it_is_a_real_time_task() {
         let stat = |name: &str, priority: u32, policy: i32| {
             let fields = format!(
                 "S 2 0 0 0 -1 2129984 0 0 0 0 0 0 0 0 20 0 1 0 5{}",
@@ -221,38 +230,37 @@ mod tests {
             );
             format!("16 ({name}) {fields} {priority} {policy} 0 0 0 0 0\n")
         };
-        let plan = |name: &str, priority, policy| {
+        let plan = |name: &str, priority, policy, allowed: &str| {
             let files = [
                 ("proc/16/stat", stat(name, priority, policy)),
-                ("proc/16/status", "Cpus_allowed_list:\t0-3\n".to_owned()),
+                ("proc/16/status", format!("Cpus_allowed_list:\t{allowed}\n")),
                 ("proc/16/comm", format!("{name}\n")),
+                (&rcu::FIRST_LOOK_FILE[1..], "1\n".to_owned()),
             ];
             let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (*a, b.as_str())).collect();
             let (_folder, root) = canned(&files);
             let mut plan = Plan::default();
-            grace_periods(
-                &root,
-                &"3".parse().unwrap(),
-                &"0-2".parse().unwrap(),
-                &mut plan,
-            );
+            let (rt, nrt) = ("3".parse().unwrap(), "0-2".parse().unwrap());
+            grace_periods(&root, &rt, &nrt, &mut plan).unwrap();
             let changes = plan.changes.into_iter();
             changes
                 .map(|one| (one.kind, one.old, one.new))
                 .collect::<Vec<_>>()
         };
-        let affinity = (Kind::KthreadAffinity, "0-3".to_owned(), "0-2".to_owned());
-        let priority = (
-            Kind::RcuPriority,
-            "SCHED_OTHER 0".to_owned(),
-            "SCHED_FIFO 1".to_owned(),
-        );
+        let affinity =
+            |old: &str, new: &str| (Kind::KthreadAffinity, old.to_owned(), new.to_owned());
+        let look = (Kind::RcuFirstLook, "1".to_owned(), "0".to_owned());
+        for (old, new) in [("0-3", "0-3"), ("0-2", "0-3")] {
+            assert_eq!(
+                plan("rcu_preempt", 0, libc::SCHED_OTHER, old),
+                [affinity(old, new), look.clone()]
+            );
+        }
         assert_eq!(
-            plan("rcu_preempt", 0, libc::SCHED_OTHER),
-            [affinity.clone(), priority]
+            plan("rcu_sched", 1, libc::SCHED_FIFO, "0-3"),
+            [affinity("0-3", "0-2")]
         );
-        assert_eq!(plan("rcu_sched", 1, libc::SCHED_FIFO), [affinity]);
-        assert_eq!(plan("rcu_tasks_kthread", 0, libc::SCHED_OTHER), []);
+        assert_eq!(plan("rcu_tasks_kthread", 0, libc::SCHED_OTHER, "0-3"), []);
     }
 
     fn prioritised(request: &Request, thread: &KernelThread) -> Plan {

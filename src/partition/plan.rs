@@ -177,7 +177,7 @@ impl Plan {
     /// As [`Plan::make`].
     pub fn for_sharing(root: &Root, rt: &CpuList, nrt: &CpuList) -> Result<Self, Unreadable> {
         let mut plan = Self::common(root, rt, nrt)?;
-        kthreads::grace_periods(root, rt, nrt, &mut plan);
+        kthreads::grace_periods(root, rt, nrt, &mut plan)?;
         Ok(plan)
     }
 

@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn a_kernel_thread_has_its_name() {
         let change = |target| Change {
-            kind: Kind::RcuPriority,
+            kind: Kind::IrqThreadPriority,
             what: "rcu_preempt".to_owned(),
             target,
             old: "SCHED_OTHER 0".to_owned(),

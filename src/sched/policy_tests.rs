@@ -449,11 +449,17 @@ fn a_switch_is_expected_to_take_as_long_as_the_longest_of_late() {
 #[test]
 fn a_slice_on_an_rt_cpu_ends_at_a_tick() {
     for tick in [MS, 4 * MS, 10 * MS] {
-        let (mut tick_ns, mut ticked_ns) = (0, 0);
-        tick_note(&mut tick_ns, &mut ticked_ns, 100 * MS);
-        assert_eq!(tick_ns, 0, "the first one is no distance");
-        tick_note(&mut tick_ns, &mut ticked_ns, 100 * MS + tick);
-        assert_eq!((tick_ns, ticked_ns), (tick, 100 * MS + tick));
+        let (mut tick_ns, mut ticked_ns, mut jiffies) = (0, 0, 0);
+        let mut note = |now_ns, now| {
+            tick_note(&mut tick_ns, &mut ticked_ns, &mut jiffies, now_ns, now);
+            (tick_ns, ticked_ns)
+        };
+        let begin = (0, 100 * MS);
+        assert_eq!(note(100 * MS, 25), begin, "the first one is no distance");
+        assert_eq!(note(100 * MS + tick, 26), (tick, 100 * MS + tick));
+        // ticks that did not come say nothing of their distance
+        assert_eq!(note(100 * MS + 3 * tick, 28).0, tick);
+        assert_eq!(note(1000 * MS, 29).0, tick);
         // the task runs all the time but for what RT0 takes
         for rt0 in [0, tick / 50, tick / 2] {
             let mut slice = slice_ns(true);
@@ -461,7 +467,7 @@ fn a_slice_on_an_rt_cpu_ends_at_a_tick() {
             let mut last = false;
             for nth in 1..100 {
                 slice = slice.saturating_sub(tick - rt0);
-                match tick_slice(slice, tick_ns, last) {
+                match tick_slice(slice, tick, last) {
                     TickSlice::Keep => {}
                     TickSlice::Prolong => {
                         last = true;
@@ -482,10 +488,49 @@ fn a_slice_on_an_rt_cpu_ends_at_a_tick() {
                 "{tick} {rt0}: {ended}"
             );
         }
-        // ticks that did not come say nothing of their distance
-        tick_note(&mut tick_ns, &mut ticked_ns, 1000 * MS);
-        assert_eq!(tick_ns, tick);
     }
+}
+
+#[test]
+fn rcus_thread_is_held_until_cpus_have_had_two_ticks() {
+    for tick in [MS, 4 * MS, 10 * MS] {
+        let ticked_ns = 100 * MS;
+        let goes_at = |now_ns| match held_ns(tick, ticked_ns, now_ns) {
+            0 => None,
+            held_ns => Some(now_ns + held_ns - HELD_NS),
+        };
+        // a tick that is late counts, and two say that the CPU has none
+        for (now_ns, at) in [
+            (ticked_ns, Some(2)),
+            (ticked_ns + tick / 2, Some(2)),
+            (ticked_ns + tick - 1, Some(2)),
+            (ticked_ns + tick, Some(3)),
+            (ticked_ns + 2 * tick - 1, Some(3)),
+            (ticked_ns + 2 * tick, None),
+            (ticked_ns + 100 * tick, None),
+        ] {
+            assert_eq!(goes_at(now_ns), at.map(|ticks| ticked_ns + ticks * tick));
+        }
+    }
+    assert_eq!(held_ns(0, 0, 100 * MS), 0, "no tick is known");
+    let held_since = 7 * MS;
+    assert!(!held_goes(true, 0, held_since), "nobody is held");
+    assert!(held_goes(true, held_since, held_since));
+    assert!(!held_goes(false, held_since, held_since + HELD_NS_MAX - 1));
+    assert!(
+        held_goes(false, held_since, held_since + HELD_NS_MAX),
+        "no timer came"
+    );
+}
+
+#[test]
+fn a_tick_on_rt0s_way_asks_nothing() {
+    assert!(tick_is_rt0s(true, false));
+    assert!(
+        !tick_is_rt0s(true, true),
+        "limits are looked at in ticks alone"
+    );
+    assert!(!tick_is_rt0s(false, false) && !tick_is_rt0s(false, true));
 }
 
 #[test]

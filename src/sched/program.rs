@@ -10,7 +10,7 @@ use super::require::{SET_LIMIT, has_operation};
 use super::watch::{self, Watch, Way, breakpoint, tracepoint};
 use artis_machine::Root;
 use artis_machine::cpulist::CpuList;
-use artis_machine::local_timer;
+use artis_machine::{local_timer, rcu};
 use libbpf_rs::btf::types::{Func, Int, Var};
 use libbpf_rs::btf::{Btf, HasSize};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
@@ -87,6 +87,9 @@ pub enum Error {
     Ended(Ending),
 }
 
+/// The kernel's function that a grace period of RCU begins with, after it was prepared.
+const GRACE_PERIOD: &str = "rcu_gp_fqs_loop";
+
 /// The attached scheduler. Detaches when dropped.
 pub struct Program<'storage> {
     // Fields drop in this order: the scheduler goes before the hooks that feed it.
@@ -126,6 +129,9 @@ impl<'storage> Program<'storage> {
         settings.preempt_count_bytes = preempt_count_bytes(&btf)?;
         settings.timers_are_exact = local_timer::is_exact(&Root::default());
         settings.has_timers = config.has_timers;
+        let held = rcu::normal_thread(&Root::default())
+            .filter(|_| config.has_timers && btf.type_by_name::<Func<'_>>(GRACE_PERIOD).is_some());
+        settings.rcu_pid = held.unwrap_or(0);
         settings.nr_cpus = config.nr_cpus;
         settings.nr_rt = config.rt.len() as u32;
         let caches = config.caches.cpus();
@@ -183,6 +189,9 @@ impl<'storage> Program<'storage> {
         }
         if !has_operation(&btf, SET_LIMIT) {
             unused.push("let_on");
+        }
+        if held.is_none() {
+            unused.push("grace_period_began");
         }
         for mut program in open.open_object_mut().progs_mut() {
             let name = program.name().to_string_lossy().into_owned();

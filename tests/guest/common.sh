@@ -38,7 +38,8 @@ settings() {
     {
         cat /sys/kernel/debug/sched/*_server/cpu1/runtime /proc/sys/kernel/timer_migration \
             /proc/sys/vm/stat_interval /proc/sys/kernel/watchdog_cpumask \
-            /sys/devices/virtual/workqueue/cpumask
+            /sys/devices/virtual/workqueue/cpumask \
+            /sys/module/rcutree/parameters/jiffies_till_first_fqs
         cut -d' ' -f18 "${rcu%/comm}/stat"
         sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "${rcu%/comm}/status"
     } | tr '\n' ' '

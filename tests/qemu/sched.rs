@@ -22,6 +22,7 @@ on_kernel!(normal, "newest":
     the_entry_detector_leaks_nothing_either,
     the_tracepoint_detector_leaks_nothing_either,
     what_another_cpu_changes_of_a_task_is_no_reason_to_leave,
+    rcus_thread_is_held_while_cpus_report,
     the_last_nrt_cpu_going_offline_ends_it_in_words,
     ordinary_tasks_have_their_shares,
     many_tasks_wait_no_longer_than_twice_as_long_as_without_it,
@@ -47,6 +48,7 @@ on_kernel!(older, "6.18":
     entries_of_each_kind_leak_nothing,
     nobody_is_stranded_behind_a_hog,
     a_killed_artis_leaves_nothing_behind,
+    rcus_thread_is_held_while_cpus_report,
     cgroups_share_by_weight,
     limits_of_cgroups_hold,
 );
@@ -98,13 +100,13 @@ static OLDER: Group = Group {
 static COUNTED: Group = Group {
     name: "two CPUs, instructions counted",
     options: &["--engine", "qemu-icount"],
-    scripts: &[&NICE, &CGROUPS, &LIMITS],
+    scripts: &[&NICE, &CGROUPS, &LIMITS, &GRACE_PERIODS],
 };
 
 static COUNTED_OLDER: Group = Group {
     name: "two CPUs of an older kernel, instructions counted",
     options: &["--engine", "qemu-icount"],
-    scripts: &[&CGROUPS, &LIMITS],
+    scripts: &[&CGROUPS, &LIMITS, &GRACE_PERIODS],
 };
 
 /// The group of two CPUs that has the guest for this kernel.
@@ -143,14 +145,19 @@ fn assert_no_leaks(status: &Value, entries: u64) {
 }
 
 /// The settings while it is on begin with a 0 for each deadline server: two, and one before 7.0.
+/// The last three are RCU's: its first look for idle CPUs, and its thread's priority and CPUs.
 static LOADS: Script = Script {
     name: "sched::loads_and_unloads_again_and_again",
     rt: true,
     counts: &[("TURNS", 2, 20)],
     text: r#"before=$(settings)
+        case $(uname -v) in
+            *PREEMPT_RT*) rcu_on='1 -2 0 ' ;;
+            *) rcu_on='0 20 0-1 ' ;;
+        esac
         for i in $(seq $TURNS); do
             start --rt 1
-            [ "$(settings | sed 's/^0 0 0 /0 0 /')" = '0 0 120 0 1 -2 0 ' ] || die "settings while on: $(settings)"
+            [ "$(settings | sed 's/^0 0 0 /0 0 /')" = "0 0 120 0 1 $rcu_on" ] || die "settings while on: $(settings)"
             stop
             [ "$(cat /sys/kernel/sched_ext/state)" = disabled ] || die 'still on'
             [ "$(settings)" = "$before" ] || die "settings after: $(settings), not $before"
@@ -666,6 +673,46 @@ fn what_another_cpu_changes_of_a_task_is_no_reason_to_leave(kernel: &str) {
     let ran_ns = ran_ns(&after) - ran_ns(&before);
     let least_ns = CHANGES.count("CHANGES") * 10_000_000;
     assert!(ran_ns > least_ns, "{ran_ns} ns: {after:#}");
+}
+
+/// Programs that end begin grace periods, and a hog on each CPU has it tick. The thread of RCU is held
+/// if it goes off its CPU runnable, where it would go to sleep.
+static GRACE_PERIODS: Script = Script {
+    name: "sched::rcus_thread_is_held_while_cpus_report",
+    rt: false,
+    counts: &[("SECONDS", 2, 20)],
+    text: r#"tracing=/sys/kernel/tracing
+        mount -t tracefs tracefs $tracing 2>/dev/null
+        rcu=$(grep -slxE 'rcu_preempt|rcu_sched' /proc/[0-9]*/comm)
+        rcu=$(cat $rcu)
+        echo 'p:begun rcu_gp_fqs_loop' >$tracing/kprobe_events || die 'no kprobe'
+        echo "prev_comm==$rcu" >$tracing/events/sched/sched_switch/filter
+        start --rt 1
+        for i in 1 2 3; do while :; do :; done & loops="${loops:-} $!"; done
+        while :; do /bin/true; done &
+        loops="$loops $!"
+        sleep 1
+        echo 1 >$tracing/events/kprobes/begun/enable
+        echo 1 >$tracing/events/sched/sched_switch/enable
+        echo 1 >$tracing/tracing_on
+        sleep $SECONDS
+        echo 0 >$tracing/tracing_on
+        kill $loops
+        echo begun $(grep -c ' begun: ' $tracing/trace)
+        echo held $(grep -c 'prev_state=R' $tracing/trace)
+        echo 0 >$tracing/events/enable
+        echo >$tracing/kprobe_events
+        echo 0 >$tracing/events/sched/sched_switch/filter
+        echo 1 >$tracing/tracing_on
+        stop"#,
+};
+
+fn rcus_thread_is_held_while_cpus_report(kernel: &str) {
+    let ran = counted(kernel).ran(kernel, &GRACE_PERIODS);
+    let [begun, held] = ["begun", "held"].map(|name| ran.numbers(name)[0]);
+    assert!(begun >= 10 * GRACE_PERIODS.count("SECONDS"), "{begun}");
+    // It is not where the emulator has an RT CPU miss two ticks.
+    assert!(held * 2 >= begun, "{held} of {begun}");
 }
 
 static LAST_NRT_CPU: Script = Script {

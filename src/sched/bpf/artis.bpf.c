@@ -74,6 +74,8 @@
 #include "intf.h"
 #include "state.h"
 #include "account.h"
+#include "nrt_idle.h"
+#include "grace_period.h"
 #include "detect.h"
 #include "hand_back.h"
 #include "place.h"
@@ -99,11 +101,14 @@ static bool tick_in_user_mode(s32 cpu)
 
 static void tick_rt(struct artis_cpu *record, struct task_struct *p, struct task_ctx *t, s32 cpu)
 {
-	struct artis_task_view view = view_fixed(p, t);
+	struct artis_task_view view;
 
+	if (artis_tick_is_rt0s(rt0_runnable(cpu), limited_groups))
+		return;
+	view = view_fixed(p, t);
 	t->state = artis_state_tick_rt(&view);
-	artis_tick_note(&record->tick_ns, &record->ticked_ns, clock_of(cpu));
-	switch (artis_tick_slice(p->scx.slice, record->tick_ns, record->last_tick)) {
+	switch (artis_tick_slice(p->scx.slice, record->tick_ns,
+				 record->last_tick || record->put_off)) {
 	case ARTIS_TICK_SLICE_KEEP:
 		break;
 	case ARTIS_TICK_SLICE_PROLONG:
@@ -188,6 +193,7 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 	if (artis_slice_was_endless(p->scx.slice))
 		scx_bpf_task_set_slice(p, 0);
 	if (record->rt) {
+		pass_on_kthreads();
 		if (artis_has_sides(nr_nrt_online)) {
 			tick_rt(record, p, t, cpu);
 			if (limited_groups) {
@@ -251,7 +257,7 @@ static void running_rt(struct artis_cpu *record, struct task_struct *p, struct t
 		       bool displaced)
 {
 	struct artis_task_view view = view_fixed(p, t);
-	bool was_put_off = artis_was_put_off(p->scx.slice);
+	bool was_put_off = displaced && record->put_off;
 	bool is_over = was_put_off;
 
 	record->ahead_of_rt0 = rt0_runnable(cpu);
@@ -446,6 +452,8 @@ s32 BPF_PROG(artis_init)
 	err = create_nrt_mask();
 	if (!err)
 		err = create_slice_timers();
+	if (!err)
+		err = create_held_timer();
 	bpf_for(dsq, DSQ_NRT_KTHREAD, DSQ_BOTH_LINUX + 1) {
 		if (!err)
 			err = scx_bpf_create_dsq(dsq, -1);

@@ -302,9 +302,13 @@ int tracer_entry(void *ctx)
 SEC("fentry/bpf_get_numa_node_id")
 int BPF_PROG(helper_entry)
 {
-	struct artis_cpu *record = cpu_record(bpf_get_smp_processor_id());
+	s32 cpu = bpf_get_smp_processor_id();
+	struct artis_cpu *record = cpu_record(cpu);
 	enum artis_state state = record->helper_state;
 
+	/* see grace_period.h */
+	if (is_to_be_held(bpf_get_current_task_btf()))
+		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 	record->helper_state = 0;
 	switch (state) {
 	case ARTIS_STATE_LEAVES_SIGNAL:

@@ -28,9 +28,12 @@ SEC("fentry/sched_tick")
 int BPF_PROG(tick_hand_back)
 {
 	s32 cpu = bpf_get_smp_processor_id();
+	struct artis_cpu *record = cpu_record(cpu);
 
+	artis_tick_note(&record->tick_ns, &record->ticked_ns, &record->ticked_jiffies,
+			scx_bpf_now(), bpf_jiffies64());
 	/* ops.enqueue() clears the record when it gets the task: until then, ask again */
-	if (keeps_waiting(cpu_record(cpu), cpu, bpf_get_current_task_btf()))
+	if (keeps_waiting(record, cpu, bpf_get_current_task_btf()))
 		hand_back_here(cpu);
 	return 0;
 }

@@ -66,7 +66,8 @@ struct artis_cpu {
 	u64 marked_ns;		/* since when a task must leave */
 	u64 switch_began_ns;	/* of the switch that goes on, monotonic clock; 0: none does */
 	u64 switch_ns;		/* what a switch may take here: artis_switch_note() */
-	u64 ticked_ns;		/* when the last tick came; on RT CPUs */
+	u64 ticked_ns;		/* when the last tick came */
+	u64 ticked_jiffies;	/* ... by the kernel's count of ticks */
 	u64 tick_ns;		/* how far ticks are apart */
 	u64 looked_ns;		/* when it last looked for tasks that wait for RT CPUs */
 	u64 empty_looked_ns;	/* when it last looked into shared queues that seem empty */

@@ -32,59 +32,6 @@ static void kick(s32 cpu, enum artis_kick kick)
 	}
 }
 
-/* Is an NRT CPU idle? */
-static bool nrt_cpu_is_idle(void)
-{
-	const struct cpumask *idle = scx_bpf_get_idle_cpumask();
-	struct bpf_cpumask *mask;
-	bool is_idle = false;
-
-	bpf_rcu_read_lock();
-	mask = nrt_mask;
-	if (mask)
-		is_idle = bpf_cpumask_intersects(as_mask(mask), idle);
-	bpf_rcu_read_unlock();
-	scx_bpf_put_idle_cpumask(idle);
-	return is_idle;
-}
-
-/* The best idle NRT CPU that @p may use, or negative. */
-static s32 idle_nrt_cpu(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
-{
-	struct bpf_cpumask *mask;
-	s32 cpu = -1;
-
-	bpf_rcu_read_lock();
-	mask = nrt_mask;
-	if (mask)
-		cpu = scx_bpf_select_cpu_and(p, prev_cpu, wake_flags, as_mask(mask));
-	bpf_rcu_read_unlock();
-	return cpu;
-}
-
-/*
- * The same for a task that is queued already: some idle CPU has to be woken. Most tasks may
- * run everywhere, and with one last-level cache it matters little which: a look at a mask.
- */
-static s32 any_idle_nrt_cpu(struct task_struct *p, s32 prev_cpu)
-{
-	struct bpf_cpumask *mask;
-	s32 cpu = -1;
-
-	if (!nr_idle_nrt)
-		return cpu;
-	if ((u32)p->nr_cpus_allowed != nr_cpus)
-		return idle_nrt_cpu(p, prev_cpu, 0);
-	if (has_llcs())
-		return nrt_cpu_is_idle() ? idle_nrt_cpu(p, prev_cpu, 0) : -1;
-	bpf_rcu_read_lock();
-	mask = nrt_mask;
-	if (mask)
-		cpu = scx_bpf_pick_idle_cpu(as_mask(mask), 0);
-	bpf_rcu_read_unlock();
-	return cpu;
-}
-
 /* Any NRT CPU that @p may use: @prev_cpu if it is one. */
 static s32 some_nrt_cpu(struct task_struct *p, s32 prev_cpu)
 {
@@ -163,6 +110,15 @@ static __always_inline s32 picked(struct task_struct *p, struct task_ctx *t,
 		break;
 	case ARTIS_PICK_NRT:
 		return some_nrt_cpu(p, prev_cpu);
+	case ARTIS_PICK_NRT_LATER:
+		if (nr_idle_nrt || !may_use(p, cpu))
+			return -1;
+		left_rt_ns = clock_of(cpu);
+		t->runnable_at_ns = left_rt_ns;
+		t->state = artis_state_queued(ARTIS_PLACE_NRT);
+		*queued_at(DSQ_NRT_KTHREAD) = left_rt_ns;
+		scx_bpf_dsq_insert(p, DSQ_NRT_KTHREAD, artis_slice_ns(false), 0);
+		return cpu;
 	case ARTIS_PICK_NRT_FRONT:
 		cpu = nr_idle_nrt ? idle_nrt_cpu(p, prev_cpu, 0) : -1;
 		if (cpu < 0)
@@ -574,11 +530,14 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 		if (artis_may_wait_behind_rt0(&view, record->rt, record->rt_immed,
 					      record->ahead_of_rt0) &&
 		    artis_waits_behind_rt0(scx_bpf_task_running(p), rt0_runnable(cpu))) {
-			scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, artis_slice_put_off_ns(), 0);
+			record->put_off = true;
+			scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, artis_slice_prolonged_ns(), 0);
 			return;
 		}
 		leaves(cpu, p, t, now);
 	}
+	if (is_to_be_held(p) && hold(p, t, now, enq_flags))
+		return;
 	count_eviction(view.state);
 	if (artis_is_entry(view.state))
 		artis_trial_ended(&t->trial, view.class, now, t->stayed_ns);

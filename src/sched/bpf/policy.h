@@ -68,11 +68,12 @@ typedef int64_t s64;
 #define ARTIS_SLICE_RT_NS (8 * ARTIS_NSEC_PER_MSEC)
 
 /*
- * The rest that a slice keeps when it ends just as RT0 takes the CPU. It is not 0,
- * because then the kernel would queue the task again before it switches, on RT0's
- * way. When RT0 has gone the task comes back, and its slice ends.
+ * How long behind the second tick of a grace period RCU's thread goes on: RT CPUs have reported by
+ * then. RT0's wakeup may come first, and takes as long as a switch. And when it goes on in any case,
+ * if its timer was lost.
  */
-#define ARTIS_SLICE_PUT_OFF_NS 1ULL
+#define ARTIS_HELD_NS (250 * ARTIS_NSEC_PER_USEC)
+#define ARTIS_HELD_NS_MAX (50 * ARTIS_NSEC_PER_MSEC)
 
 /* A slice that time does not shorten: the kernel's SCX_SLICE_INF. */
 #define ARTIS_SLICE_ENDLESS_NS (~0ULL)
@@ -1142,14 +1143,17 @@ enum artis_pick {
 	ARTIS_PICK_WAKER,	/* the waker's, if artis_may_hand_over() and artis_comes_first() */
 	ARTIS_PICK_NRT,		/* any NRT CPU */
 	ARTIS_PICK_NRT_FRONT,	/* the same, an idle one first; it waits in front there */
+	ARTIS_PICK_NRT_LATER,	/* the first NRT CPU that asks for a task, if none is idle */
 };
 
 /*
  * The @nth to try, 0 to 2, for who cannot have the one before. A wakeup never touches the run
- * queue of an RT CPU: the waker would hold its lock. @from_rt: the waker is an interrupt or
- * softirq of an RT CPU, the shorter the better, because RT0's timer waits. A kernel thread, which
- * the timer of a delayed work wakes there for example, comes before those who share by virtual
- * time and needs no place in it: ops.enqueue() is spared.
+ * queue of another CPU that is an RT CPU: the waker would hold its lock. @from_rt: the waker is an
+ * interrupt or softirq of an RT CPU, the shorter the better, because RT0's timer waits. A kernel
+ * thread, which the timer of a delayed work wakes there for example, comes before those who share
+ * by virtual time and needs no place in it: ops.enqueue() is spared. If it may use the waker's CPU
+ * it stays in that run queue until an NRT CPU takes it: an NRT CPU that switches holds its own for
+ * up to 90 us.
  */
 static inline enum artis_pick artis_pick_cpu(const struct artis_task_view *task, bool from_rt,
 					     u32 nth)
@@ -1157,7 +1161,9 @@ static inline enum artis_pick artis_pick_cpu(const struct artis_task_view *task,
 	if (artis_is_bound(task->affinity) || task->fixed)
 		return ARTIS_PICK_LAST;
 	if (from_rt)
-		return task->class == ARTIS_CLASS_KTHREAD ? ARTIS_PICK_NRT_FRONT : ARTIS_PICK_NRT;
+		return task->class != ARTIS_CLASS_KTHREAD ? ARTIS_PICK_NRT :
+		       nth ? ARTIS_PICK_NRT_FRONT :
+			     ARTIS_PICK_NRT_LATER;
 	switch (nth) {
 	case 0: return ARTIS_PICK_IDLE;
 	case 1: return ARTIS_PICK_WAKER;
@@ -1303,17 +1309,6 @@ static inline bool artis_may_wait_behind_rt0(const struct artis_task_view *task,
 static inline bool artis_waits_behind_rt0(bool running, bool rt0_runnable)
 {
 	return running && rt0_runnable;
-}
-
-static inline u64 artis_slice_put_off_ns(void)
-{
-	return ARTIS_SLICE_PUT_OFF_NS;
-}
-
-/* Is this the slice of a task that was put off? */
-static inline bool artis_was_put_off(u64 slice_ns)
-{
-	return slice_ns == ARTIS_SLICE_PUT_OFF_NS;
 }
 
 /* ---- 7. Who makes room, and which CPU is woken ---- */
@@ -1548,7 +1543,7 @@ enum artis_service {
 enum artis_step {
 	ARTIS_STEP_END,
 	ARTIS_STEP_KTHREAD_HERE,	/* a kernel thread that woke up, for this CPU alone */
-	ARTIS_STEP_KTHREAD_SHARED,	/* ... for any NRT CPU */
+	ARTIS_STEP_KTHREAD_SHARED,	/* ... for any NRT CPU; RCU's thread that was held first */
 	ARTIS_STEP_RT1,			/* RT1+ tasks, see artis_rt1_turn() */
 	ARTIS_STEP_OVERDUE,		/* who waits too long for an RT CPU */
 	ARTIS_STEP_FAIR,		/* Linux tasks, and tasks of this CPU alone, by virtual time */
@@ -1879,14 +1874,44 @@ static inline enum artis_going artis_going(bool is_over, bool kthread_waits, boo
 	return is_over || kthread_waits ? ARTIS_GOING_UNLESS_DUE : ARTIS_GOING_NOT;
 }
 
-/* Ticks are @tick_ns apart. One came at @now_ns, and the one before it at *@ticked_ns. */
-static inline void artis_tick_note(u64 *tick_ns, u64 *ticked_ns, u64 now_ns)
+/*
+ * Ticks are @tick_ns apart. One came at @now_ns, as @jiffies were counted, and the last that was
+ * noted at *@ticked_ns and *@ticked_jiffies.
+ */
+static inline void artis_tick_note(u64 *tick_ns, u64 *ticked_ns, u64 *ticked_jiffies, u64 now_ns,
+				   u64 jiffies)
 {
 	u64 apart_ns = now_ns - *ticked_ns;
 
-	*ticked_ns = now_ns;
-	if (apart_ns <= ARTIS_TICK_NS_MAX)
+	if (jiffies - *ticked_jiffies == 1 && apart_ns <= ARTIS_TICK_NS_MAX)
 		*tick_ns = apart_ns;
+	*ticked_ns = now_ns;
+	*ticked_jiffies = jiffies;
+}
+
+/*
+ * RCU's thread begins a grace period, and then sleeps until all CPUs have reported that they left
+ * what they read. A CPU notices the period at its next tick, the CPU of the thread at once, and
+ * reports at the tick after. So an RT CPU is among the last, and of two CPUs always the last one,
+ * which wakes the thread, in a softirq behind its tick: RT0 may have to wait for that. A thread that
+ * does not sleep need not be woken. So it is held before, until RT CPUs have had these two ticks.
+ * Nothing is late by that: its own timer would wake it behind the second one, too. @ticked_ns: when
+ * the last tick of an RT CPU came; 0: it is not waited for, because its ticks are not known, or did
+ * not come lately.
+ */
+static inline u64 artis_held_ns(u64 tick_ns, u64 ticked_ns, u64 now_ns)
+{
+	u64 since_ns = now_ns - ticked_ns;
+
+	if (!tick_ns || since_ns >= 2 * tick_ns)
+		return 0;
+	return (since_ns < tick_ns ? 2 : 3) * tick_ns - since_ns + ARTIS_HELD_NS;
+}
+
+/* A CPU asks for a task. Does the thread go on, held since @held_ns? @goes: its timer says so. */
+static inline bool artis_held_goes(bool goes, u64 held_ns, u64 now_ns)
+{
+	return held_ns && (goes || (s64)(now_ns - held_ns) >= (s64)ARTIS_HELD_NS_MAX);
 }
 
 /* What a tick of an RT CPU does to the slice of the task there. */
@@ -1906,6 +1931,16 @@ static inline enum artis_tick_slice artis_tick_slice(u64 slice_ns, u64 tick_ns, 
 	if (last)
 		return ARTIS_TICK_SLICE_END;
 	return slice_ns && slice_ns <= tick_ns ? ARTIS_TICK_SLICE_PROLONG : ARTIS_TICK_SLICE_KEEP;
+}
+
+/*
+ * Does RT0, which is runnable, take the CPU behind this tick? Then the tick ends no slice: to queue
+ * the task elsewhere would be on RT0's way. ops.running() asks when RT0 has gone. Who may have used
+ * up the time of its cgroup (@limited) is only stopped at ticks, so those count.
+ */
+static inline bool artis_tick_is_rt0s(bool rt0_runnable, bool limited)
+{
+	return rt0_runnable && !limited;
 }
 
 /* More than two ticks are apart at most, so that it is not over before the next one. */

@@ -41,22 +41,6 @@ static bool process_ends(const struct task_struct *p)
 	return BPF_CORE_READ(p, signal, flags) & 4;
 }
 
-/* Has the idle NRT CPUs look for a task. Global: it has an RCU section of its own. */
-__noinline int wake_nrt_side(void)
-{
-	u32 cpu;
-
-	if (!nrt_cpu_is_idle())
-		return 0;
-	bpf_for(cpu, 0, nr_cpus) {
-		const struct artis_cpu *record = cpu_record(cpu);
-
-		if (artis_serves(record->rt, record->offline, false))
-			scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
-	}
-	return 0;
-}
-
 /*
  * Lets on who may go on: the task waits for a CPU then, as one that is new. Its record is not
  * locked here, so no more of it is written than the time. Returns whether tasks are stopped.

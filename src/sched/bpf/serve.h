@@ -101,7 +101,8 @@ static bool may_go_on(const struct artis_cpu *record, const struct task_struct *
 {
 	struct artis_task_view view;
 
-	if (!is_runnable(prev) || record->marked_pid == (u32)prev->pid)
+	if (!is_runnable(prev) || record->marked_pid == (u32)prev->pid ||
+	    is_to_be_held(prev))
 		return false;
 	view = view_of(prev, t);
 	return artis_may_go_on(&view, record->rt, nr_nrt_online);
@@ -111,6 +112,7 @@ static bool may_go_on(const struct artis_cpu *record, const struct task_struct *
 static void go_on(struct artis_cpu *record, struct task_struct *prev, u64 slice_ns)
 {
 	drop_switch(record);
+	record->put_off = false;
 	scx_bpf_task_set_slice(prev, slice_ns);
 }
 
@@ -453,8 +455,9 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 	case ARTIS_STEP_KTHREAD_HERE:
 		return take_kthread(s->cpu, s->record);
 	case ARTIS_STEP_KTHREAD_SHARED:
-		return queued(DSQ_NRT_KTHREAD, s->now, s->looks_into_empty) &&
-		       scx_bpf_dsq_move_to_local(DSQ_NRT_KTHREAD, 0);
+		return take_held(s->now) ||
+		       (queued(DSQ_NRT_KTHREAD, s->now, s->looks_into_empty) &&
+			take(DSQ_NRT_KTHREAD, 0, s->now));
 	case ARTIS_STEP_RT1:
 		if (!may_have_rt1(s)) {
 			artis_rt1_turn(&s->record->turn, false, false, false, s->now);
@@ -514,8 +517,8 @@ static bool put_off(struct artis_cpu *record, struct task_struct *prev, u64 due)
 	if (!artis_may_put_off(record->put_off, record->offline) ||
 	    !artis_finds(due, bpf_ktime_get_ns(), record->switch_ns))
 		return false;
+	go_on(record, prev, artis_slice_prolonged_ns());
 	record->put_off = true;
-	go_on(record, prev, artis_slice_put_off_ns());
 	return true;
 }
 
@@ -557,6 +560,8 @@ void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 		return;
 	}
 	serve(&search, ARTIS_SERVICE_RT);
+	if (!search.stays && !local_queued(cpu))
+		pass_on_kthreads();
 }
 
 #endif /* ARTIS_SERVE_H */

@@ -17,6 +17,7 @@ const volatile u32 sys_enter_id;	/* of the tracepoint, as perf knows it; 0: not 
 const volatile bool has_breakpoints;	/* on system calls; those end with an event's CPU */
 const volatile u32 preempt_count_bytes = 4;	/* width of __preempt_count */
 const volatile bool timers_are_exact;	/* see src/machine/local_timer.rs */
+const volatile s32 rcu_pid;		/* the thread of RCU that is held, see grace_period.h; or 0 */
 const volatile bool has_timers;		/* this kernel lets BPF programs have timers */
 
 enum { SIDE_NRT, SIDE_RT, SIDES };
@@ -50,7 +51,9 @@ struct llc_dsqs llc_dsqs[ARTIS_LLCS_MAX];
  * kernel some 150 instructions, with the run queue locked.
  */
 u64 left_rt_ns;			/* when a task was last queued that had been on an RT CPU */
-u64 queued_ns[4];		/* see queued(); of the shared queues that rarely have a task */
+bool rcu_stops;			/* the thread of RCU is about to stop, and to be held */
+bool held_goes;			/* ... was held for long enough */
+u64 queued_ns[8];		/* see queued(); of the shared queues that rarely have a task */
 u32 nr_idle_nrt;		/* NRT CPUs that found no task when they looked last, see idles() */
 
 u32 weighted_groups;		/* CPU cgroups that have a weight of their own */
@@ -85,6 +88,7 @@ enum {
 	DSQ_NRT_KTHREAD = 0x100,	/* kernel threads that just woke up */
 	DSQ_NRT_RT1,
 	DSQ_RT_RT1,
+	DSQ_HELD,		/* the thread of RCU */
 	DSQ_STOPPED,		/* tasks whose CPU cgroup has used up its time */
 	DSQ_BOTH_LINUX,		/* instead of DSQ_RT_LINUX while is_shared() */
 	DSQ_NRT_LINUX = 0x200,	/* plus the cache */
@@ -362,7 +366,7 @@ static u64 *queued_at(u64 dsq)
 	u32 index = dsq - DSQ_NRT_KTHREAD;
 
 	barrier_var(index);
-	return &queued_ns[index & 3];
+	return &queued_ns[index & 7];
 }
 
 /*
