@@ -93,7 +93,7 @@ fn affinity(request: &Request, thread: &KernelThread, plan: &mut Plan) {
 }
 
 /// RCU's thread of grace periods. A real-time one, as on `PREEMPT_RT`, would be taken for RT0 on an
-/// RT CPU. Any other may use all CPUs while artis schedules, which has it run on NRT CPUs only: an RT
+/// RT CPU. Any other may use all CPUs while artis schedules, which runs it on NRT CPUs only: an RT
 /// CPU that wakes it then locks its own run queue, and no other CPU's, with RT0 waiting.
 ///
 /// That thread is held until CPUs have reported, see `grace_period.h`; then it looks for idle ones.

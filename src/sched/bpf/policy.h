@@ -69,7 +69,7 @@ typedef int64_t s64;
 
 /*
  * How long behind the second tick of a grace period RCU's thread goes on: RT CPUs have reported by
- * then. RT0's wakeup may come first, and takes as long as a switch. And when it goes on in any case,
+ * then. RT0's wakeup may come first, as long as a switch. And when it goes on in any case,
  * if its timer was lost.
  */
 #define ARTIS_HELD_NS (250 * ARTIS_NSEC_PER_USEC)
@@ -1893,7 +1893,7 @@ static inline void artis_tick_note(u64 *tick_ns, u64 *ticked_ns, u64 *ticked_jif
  * RCU's thread begins a grace period, and then sleeps until all CPUs have reported that they left
  * what they read. A CPU notices the period at its next tick, the CPU of the thread at once, and
  * reports at the tick after. So an RT CPU is among the last, and of two CPUs always the last one,
- * which wakes the thread, in a softirq behind its tick: RT0 may have to wait for that. A thread that
+ * which wakes the thread, in a softirq behind its tick: RT0 may have to wait for it. A thread that
  * does not sleep need not be woken. So it is held before, until RT CPUs have had these two ticks.
  * Nothing is late by that: its own timer would wake it behind the second one, too. @ticked_ns: when
  * the last tick of an RT CPU came; 0: it is not waited for, because its ticks are not known, or did
