@@ -554,7 +554,7 @@ static CYCLE: Script = Script {
         start --rt 1 --cycle
         [ "$(gone)" = $((gone_before + 1)) ] || die 'it was not offline'
         [ "$(online)" = 1 ] || die 'it is offline still'
-        [ "$(settings)" = '0 0 0 120 0 1 -2 0 ' ] || die "settings while on: $(settings)"
+        [ "$(settings)" = '0 0 0 120 0 1 0 20 0-1 ' ] || die "settings while on: $(settings)"
         grep -q 'RT CPUs 1 were offline for a moment' /tmp/run.err || die "$(cat /tmp/run.err)"
         stop
         [ "$(settings)" = "$before" ] || die "settings after: $(settings), not $before"
