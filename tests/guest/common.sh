@@ -31,17 +31,24 @@ status() {
     artis sched status --json >"$ARTIS_OUTPUT/$1.json" || die 'artis sched status failed'
 }
 
-# The settings that artis changes for RT CPU 1, in one line. The last two are those of RCU's
-# thread: its priority in /proc's counting, -2 for SCHED_FIFO 1, and its CPUs.
+# The folder in /proc of RCU's thread of grace periods.
+rcu_thread() {
+    rcu=$(grep -slxE 'rcu_preempt|rcu_sched' /proc/[0-9]*/comm)
+    echo "${rcu%/comm}"
+}
+
+# The settings that artis changes for RT CPU 1, in one line. The last three are those of RCU: its
+# first look for idle CPUs, and its thread's priority in /proc's counting, 20 for a normal task and
+# -2 for SCHED_FIFO 1, and CPUs.
 settings() {
-    [ -n "${rcu:-}" ] || rcu=$(grep -slxE 'rcu_preempt|rcu_sched' /proc/[0-9]*/comm)
+    rcu=$(rcu_thread)
     {
         cat /sys/kernel/debug/sched/*_server/cpu1/runtime /proc/sys/kernel/timer_migration \
             /proc/sys/vm/stat_interval /proc/sys/kernel/watchdog_cpumask \
             /sys/devices/virtual/workqueue/cpumask \
             /sys/module/rcutree/parameters/jiffies_till_first_fqs
-        cut -d' ' -f18 "${rcu%/comm}/stat"
-        sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "${rcu%/comm}/status"
+        cut -d' ' -f18 "$rcu/stat"
+        sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "$rcu/status"
     } | tr '\n' ' '
 }
 

@@ -675,18 +675,16 @@ fn what_another_cpu_changes_of_a_task_is_no_reason_to_leave(kernel: &str) {
     assert!(ran_ns > least_ns, "{ran_ns} ns: {after:#}");
 }
 
-/// Programs that end begin grace periods, and a hog on each CPU has it tick. The thread of RCU is held
-/// if it goes off its CPU runnable, where it would go to sleep.
+/// Programs that end begin grace periods, and a hog on each CPU has it tick. The thread of RCU is
+/// held if it goes off its CPU runnable, where it would go to sleep.
 static GRACE_PERIODS: Script = Script {
     name: "sched::rcus_thread_is_held_while_cpus_report",
     rt: false,
     counts: &[("SECONDS", 2, 20)],
     text: r#"tracing=/sys/kernel/tracing
         mount -t tracefs tracefs $tracing 2>/dev/null
-        rcu=$(grep -slxE 'rcu_preempt|rcu_sched' /proc/[0-9]*/comm)
-        rcu=$(cat $rcu)
         echo 'p:begun rcu_gp_fqs_loop' >$tracing/kprobe_events || die 'no kprobe'
-        echo "prev_comm==$rcu" >$tracing/events/sched/sched_switch/filter
+        echo "prev_comm==$(cat "$(rcu_thread)/comm")" >$tracing/events/sched/sched_switch/filter
         start --rt 1
         for i in 1 2 3; do while :; do :; done & loops="${loops:-} $!"; done
         while :; do /bin/true; done &
