@@ -675,11 +675,14 @@ fn who_was_placed_as_it_woke_up_is_not_placed_again() {
 }
 
 #[test]
-fn only_a_kernel_thread_of_an_rt_cpu_is_queued_without_a_place() {
+fn only_a_kernel_thread_of_an_rt_cpu_and_rcus_are_queued_without_a_place() {
     for order in [Order::Arrival, Order::Level, Order::Vtime] {
-        let own = |rt_cpu| needs_vtime(order, Place::Pinned, rt_cpu);
-        assert!(own(false) && needs_vtime(order, Place::Nrt, true));
+        let own = |rt_cpu| needs_vtime(order, Place::Pinned, rt_cpu, false);
+        assert!(own(false) && needs_vtime(order, Place::Nrt, true, false));
         assert_eq!(own(true), order != Order::Arrival);
+        for place in [Place::Pinned, Place::Nrt] {
+            assert!(!needs_vtime(order, place, false, true));
+        }
     }
 }
 

@@ -79,7 +79,7 @@ until_ok() {
     until "$@"; do
         tries=$((tries + 1))
         [ $tries -lt 1200 ] || die "never true: $*"
-        usleep 100000
+        usleep "${every_us:-100000}"
     done
 }
 

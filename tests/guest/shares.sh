@@ -24,6 +24,12 @@ have_used() {
     [ "$("$@" | sum_ms)" -ge $((begin + wanted)) ]
 }
 
+# Waits until they have. It looks once a second: each look is a few tasks, for which those that
+# compute are moved, and a light task that is alone for a moment then has more than its share.
+until_used() {
+    every_us=1000000 until_ok have_used "$@"
+}
+
 # Prints under a name what each used, in thousandths of what all of them used while that was so
 # many ms: NAME MS USED..., where USED... is a command that prints what they have used.
 shares() {
@@ -31,10 +37,10 @@ shares() {
     ms=$2
     shift 2
     begin=0
-    until_ok have_used 500 "$@"
+    until_used 500 "$@"
     before=$("$@")
     begin=$(echo "$before" | sum_ms)
-    until_ok have_used "$ms" "$@"
+    until_used "$ms" "$@"
     printf '%s\n' "$before" "$("$@")" | awk -v name="$name" '
         { use[NR] = $1 }
         END {

@@ -20,10 +20,15 @@ struct {
 
 static s32 held_cpu;		/* where the thread was stopped */
 
+static bool is_rcus(const struct task_struct *p)
+{
+	return p->pid == rcu_pid;
+}
+
 /* Does the thread of RCU stop here, although nobody else may wait? */
 static bool is_to_be_held(const struct task_struct *p)
 {
-	return rcu_stops && p->pid == rcu_pid;
+	return rcu_stops && is_rcus(p);
 }
 
 /*

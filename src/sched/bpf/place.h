@@ -562,7 +562,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	order = artis_order(&view, where);
 	t->state = artis_state_queued(where);
 	rt_side = artis_is_rt_place(where, record->rt);
-	if (artis_needs_vtime(order, where, record->rt) &&
+	if (artis_needs_vtime(order, where, record->rt, is_rcus(p)) &&
 	    !artis_is_placed(view.wakes, t->pooled_weight, t->side == side_of(rt_side)))
 		place(p, t, rt_side);
 	may_tell = artis_may_tell(is_rt(bpf_get_smp_processor_id()));

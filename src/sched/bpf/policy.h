@@ -1286,11 +1286,14 @@ static inline enum artis_order artis_order(const struct artis_task_view *task,
 /*
  * Is it placed in virtual time as it is queued? The turn of a kernel thread of an RT CPU does not
  * depend on that, and it may wake up in an interrupt that RT0 waits for. If it uses up its slice
- * it is placed then.
+ * it is placed then. RCU's thread (@rcus) never is, and comes first if it uses up its slice: it is
+ * runnable most of the time and hardly runs, so its weight would look like work of the NRT side.
  */
-static inline bool artis_needs_vtime(enum artis_order order, enum artis_place place, bool rt_cpu)
+static inline bool artis_needs_vtime(enum artis_order order, enum artis_place place, bool rt_cpu,
+				     bool rcus)
 {
-	return order != ARTIS_ORDER_ARRIVAL || place != ARTIS_PLACE_PINNED || !rt_cpu;
+	return !rcus &&
+	       (order != ARTIS_ORDER_ARRIVAL || place != ARTIS_PLACE_PINNED || !rt_cpu);
 }
 
 /*
