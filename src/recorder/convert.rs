@@ -121,7 +121,10 @@ impl Names<'_> {
             },
             Kind::RECORDER_SOFTIRQ_EXIT => What::SoftirqEnds,
             Kind::RECORDER_TIMER_ENTRY => What::WheelTimerBegins {
-                function: self.function(event.a),
+                function: match event.b {
+                    0 => self.function(event.a),
+                    work => format!("{} ({})", self.function(event.a), self.function(work)),
+                },
             },
             Kind::RECORDER_TIMER_EXIT => What::WheelTimerEnds,
             Kind::RECORDER_CSD_ENTRY => What::CallBegins {

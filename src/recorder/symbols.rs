@@ -55,6 +55,12 @@ impl Symbols {
         self.by_address.is_empty()
     }
 
+    /// Where the function begins that has this name; none when it is not listed.
+    pub fn address(&self, name: &str) -> Option<u64> {
+        let found = self.by_address.iter().find(|(_, one)| ***one == *name);
+        found.map(|(address, _)| *address)
+    }
+
     /// The function that an address is in, or the address.
     pub fn name(&self, address: u64) -> String {
         let found = self.by_address.range(..=address).next_back();
@@ -75,6 +81,8 @@ mod tests {
         assert_eq!(symbols.name(0x1f), "one");
         assert_eq!(symbols.name(0x35), "two");
         assert_eq!(symbols.name(0x5), "0x5");
+        assert_eq!(symbols.address("two"), Some(0x20));
+        assert_eq!(symbols.address("three"), None);
         assert!(Symbols::parse("0 T hidden\n").is_empty());
     }
 

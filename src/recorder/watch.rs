@@ -30,6 +30,8 @@ use std::time::{Duration, Instant};
 
 /// The initial pid namespace, as `/proc/self/ns/pid` names it (PROC_PID_INIT_INO).
 const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
+/// The function of the timers of delayed works: who is woken by one is the work.
+const DELAYED_WORK_TIMER: &str = "delayed_work_timer_fn";
 /// How long an event or a mark that is being written is waited for. Writing takes less than a
 /// microsecond, but a hypervisor may stop the CPU meanwhile.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -111,6 +113,7 @@ impl<'obj> Recorder<'obj> {
             hooks::choose(open.open_object_mut(), btf, ends, symbols.lists_variables())?;
         if let Some(constants) = open.maps.rodata_data.as_deref_mut() {
             constants.faults_end = ends != FaultEnds::Unseen;
+            constants.delayed_work_timer = symbols.address(DELAYED_WORK_TIMER).unwrap_or(0);
         }
         for (map, of_cpu) in [
             (&mut open.maps.events, EVENTS),

@@ -4,6 +4,7 @@
 
 use crate::common::{count, report, skipped};
 use artis::explain::cut;
+use artis::explain::recording::{Recording, What};
 use artis::machine::CpuList;
 use artis::recorder::{Recorder, Settings, Storage, Watched};
 use artis::task::syscall;
@@ -101,6 +102,55 @@ fn a_thread_may_change_its_name_and_its_cpu() {
         let sum: u64 = cut(recording).iter().map(|one| one.ns()).sum();
         assert_eq!(sum, subject.end_ns - subject.due_ns, "{subject:?}");
     }
+}
+
+/// The timers of all delayed works have the same function: it is the work's that says who is due.
+#[test]
+fn delayed_works_are_named() {
+    const TEST: &str = "delayed_works_are_named";
+    as_root!("delayed_works_are_named");
+    let mut storage = Storage::uninit();
+    let mut recorder = recorder!(TEST, storage);
+    let (lock, tid, done) = (Mutex::new(()), AtomicU32::new(0), AtomicBool::new(false));
+    let mut works = Vec::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            tid.store(own_tid(), Relaxed);
+            while !done.load(Relaxed) {
+                drop(lock.lock().unwrap());
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        until(&mut recorder, |_| tid.load(Relaxed) != 0);
+        recorder.watch(&Watched::Thread(tid.load(Relaxed))).unwrap();
+        // A recording holds what all CPUs did while the thread waited for the lock. The kernel has
+        // some delayed work every second or two.
+        until(&mut recorder, |one| {
+            let held = lock.lock().unwrap();
+            std::thread::sleep(Duration::from_millis(500));
+            drop(held);
+            works = delayed_works(&one.kept());
+            !works.is_empty()
+        });
+        done.store(true, Relaxed);
+    });
+    for work in &works {
+        let name = work
+            .strip_prefix(" (")
+            .and_then(|one| one.strip_suffix(')'));
+        let name = name.unwrap_or_else(|| panic!("{works:?}"));
+        assert!(!name.is_empty() && !name.starts_with("0x"), "{works:?}");
+    }
+}
+
+/// What is said of each delayed work behind its timer's function.
+fn delayed_works(recordings: &[Recording]) -> Vec<String> {
+    let events = recordings.iter().flat_map(|one| &one.events);
+    let works = events.filter_map(|event| match &event.what {
+        What::WheelTimerBegins { function } => function.strip_prefix("delayed_work_timer_fn"),
+        _ => None,
+    });
+    works.map(str::to_owned).collect()
 }
 
 /// A thread that has used up its period asks to sleep until a time that has passed. It is woken

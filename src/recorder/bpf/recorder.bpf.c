@@ -50,6 +50,8 @@ const volatile u64 stack_after_ns = 20000;
 const volatile bool faults_end = true;
 /* The number of futex(2). */
 const volatile s64 futex_number = 202;
+/* Where the function is that timers of delayed works have; 0: unknown. */
+const volatile u64 delayed_work_timer = 0;
 
 const volatile struct recorder_names names = {};
 
@@ -750,11 +752,33 @@ int BPF_PROG(softirq_ends, unsigned int which)
 	return 0;
 }
 
-/* a: the function. */
+/* The function of the delayed work that has this timer; 0: cannot be read. */
+static u64 work_of(struct timer_list *timer)
+{
+	u64 work = (u64)timer - bpf_core_field_offset(struct delayed_work___recorder, timer);
+	u64 function;
+
+	/* The verifier knows the timer, and nothing in front of it. */
+	if (bpf_core_read(&function, sizeof(function),
+			  &((struct delayed_work___recorder *)work)->work.func))
+		return 0;
+	return function;
+}
+
+/* a: the function; b: that of the work, if it is the timer of a delayed one. */
 SEC("tp_btf/timer_expire_entry")
 int BPF_PROG(timer_begins, struct timer_list *timer)
 {
-	record(this_cpu(), RECORDER_TIMER_ENTRY, 0, (u64)recorder(timer_list, timer)->function);
+	struct recorder_event *event = begin(this_cpu(), RECORDER_TIMER_ENTRY);
+	u64 number;
+
+	if (!event)
+		return 0;
+	number = event->a;
+	event->a = (u64)recorder(timer_list, timer)->function;
+	if (delayed_work_timer && event->a == delayed_work_timer)
+		event->b = work_of(timer);
+	done(event, number);
 	return 0;
 }
 

@@ -85,6 +85,11 @@ struct work_struct___recorder {
 	void *func;
 };
 
+struct delayed_work___recorder {
+	struct work_struct___recorder work;
+	struct timer_list___recorder timer;
+};
+
 struct net_device___recorder {
 	char name[RECORDER_NAME];
 };
