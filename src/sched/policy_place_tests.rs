@@ -32,6 +32,7 @@ fn task(class: Class, state: State) -> TaskView {
         fixed: false,
         wakes: false,
         handed_back: false,
+        immed: false,
         weight: WEIGHT_NICE_0 as u32,
     }
 }
@@ -43,16 +44,17 @@ fn any_task() -> impl Strategy<Value = TaskView> {
         prop::sample::select(CLASSES.to_vec()),
         prop::sample::select(AFFINITIES.to_vec()),
         prop::sample::select(states),
-        any::<[bool; 3]>(),
+        any::<[bool; 4]>(),
     )
         .prop_map(
-            |(class, affinity, state, [fixed, wakes, handed_back])| TaskView {
+            |(class, affinity, state, [fixed, wakes, handed_back, immed])| TaskView {
                 class,
                 affinity,
                 state,
                 fixed,
                 wakes,
                 handed_back,
+                immed,
                 weight: WEIGHT_NICE_0 as u32,
             },
         )
@@ -193,6 +195,16 @@ fn a_runnable_task_goes_where_the_table_says() {
             "handed back",
             TaskView {
                 handed_back: true,
+                ..rt
+            },
+            true,
+            Place::RtOrNrt,
+        ),
+        (
+            "handed back on RT0's way",
+            TaskView {
+                handed_back: true,
+                immed: true,
                 ..rt
             },
             true,

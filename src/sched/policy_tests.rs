@@ -17,6 +17,7 @@ pub(super) fn task(class: Class) -> TaskView {
         fixed: false,
         wakes: false,
         handed_back: false,
+        immed: false,
         weight: NICE_0,
     }
 }
@@ -275,6 +276,34 @@ fn rt_to_nrt_moves_linux_tasks_first() {
     assert!(stays_rt(&task(Class::Rt1), &crowded, &empty));
     let alone = side(1, 1);
     assert!(stays_rt(&task(Class::Linux), &alone, &empty), "alone there");
+}
+
+#[test]
+fn behind_a_long_burst_a_task_waits_only_where_it_waits_less() {
+    let behind = |class| TaskView {
+        handed_back: true,
+        ..task(class)
+    };
+    // RT0 has nine tenths of an RT CPU; a tenth is worth as much as one of ten turns of an NRT CPU.
+    let busy = |cpus, tasks| Side {
+        rt_util: (CAPACITY * 9 / 10) as u32,
+        ..side(cpus, tasks)
+    };
+    for (rt, nrt, stays) in [
+        (busy(1, 1), side(1, 0), false),
+        (busy(1, 1), side(1, 1), false),
+        (busy(1, 1), side(1, 8), false),
+        (busy(1, 1), side(1, 10), true),
+        (busy(1, 2), side(1, 10), false),
+        (busy(3, 3), side(1, 10), true),
+        (side(1, 1), side(1, 1), false),
+        (side(1, 1), side(1, 2), true),
+        (side(1, 1), side(2, 2), false),
+    ] {
+        let words = format!("{rt:?} {nrt:?}");
+        assert_eq!(stays_rt(&behind(Class::Linux), &rt, &nrt), stays, "{words}");
+        assert!(!stays_rt(&behind(Class::Rt1), &rt, &nrt), "{words}");
+    }
 }
 
 #[test]

@@ -2,8 +2,8 @@
 /*
  * RT0 has a CPU and a task waits behind it. In a short burst it goes on waiting, so
  * that RT0's wakeup does no more than a context switch. In a long one it is handed back
- * to ops.enqueue(), which queues it for the NRT CPUs: by the tick, or by artis itself
- * where the kernel cannot do that (see hands_back_late()), on RT CPUs.
+ * to ops.enqueue(), which queues it for other CPUs, see artis_stays_rt(): by the tick, or
+ * by artis itself where the kernel cannot do that (see hands_back_late()), on RT CPUs.
  */
 #ifndef ARTIS_HAND_BACK_H
 #define ARTIS_HAND_BACK_H

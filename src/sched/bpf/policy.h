@@ -185,7 +185,7 @@ typedef int64_t s64;
 
 /*
  * When RT0 has had the CPU for so long, the task it displaced is handed back, so
- * that an NRT CPU may run it. In shorter bursts it is cheaper to wait than to move
+ * that another CPU may run it. In shorter bursts it is cheaper to wait than to move
  * twice. And so the hand-back is never part of RT0's wakeup.
  */
 #define ARTIS_HAND_BACK_NS (2 * ARTIS_NSEC_PER_MSEC)
@@ -441,6 +441,7 @@ struct artis_task_view {
 	bool fixed;		/* it may not change CPU now: the kernel disabled its migration */
 	bool wakes;		/* it becomes runnable because it wakes up */
 	bool handed_back;	/* ... because a long burst of RT0 displaces it */
+	bool immed;		/* ... or any burst: this is on RT0's way */
 	u32 weight;		/* with which it counts: artis_weight() */
 };
 
@@ -1122,14 +1123,17 @@ static inline enum artis_verdict artis_promote(const struct artis_task_view *tas
 /*
  * A task in user mode whose slice on an RT CPU is over: does it stay on the RT
  * side? Association rule, RT to NRT: Linux tasks go first. @rt
- * counts the task itself.
+ * counts the task itself. One that RT0 keeps waiting goes where a CPU may be had at once;
+ * but where it would wait for an NRT CPU, too, the next RT CPU that RT0 leaves needs it.
  */
 static inline bool artis_stays_rt(const struct artis_task_view *task, const struct artis_side *rt,
 				  const struct artis_side *nrt)
 {
 	if (task->class == ARTIS_CLASS_RT1)
-		return true;
-	if (rt->tasks <= rt->cpus)
+		return !task->handed_back;
+	if (task->handed_back && nrt->tasks <= nrt->cpus)
+		return false;
+	if (!task->handed_back && rt->tasks <= rt->cpus)
 		return true;
 	return artis_weighted_load(rt, 0) <= artis_weighted_load(nrt, task->weight);
 }
@@ -1224,8 +1228,7 @@ enum artis_place {
 /*
  * @on: the scheduler has all tasks. @rt_cpus: RT CPUs online. A task that was on an
  * RT CPU and that nothing marked is in user mode still. But who wakes up is in the
- * kernel, wherever it went to sleep, and who is handed back from behind RT0 goes
- * where a CPU may be had at once.
+ * kernel, wherever it went to sleep, and nothing is measured on RT0's way.
  */
 static inline enum artis_place artis_place(const struct artis_task_view *task, bool on, u32 rt_cpus)
 {
@@ -1237,7 +1240,7 @@ static inline enum artis_place artis_place(const struct artis_task_view *task, b
 		return ARTIS_PLACE_NRT;
 	if (task->state == ARTIS_STATE_PROMOTED)
 		return ARTIS_PLACE_RT_PROMOTED;
-	if (task->state == ARTIS_STATE_RT && !task->wakes && !task->handed_back && rt_cpus)
+	if (task->state == ARTIS_STATE_RT && !task->wakes && !task->immed && rt_cpus)
 		return ARTIS_PLACE_RT_OR_NRT;
 	return ARTIS_PLACE_NRT;
 }
