@@ -201,6 +201,21 @@ fn a_runnable_task_goes_where_the_table_says() {
             Place::RtOrNrt,
         ),
         (
+            "RT1+, handed back",
+            TaskView {
+                handed_back: true,
+                ..task(Class::Rt1, State::Rt)
+            },
+            true,
+            Place::Nrt,
+        ),
+        (
+            "no task waits behind RT0",
+            TaskView { immed: true, ..rt },
+            true,
+            Place::RtOrNrt,
+        ),
+        (
             "handed back on RT0's way",
             TaskView {
                 handed_back: true,

@@ -523,7 +523,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	view = view_of(p, t);
 	view.wakes = enq_flags & SCX_ENQ_WAKEUP;
 	view.handed_back = is_handed_back(record, p, enq_flags);
-	view.immed = view.handed_back && record->rt_immed;
+	view.immed = record->rt_immed;
 	/* the kernel does not ask for the CPU of a task that may use one only */
 	if (view.wakes && p->nr_cpus_allowed == 1)
 		t->by_interrupt = in_interrupt();

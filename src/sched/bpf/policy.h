@@ -441,7 +441,7 @@ struct artis_task_view {
 	bool fixed;		/* it may not change CPU now: the kernel disabled its migration */
 	bool wakes;		/* it becomes runnable because it wakes up */
 	bool handed_back;	/* ... because a long burst of RT0 displaces it */
-	bool immed;		/* ... or any burst: this is on RT0's way */
+	bool immed;		/* ... if so, at once: this is on RT0's way */
 	u32 weight;		/* with which it counts: artis_weight() */
 };
 
@@ -1130,7 +1130,7 @@ static inline bool artis_stays_rt(const struct artis_task_view *task, const stru
 				  const struct artis_side *nrt)
 {
 	if (task->class == ARTIS_CLASS_RT1)
-		return !task->handed_back;
+		return true;
 	if (task->handed_back && nrt->tasks <= nrt->cpus)
 		return false;
 	if (!task->handed_back && rt->tasks <= rt->cpus)
@@ -1228,7 +1228,8 @@ enum artis_place {
 /*
  * @on: the scheduler has all tasks. @rt_cpus: RT CPUs online. A task that was on an
  * RT CPU and that nothing marked is in user mode still. But who wakes up is in the
- * kernel, wherever it went to sleep, and nothing is measured on RT0's way.
+ * kernel, wherever it went to sleep; nothing is measured on RT0's way; and an RT1+ task
+ * that a long burst of RT0 keeps waiting comes first on the NRT CPUs.
  */
 static inline enum artis_place artis_place(const struct artis_task_view *task, bool on, u32 rt_cpus)
 {
@@ -1240,7 +1241,9 @@ static inline enum artis_place artis_place(const struct artis_task_view *task, b
 		return ARTIS_PLACE_NRT;
 	if (task->state == ARTIS_STATE_PROMOTED)
 		return ARTIS_PLACE_RT_PROMOTED;
-	if (task->state == ARTIS_STATE_RT && !task->wakes && !task->immed && rt_cpus)
+	if (task->handed_back && (task->immed || task->class == ARTIS_CLASS_RT1))
+		return ARTIS_PLACE_NRT;
+	if (task->state == ARTIS_STATE_RT && !task->wakes && rt_cpus)
 		return ARTIS_PLACE_RT_OR_NRT;
 	return ARTIS_PLACE_NRT;
 }
