@@ -183,8 +183,8 @@ fn pressure(facts: &Facts) -> Option<Finding> {
         evidence: PRESSURE_FILE.to_owned(),
         why: "each wakeup and each switch of tasks adds to the accounts of the task's control group \
               and of every group above it, with the CPU's run queue locked: a fifth of a real-time \
-              task's wakeup in artis's lab, one group deep; and each group's averages are a work \
-              that any CPU may have to wake up every 2 s, behind its tick"
+              task's wakeup in artis's lab, one group deep; and each group's averages are made \
+              every 2 s by a kernel thread that any CPU may have to wake, behind its tick"
             .to_owned(),
         source: "Documentation/accounting/psi.rst; kernel/sched/psi.c; artis, docs/results",
         fix: Some(

@@ -30,7 +30,7 @@ use std::time::{Duration, Instant};
 
 /// The initial pid namespace, as `/proc/self/ns/pid` names it (PROC_PID_INIT_INO).
 const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
-/// The function of the timers of delayed works: who is woken by one is the work.
+/// The function of the timers of all delayed works: it does not say which work is due.
 const DELAYED_WORK_TIMER: &str = "delayed_work_timer_fn";
 /// How long an event or a mark that is being written is waited for. Writing takes less than a
 /// microsecond, but a hypervisor may stop the CPU meanwhile.

@@ -50,7 +50,7 @@ const volatile u64 stack_after_ns = 20000;
 const volatile bool faults_end = true;
 /* The number of futex(2). */
 const volatile s64 futex_number = 202;
-/* Where the function is that timers of delayed works have; 0: unknown. */
+/* The address of delayed_work_timer_fn(); 0: unknown. */
 const volatile u64 delayed_work_timer = 0;
 
 const volatile struct recorder_names names = {};
