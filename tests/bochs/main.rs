@@ -98,10 +98,15 @@ static CGROUPS: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// What a script printed in a guest where the scheduler is on.
+/// What a script printed in a guest of two CPUs where the scheduler is on.
 fn scheduled(script: &str, words: &[u64]) -> String {
-    let script = format!(". /common.sh; . /shares.sh; start --rt 1; {script}; stop");
-    let mut command = artis(&["lab", "run", "--engine", "bochs"]);
+    in_guest("2", &format!("start --rt 1; {script}; stop"), words)
+}
+
+/// What a script printed in a guest of so many CPUs.
+fn in_guest(cpus: &str, script: &str, words: &[u64]) -> String {
+    let script = format!(". /common.sh; . /shares.sh; {script}");
+    let mut command = artis(&["lab", "run", "--engine", "bochs", "--cpus", cpus]);
     for name in ["common.sh", "shares.sh"] {
         let file = format!("{}:/{name}", guest_file(name));
         command.args(["--file", &file]);
@@ -116,6 +121,28 @@ fn scheduled(script: &str, words: &[u64]) -> String {
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{said}{}", stderr(&output));
     said
+}
+
+/// The paper's 13 normal tasks with the same work, beside real-time tasks of 90 % on the three RT
+/// CPUs of four: all of them end at nearly the same time, and no later than without artis. So they
+/// share what the bursts leave, and none of that is lost. Only here: in QEMU a burst by the clock
+/// takes from the other CPUs.
+#[test]
+fn tasks_beside_long_bursts_end_together_and_as_soon_as_without_artis() {
+    let said = in_guest(
+        "4",
+        "probe completions 13 | sed 's/^/without_/'; start --rt 1-3
+        for _ in $(seq $0); do probe completions 13 | sed 's/^/with_/'; done; stop",
+        &[common::count(1, 10)],
+    );
+    println!("{said}");
+    let [first, last] = ["with_first_ms", "with_last_ms"].map(|name| common::numbers(&said, name));
+    let without = common::numbers(&said, "without_last_ms")[0];
+    assert!(!last.is_empty(), "{said}");
+    for (first, last) in first.iter().zip(&last) {
+        assert!(last * 10 <= first * 12, "{first} to {last} ms");
+        assert!(last * 100 <= without * 105, "{last} ms, {without} without");
+    }
 }
 
 #[test]

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Programs for the kernel tests inside the guest that no stock tool offers.
 //!
-//! `probe hog SECONDS`, `probe turns TASKS SECONDS`, `probe calls SECONDS`, `probe entries
-//! SECONDS`, `probe traced SECONDS`, `probe notify COMMAND…`, `probe split TIMES`, `probe
-//! settings`, `probe since FILE` and `probe partition dies|fails CPUS EVERY`. Each prints what it
-//! saw, and the test outside judges. It is an example of the package only so that cargo builds it
-//! with the tests.
+//! `probe hog SECONDS`, `probe turns TASKS SECONDS`, `probe completions TASKS`, `probe calls
+//! SECONDS`, `probe entries SECONDS`, `probe traced SECONDS`, `probe notify COMMAND…`, `probe split
+//! TIMES`, `probe settings`, `probe since FILE` and `probe partition dies|fails CPUS EVERY`. Each
+//! prints what it saw, and the test outside judges. It is an example of the package only so that
+//! cargo builds it with the tests.
 
 mod entries;
 mod partition;
@@ -35,6 +35,13 @@ const TASKS: usize = 8;
 const HOG_PERIOD_NS: u64 = 10 * NS_PER_MS;
 const HOG_BUSY_NS: u64 = 9 * NS_PER_MS;
 
+/// The work of each task of `completions`: as in the paper's scenario.
+const WORK_NS: u64 = 200 * NS_PER_MS;
+
+/// Steps that take some milliseconds at an emulator's speed: long enough that the scheduler sends a
+/// task that computes so between two system calls to an RT CPU.
+const BETWEEN_CALLS: u64 = 200_000;
+
 /// How often a watcher looks. When it is later than `STALL_NS`, the emulator did not run its CPU.
 const LOOK_NS: u64 = 5 * NS_PER_MS;
 const STALL_NS: u64 = 4 * LOOK_NS;
@@ -51,6 +58,7 @@ fn main() {
             words[1].parse().expect("tasks"),
             words[2].parse().expect("seconds"),
         ),
+        Some("completions") => completions(words[1].parse().expect("tasks")),
         Some("calls") => calls(words[1].parse().expect("seconds")),
         Some("entries") => entries::make(words[1].parse().expect("seconds")),
         Some("traced") => traced(words[1].parse().expect("seconds")),
@@ -61,7 +69,7 @@ fn main() {
         Some("partition") => partition::walk(&words[1..]),
         _ => panic!(
             "usage: probe hog|calls|entries|traced SECONDS | turns TASKS SECONDS | \
-             notify COMMAND... | split TIMES | settings | since FILE | \
+             completions TASKS | notify COMMAND... | split TIMES | settings | since FILE | \
              partition dies|fails CPUS EVERY"
         ),
     }
@@ -99,6 +107,20 @@ fn become_rt(cpu: usize, priority: i32) {
     assert_eq!(result, 0, "SCHED_FIFO needs root");
 }
 
+/// A SCHED_FIFO task that is busy for 90 % of every 10 ms on this CPU. Returns its periods.
+fn be_hog(cpu: usize, priority: i32, is_over: impl Fn() -> bool) -> u64 {
+    become_rt(cpu, priority);
+    let mut periods = 0;
+    let mut release_ns = now_ns();
+    while !is_over() {
+        while now_ns() < release_ns + HOG_BUSY_NS {}
+        periods += 1;
+        release_ns += HOG_PERIOD_NS;
+        sleep_until(release_ns);
+    }
+    periods
+}
+
 /// Eight normal tasks compute beside a hog on the RT CPU. Prints, for each task, the longest
 /// time without progress.
 ///
@@ -118,18 +140,7 @@ fn hog(seconds: u64) {
                 }
             });
         }
-        let hog = scope.spawn(move || {
-            become_rt(RT_CPU, 98);
-            let mut periods = 0;
-            let mut release_ns = now_ns();
-            while release_ns < end_ns {
-                while now_ns() < release_ns + HOG_BUSY_NS {}
-                periods += 1;
-                release_ns += HOG_PERIOD_NS;
-                sleep_until(release_ns);
-            }
-            periods
-        });
+        let hog = scope.spawn(move || be_hog(RT_CPU, 98, || now_ns() >= end_ns));
         scope.spawn(move || {
             become_rt(RT_CPU, 99);
             while now_ns() < end_ns {
@@ -223,10 +234,52 @@ fn turns(tasks: u64, seconds: u64) {
     }
 }
 
-/// Some milliseconds of user mode, at an emulator's speed: long enough that the scheduler sends a
-/// task that computes so between two system calls to an RT CPU.
-fn compute() {
-    for step in 0..200_000u64 {
+/// The paper's scenario for fairness: a hog on each CPU but the first, and so many normal tasks that
+/// have the same work to do. Prints when the first and the last of them was done, in milliseconds
+/// since they began.
+fn completions(tasks: u64) {
+    let steps = steps_in(WORK_NS);
+    let cpus = std::thread::available_parallelism().expect("CPUs").get();
+    let mut done_ms = Vec::new();
+    std::thread::scope(|scope| {
+        for cpu in 1..cpus {
+            scope.spawn(move || be_hog(cpu, 50, || DONE.load(Relaxed)));
+        }
+        sleep_until(now_ns() + 100 * NS_PER_MS);
+        let begin_ns = now_ns();
+        let workers = (0..tasks).map(|_| {
+            scope.spawn(move || {
+                compute(steps);
+                (now_ns() - begin_ns) / NS_PER_MS
+            })
+        });
+        let workers: Vec<_> = workers.collect();
+        done_ms.extend(workers.into_iter().map(|one| one.join().expect("it ends")));
+        DONE.store(true, Relaxed);
+    });
+    for (name, ms) in [
+        ("first_ms", done_ms.iter().min()),
+        ("last_ms", done_ms.iter().max()),
+    ] {
+        println!("{name} {}", ms.expect("a task"));
+    }
+}
+
+/// How many steps of [`compute`] take so long here, where nothing else runs.
+fn steps_in(wanted_ns: u64) -> u64 {
+    const STEPS: u64 = 100_000;
+    let begin_ns = now_ns();
+    let mut steps = 0;
+    while now_ns() - begin_ns < wanted_ns {
+        compute(STEPS);
+        steps += STEPS;
+    }
+    steps
+}
+
+/// Computes in user mode, some nanoseconds a step at an emulator's speed.
+fn compute(steps: u64) {
+    for step in 0..steps {
         std::hint::black_box(step);
     }
 }
@@ -240,7 +293,7 @@ fn calls(seconds: u64) {
         for _ in 0..THREADS {
             scope.spawn(|| {
                 while now_ns() < end_ns {
-                    compute();
+                    compute(BETWEEN_CALLS);
                     nix::unistd::getppid();
                     made.fetch_add(1, Relaxed);
                 }
@@ -259,7 +312,7 @@ fn traced(seconds: u64) {
             ptrace::traceme().expect("a parent that traces");
             nix::sys::signal::raise(Signal::SIGSTOP).expect("a signal");
             while now_ns() < end_ns {
-                compute();
+                compute(BETWEEN_CALLS);
                 nix::unistd::getppid();
             }
             std::process::exit(0);
