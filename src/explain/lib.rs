@@ -12,6 +12,7 @@
 pub mod advice;
 pub mod cut;
 pub mod document;
+pub mod functions;
 pub mod lane;
 pub mod recording;
 pub mod summary;

@@ -6,12 +6,12 @@ use crate::skeleton::types::{
     recorder_event, recorder_kind as Kind, recorder_loss, recorder_mark,
     recorder_switch_flags as Flags, recorder_timer_flags as TimerFlags, recorder_vector,
 };
-use crate::symbols::Symbols;
+use artis_explain::functions::Functions;
 use artis_explain::recording::{Event, Loss, Subject, Task, Vector, What};
 
 /// What addresses are looked up in.
 pub(crate) struct Names<'a> {
-    pub symbols: &'a Symbols,
+    pub functions: &'a Functions,
 }
 
 /// The number of the stack that was taken at an event; 0: none was.
@@ -66,7 +66,9 @@ impl Names<'_> {
     }
 
     fn function(&self, address: u64) -> String {
-        self.symbols.name(address)
+        self.functions
+            .name(address)
+            .map_or_else(|| format!("{address:#x}"), str::to_owned)
     }
 
     fn stack(&self, copied: &CopiedEvent) -> Vec<String> {

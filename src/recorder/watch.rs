@@ -15,6 +15,7 @@ use crate::symbols::Symbols;
 use crate::targets::Watched;
 use crate::threads::{NAMELESS, Threads};
 use artis_explain::document::{Missed, Thread};
+use artis_explain::functions::Functions;
 use artis_explain::recording::{Hole, Recording, Subject};
 use artis_machine::{Root, smi, virtualisation};
 use libbpf_rs::btf::Btf;
@@ -55,7 +56,7 @@ pub struct Recorder<'obj> {
     events: Rings<recorder_event>,
     marks: Rings<recorder_mark>,
     stacks: Rings<recorder_stack>,
-    symbols: Symbols,
+    functions: Functions,
     settings: Settings,
     cpus: u64,
     /// Marks of each CPU that were looked at.
@@ -99,7 +100,10 @@ impl<'obj> Recorder<'obj> {
         let mut open = RecorderSkelBuilder::default()
             .open(storage)
             .map_err(Error::bpf("open the BPF program"))?;
-        let symbols = Symbols::of_kernel();
+        let Symbols {
+            functions,
+            lists_variables,
+        } = Symbols::of_kernel();
         let possible = libbpf_rs::num_possible_cpus().map_err(Error::bpf("count the CPUs"))?;
         let cpus = possible as u64;
         let (ends, counts) = match waits_for_ends() {
@@ -109,11 +113,10 @@ impl<'obj> Recorder<'obj> {
                 Err(_) => (FaultEnds::Unseen, Vec::new()),
             },
         };
-        let mut absent =
-            hooks::choose(open.open_object_mut(), btf, ends, symbols.lists_variables())?;
+        let mut absent = hooks::choose(open.open_object_mut(), btf, ends, lists_variables)?;
         if let Some(constants) = open.maps.rodata_data.as_deref_mut() {
             constants.faults_end = ends != FaultEnds::Unseen;
-            constants.delayed_work_timer = symbols.address(DELAYED_WORK_TIMER).unwrap_or(0);
+            constants.delayed_work_timer = functions.address(DELAYED_WORK_TIMER).unwrap_or(0);
         }
         for (map, of_cpu) in [
             (&mut open.maps.events, EVENTS),
@@ -144,7 +147,7 @@ impl<'obj> Recorder<'obj> {
         let (events, marks) = (share(&skeleton.maps.events)?, share(&skeleton.maps.marks)?);
         let stacks = share(&skeleton.maps.stacks)?;
         let threads = share(&skeleton.maps.threads)?;
-        if symbols.is_empty() {
+        if functions.is_empty() {
             absent.push(
                 "the kernel hides its symbols (kernel.kptr_restrict): functions are addresses"
                     .to_owned(),
@@ -156,7 +159,7 @@ impl<'obj> Recorder<'obj> {
             marks: Rings::map(&marks, cpus, MARKS).map_err(Error::Memory)?,
             stacks: Rings::map(&stacks, cpus, STACKS).map_err(Error::Memory)?,
             threads: Threads::new(threads),
-            symbols,
+            functions,
             settings,
             cpus,
             seen: vec![0; possible],
@@ -400,7 +403,7 @@ impl<'obj> Recorder<'obj> {
     /// What was kept so far. To be called when time does not matter: it gives everything its name.
     pub fn kept(&self) -> Vec<Recording> {
         let names = Names {
-            symbols: &self.symbols,
+            functions: &self.functions,
         };
         let kept = self.kept.iter();
         kept.map(|one| one.recording(&names, self.virtual_machine))

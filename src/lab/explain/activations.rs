@@ -2,9 +2,9 @@
 //! RT0's activations: its work between two sleeps, from its first call in user mode to its next
 //! system call. The longest ones' steps are kept.
 
-use super::symbols::Symbols;
 use super::watch::keep_most;
 use crate::engine::observed::{Kind, Step};
+use artis_explain::functions::Functions;
 
 /// What a system call begins with.
 const SYSTEM_CALL: &str = "do_syscall_64";
@@ -38,9 +38,9 @@ pub struct Activations {
 
 impl Activations {
     /// Keeps the steps of the `keep` longest.
-    pub fn new(symbols: &Symbols, keep: usize) -> Self {
+    pub fn new(functions: &Functions, keep: usize) -> Self {
         Self {
-            system_call: symbols.address(SYSTEM_CALL),
+            system_call: functions.address(SYSTEM_CALL),
             keep,
             lengths: Vec::new(),
             longest: Vec::new(),
@@ -84,8 +84,8 @@ mod tests {
 
     #[test]
     fn the_longest_are_kept_and_what_comes_after_the_samples_is_none() {
-        let symbols = Symbols::parse("ffffffff81000000 t do_syscall_64\n");
-        let mut activations = Activations::new(&symbols, 3);
+        let functions = Functions::parse("ffffffff81000000 t do_syscall_64\n");
+        let mut activations = Activations::new(&functions, 3);
         for (number, length) in [30, 500, 20, 40, 9000].into_iter().enumerate() {
             let begin = 1000 + number as u64 * 10_000;
             let step = |tick, kind, address, user| Step {

@@ -2,10 +2,11 @@
 //! What the CPU did in the worst wakeups or the longest activations, step by step: for who wants to
 //! know more of a segment than its culprit.
 
-use super::symbols::Symbols;
+use super::names;
 use super::translate::{Span, TICK_NS};
 use super::watch::table;
 use crate::engine::observed::Kind;
+use artis_explain::functions::Functions;
 use artis_explain::recording::Loss;
 use std::fmt::Write;
 
@@ -14,7 +15,7 @@ const BEFORE_TICKS: u64 = 10_000;
 
 /// A section for each, with how long it took, and in it a line for each step: when it was, from the
 /// moment RT0 was due or its work began, and what it was.
-pub(super) fn list(spans: &[Span<'_>], symbols: &Symbols) -> String {
+pub(super) fn list(spans: &[Span<'_>], functions: &Functions) -> String {
     let mut text = String::new();
     for (at, span) in spans.iter().enumerate() {
         let since = span.due.saturating_sub(BEFORE_TICKS);
@@ -29,7 +30,7 @@ pub(super) fn list(spans: &[Span<'_>], symbols: &Symbols) -> String {
         };
         let _ = writeln!(text, "{gap}{}. {what} {:.3} us", at + 1, us(span.end));
         for step in span.steps.iter().filter(|step| step.tick >= since) {
-            let name = || symbols.name(step.address).unwrap_or("?");
+            let name = || names::name(functions, step.address).unwrap_or("?");
             let what = match (step.kind, step.user) {
                 (Kind::Call, false) => name().to_owned(),
                 (Kind::Call, true) => "user mode: a call".to_owned(),
@@ -52,7 +53,7 @@ mod tests {
 
     #[test]
     fn each_step_has_its_distance_from_the_moment_rt0_was_due() {
-        let symbols = Symbols::parse("ffffffff81000000 t first\nffffffff81000100 t second\n");
+        let functions = Functions::parse("ffffffff81000000 t first\nffffffff81000100 t second\n");
         let step = |tick, kind, address, user| Step {
             tick,
             kind,
@@ -70,7 +71,7 @@ mod tests {
         ];
         let wakeup = Wakeup::new(steps);
         assert_eq!(
-            list(&[Span::wakeup(&wakeup, 100)], &symbols),
+            list(&[Span::wakeup(&wakeup, 100)], &functions),
             "1. late 1.000 us\n      -0.500 interrupt: first\n       0.100 returns into second\n       \
              0.200 page table 9\n       0.300 returns to user mode\n       \
              1.000 user mode: a call\n"

@@ -4,13 +4,13 @@
 //! Runs the guest of an experiment once more, the same to the byte, while the emulator reports
 //! each call, interrupt and return of its RT CPU ([`crate::engine::observed`]). Owns how the worst
 //! wakeups ([`watch`]) and activations ([`activations`]) are found meanwhile, the names of the
-//! kernel's functions ([`symbols`]), how steps become a recording ([`translate`]), which
+//! kernel's functions ([`names`]), how steps become a recording ([`translate`]), which
 //! `artis-explain` cuts as it cuts any other, and how they are listed ([`calls`]).
 //! Only the worst ones' steps are kept, whatever the guest does.
 
 pub mod activations;
 mod calls;
-pub mod symbols;
+mod names;
 pub mod translate;
 pub mod watch;
 
@@ -26,12 +26,12 @@ use crate::machine::record::Ended;
 use crate::progress::Progress;
 use artis_explain::Document;
 use artis_explain::document::{Counts, Missed, SCHEMA, Thread};
+use artis_explain::functions::Functions;
 use artis_guest::experiment::{Measure, Sample, USER_LATENCY};
 use artis_result::Distribution;
 use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use symbols::Symbols;
 use translate::{Span, TICK_NS};
 use watch::Watched;
 
@@ -185,16 +185,16 @@ pub fn explain(
     let configuration = &experiment.configurations[wanted.configuration];
     let kernel = kernels.resolve(&options.kernel(configuration), progress)?;
     configuration.fits(&kernel)?;
-    let symbols = symbols_of(&kernel, kernels, options, progress)?;
+    let functions = functions_of(&kernel, kernels, options, progress)?;
     let cpu = wanted.task.rt.first().unwrap_or_default();
     let period = wanted.task.interval_us * 1000 / TICK_NS;
-    let watched = Arc::new(Mutex::new(Watched::new(&symbols, period, worst)));
+    let watched = Arc::new(Mutex::new(Watched::new(&functions, period, worst)));
     let observer = Arc::clone(&watched);
     let observed = Observed { cpu, observer };
     let (measured, plain) = run::observe(experiment, wanted, kernels, options, observed, progress)?;
     let watched = {
         let mut place = watched.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::replace(&mut *place, Watched::new(&symbols, period, 0))
+        std::mem::replace(&mut *place, Watched::new(&functions, period, 0))
     };
     let (document, calls) = document(
         &experiment.guest_name(wanted),
@@ -202,7 +202,7 @@ pub fn explain(
         watched,
         (which, worst),
         cpu,
-        &symbols,
+        &functions,
     )?;
     Ok(Explanation {
         document,
@@ -218,12 +218,12 @@ fn is_same(one: &Sample, other: &Sample) -> bool {
 }
 
 /// The functions of `kernel`, from the cache or from a guest that lists them.
-fn symbols_of(
+fn functions_of(
     kernel: &Kernel,
     kernels: &Kernels,
     options: &Options,
     progress: &mut dyn Progress,
-) -> Result<Symbols, Error> {
+) -> Result<Functions, Error> {
     let facts = &kernel.facts;
     let cache = kernels.cache();
     let path = cache.path(&format!(
@@ -232,9 +232,9 @@ fn symbols_of(
         facts.version.replace('/', "_")
     ))?;
     if let Ok(text) = std::fs::read_to_string(&path)
-        && let Ok(symbols) = listed(Ended::Exit(0), &text, &facts.release)
+        && let Ok(functions) = listed(Ended::Exit(0), &text, &facts.release)
     {
-        return Ok(symbols);
+        return Ok(functions);
     }
     progress.note(&format!(
         "a guest lists the functions of {}, once for this kernel",
@@ -255,24 +255,24 @@ fn symbols_of(
     let ran = machine.run_again_when_lost(&command, &mut complaints, progress);
     let (outcome, text) = ran.map_err(|error| output.keep_console(error))?;
     let text = String::from_utf8_lossy(&text);
-    let symbols = listed(outcome.ended, &text, &facts.release)?;
+    let functions = listed(outcome.ended, &text, &facts.release)?;
     cache.write_file(&path, text.as_bytes())?;
-    Ok(symbols)
+    Ok(functions)
 }
 
 /// The functions in a list whose command ended like this. A part of a list would give all functions
 /// behind it the name of its last one.
-fn listed(ended: Ended, text: &str, release: &str) -> Result<Symbols, Error> {
+fn listed(ended: Ended, text: &str, release: &str) -> Result<Functions, Error> {
     if let Ended::Interrupted(signal) = ended {
         let signal = usize::try_from(signal).unwrap_or_default();
         let (done, all) = (0, 1);
         return Err(run::Error::Interrupted { signal, done, all }.into());
     }
-    let symbols = Symbols::parse(text);
-    if ended != Ended::Exit(0) || !text.ends_with('\n') || symbols.is_empty() {
+    let functions = Functions::parse(text);
+    if ended != Ended::Exit(0) || !text.ends_with('\n') || functions.is_empty() {
         return Err(Error::NoSymbols(release.to_owned()));
     }
-    Ok(symbols)
+    Ok(functions)
 }
 
 /// What was seen, as the document that `artis explain show` reads, and what was called.
@@ -282,7 +282,7 @@ fn document(
     watched: Watched,
     (which, worst): (Which, usize),
     cpu: u32,
-    symbols: &Symbols,
+    functions: &Functions,
 ) -> Result<(Document, String), Error> {
     let empty = Distribution::new();
     let series = kept.sample.series.iter();
@@ -340,7 +340,7 @@ fn document(
     };
     let recordings = spans
         .iter()
-        .map(|span| translate::recording(span, rt0, cpu, symbols))
+        .map(|span| translate::recording(span, rt0, cpu, functions))
         .collect();
     let lost_ns = |length: &u64| (length - usual) * TICK_NS;
     let mean_ns = moments.mean.max(0.0);
@@ -375,7 +375,7 @@ fn document(
         culprits: Vec::new(),
         advice: Vec::new(),
     };
-    Ok((document.explain(recordings), calls::list(&spans, symbols)))
+    Ok((document.explain(recordings), calls::list(&spans, functions)))
 }
 
 #[cfg(test)]
@@ -424,10 +424,10 @@ mod tests {
             engine_version: String::new(),
             host_seconds: 0.0,
         };
-        let symbols = Symbols::default();
+        let functions = Functions::default();
         let of = |lateness: &[u64], which| {
             let watched = watch::tests::watched(lateness);
-            document("x", &kept, watched, (which, 2), 1, &symbols).map(|(document, _)| document)
+            document("x", &kept, watched, (which, 2), 1, &functions).map(|(document, _)| document)
         };
         let explained = of(&[4000; 40], Which::Wakeups).unwrap();
         assert_eq!(explained.worst.len(), 2);

@@ -9,9 +9,10 @@
 //! what it called last: mostly these functions had called each other.
 
 use super::activations::Activation;
-use super::symbols::Symbols;
+use super::names;
 use super::watch::{WAKER, Wakeup, table};
 use crate::engine::observed::{Kind, Step};
+use artis_explain::functions::Functions;
 use artis_explain::recording::{Event, Hole, Loss, Recording, Subject, Task, Vector, What};
 use std::iter;
 use std::str::FromStr;
@@ -119,17 +120,17 @@ impl<'a> Span<'a> {
 }
 
 /// The recording of it, of a CPU whose RT0 has the page table `rt0`.
-pub fn recording(span: &Span<'_>, rt0: u64, cpu: u32, symbols: &Symbols) -> Recording {
+pub fn recording(span: &Span<'_>, rt0: u64, cpu: u32, functions: &Functions) -> Recording {
     let (due_ns, end_ns) = (span.due * TICK_NS, span.end * TICK_NS);
     let wakes = span.loss == Loss::Late;
     let mut translation = Translation {
-        symbols,
+        functions,
         steps: span.steps,
         cpu,
         rt0,
         due_ns,
-        own_waker: own_waker(span.steps, due_ns, symbols).filter(|_| wakes),
-        doing: doing(span.steps, due_ns, symbols),
+        own_waker: own_waker(span.steps, due_ns, functions).filter(|_| wakes),
+        doing: doing(span.steps, due_ns, functions),
         is_gone: false,
         wakes,
         events: Vec::new(),
@@ -174,8 +175,8 @@ pub fn recording(span: &Span<'_>, rt0: u64, cpu: u32, symbols: &Symbols) -> Reco
 }
 
 /// Which step is the handler of RT0's own timer: the last one before it had the CPU.
-fn own_waker(steps: &[Step], due_ns: u64, symbols: &Symbols) -> Option<usize> {
-    let waker = symbols.address(WAKER)?;
+fn own_waker(steps: &[Step], due_ns: u64, functions: &Functions) -> Option<usize> {
+    let waker = functions.address(WAKER)?;
     let is_it = |step: &Step| {
         step.kind == Kind::Call && step.address == waker && step.tick * TICK_NS >= due_ns
     };
@@ -183,7 +184,7 @@ fn own_waker(steps: &[Step], due_ns: u64, symbols: &Symbols) -> Option<usize> {
 }
 
 /// What the task called last before `due_ns`, the latest first; nothing when it was in user mode.
-fn doing(steps: &[Step], due_ns: u64, symbols: &Symbols) -> Vec<String> {
+fn doing(steps: &[Step], due_ns: u64, functions: &Functions) -> Vec<String> {
     let mut interrupts = 0;
     let mut names: Vec<String> = Vec::new();
     let before = steps.iter().rev();
@@ -196,7 +197,7 @@ fn doing(steps: &[Step], due_ns: u64, symbols: &Symbols) -> Vec<String> {
             Kind::Interrupt => interrupts -= 1,
             Kind::Call if step.user => break,
             Kind::Call if interrupts == 0 => {
-                let name = symbols.name(step.address).unwrap_or_default();
+                let name = names::name(functions, step.address).unwrap_or_default();
                 let is_own = !ANYBODYS.iter().any(|one| name.starts_with(one));
                 if is_own && names.last().is_none_or(|last| last != name) {
                     names.push(name.to_owned());
@@ -238,7 +239,7 @@ enum Context {
 }
 
 struct Translation<'a> {
-    symbols: &'a Symbols,
+    functions: &'a Functions,
     steps: &'a [Step],
     cpu: u32,
     rt0: u64,
@@ -300,7 +301,7 @@ impl Translation<'_> {
     }
 
     fn interrupt(&mut self, step: Step) {
-        let name = self.symbols.name(step.address).unwrap_or_default();
+        let name = names::name(self.functions, step.address).unwrap_or_default();
         let vector = match name.trim_start_matches("asm_") {
             "sysvec_apic_timer_interrupt" => Vector::LocalTimer,
             "sysvec_reschedule_ipi" => Vector::Reschedule,
@@ -353,7 +354,7 @@ impl Translation<'_> {
     fn function(&mut self, at: usize) {
         let step = self.steps[at];
         let tick = step.tick;
-        let Some(name) = self.symbols.name(step.address) else {
+        let Some(name) = names::name(self.functions, step.address) else {
             return;
         };
         if LEAVES_INTERRUPT.contains(&name) {
@@ -468,7 +469,7 @@ impl Translation<'_> {
     fn called_next(&self, at: usize) -> &str {
         let next = self.steps.get(at + 1);
         next.filter(|step| step.kind == Kind::Call && !step.user)
-            .and_then(|step| self.symbols.name(step.address))
+            .and_then(|step| names::name(self.functions, step.address))
             .unwrap_or_default()
     }
 
@@ -476,7 +477,7 @@ impl Translation<'_> {
     fn first_function(&self, at: usize) -> Option<&str> {
         let calls = self.steps[at + 1..].iter();
         let calls = calls.take_while(|step| step.kind == Kind::Call && !step.user);
-        let mut names = calls.filter_map(|step| self.symbols.name(step.address));
+        let mut names = calls.filter_map(|step| names::name(self.functions, step.address));
         names.find(|name| !SWITCHING.iter().any(|one| name.starts_with(one)))
     }
 }
@@ -506,7 +507,7 @@ mod tests {
         let (symbols, lines) = excerpt.split_once("\n\n").unwrap();
         let wakeup = Wakeup::new(steps(lines));
         let span = Span::wakeup(&wakeup, late);
-        let recording = recording(&span, TABLE, 1, &Symbols::parse(symbols));
+        let recording = recording(&span, TABLE, 1, &Functions::parse(symbols));
         let mut text = String::new();
         for one in cut(&recording) {
             let lane = one.lane.to_string();

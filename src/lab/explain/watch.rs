@@ -8,8 +8,8 @@
 //! The guest's clock counts the emulator's ticks, so the one does not run away from the other.
 
 use super::activations::{Activation, Activations};
-use super::symbols::Symbols;
 use crate::engine::observed::{Kind, Observer, Step};
+use artis_explain::functions::Functions;
 use std::collections::BTreeMap;
 
 /// Wakeups after which it is certain whose they are.
@@ -100,9 +100,9 @@ pub(super) fn keep_most<T, K: Ord>(all: &mut Vec<T>, keep: usize, one: T, most: 
 
 impl Watched {
     /// Keeps the `keep` worst wakeups and activations of a thread with this period, in ticks.
-    pub fn new(symbols: &Symbols, period: u64, keep: usize) -> Self {
+    pub fn new(functions: &Functions, period: u64, keep: usize) -> Self {
         Self {
-            waker: symbols.address(WAKER),
+            waker: functions.address(WAKER),
             period: i64::try_from(period).unwrap_or(i64::MAX).max(1),
             // Some more, because what comes after the last sample is reported, too.
             keep: keep * 4,
@@ -115,7 +115,7 @@ impl Watched {
             steps: Vec::new(),
             places: Vec::new(),
             worst: Vec::new(),
-            activations: Activations::new(symbols, keep * 4),
+            activations: Activations::new(functions, keep * 4),
         }
     }
 
@@ -233,8 +233,8 @@ pub(super) mod tests {
 
     /// RT0 comes so many ticks after each of its times.
     pub fn watched(lateness: &[u64]) -> Watched {
-        let symbols = Symbols::parse("ffffffff81000000 t hrtimer_wakeup\n");
-        let mut watched = Watched::new(&symbols, PERIOD, 2);
+        let functions = Functions::parse("ffffffff81000000 t hrtimer_wakeup\n");
+        let mut watched = Watched::new(&functions, PERIOD, 2);
         for (at, late) in lateness.iter().enumerate() {
             let due = 7_000_000 + at as u64 * PERIOD;
             let steps = [
