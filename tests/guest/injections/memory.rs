@@ -51,7 +51,7 @@ impl Memory {
         }
     }
 
-    /// What may sleep, and so is no part of the touching.
+    /// What may take long, and so is no part of the touching.
     pub fn prepare(&self) {
         match self {
             Self::File(file, _) => {
@@ -61,11 +61,11 @@ impl Memory {
             Self::Swapped(memory) => {
                 // SAFETY: our own mapping, whose content stays.
                 unsafe { libc::madvise((*memory).cast(), PAGES * PAGE, libc::MADV_PAGEOUT) };
-                // The next activation is the one that touches them.
-                std::thread::sleep(Duration::from_millis(1));
             }
-            Self::New | Self::Shared(_) => {}
+            Self::New | Self::Shared(_) => return,
         }
+        // The next activation is the one that touches them.
+        std::thread::sleep(Duration::from_millis(1));
     }
 
     pub fn touch(&mut self) {

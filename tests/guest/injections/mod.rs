@@ -257,6 +257,8 @@ pub fn victim(kind: Kind, shared: &Shared) -> Vec<Injection> {
         // A thread that was held up long does not try to catch up.
         due_ns = due_ns.max(now_ns());
         shared.due_ns.store(due_ns, Relaxed);
+        // An activation begins when it is due: who is woken and kept waiting waits within it.
+        let waited_before_ns = waiting.ns();
         sleep_until(due_ns);
         let asked = shared.asked.load(Relaxed);
         if asked == shared.answered.load(Relaxed) {
@@ -265,7 +267,6 @@ pub fn victim(kind: Kind, shared: &Shared) -> Vec<Injection> {
         if let Some(memory) = &memory {
             memory.prepare();
         }
-        let waited_before_ns = waiting.ns();
         let begin_ns = now_ns();
         match &mut memory {
             Some(memory) => memory.touch(),
