@@ -240,8 +240,7 @@ fn turns(tasks: u64, seconds: u64) {
 fn completions(tasks: u64) {
     let steps = steps_in(WORK_NS);
     let cpus = std::thread::available_parallelism().expect("CPUs").get();
-    let mut done_ms = Vec::new();
-    std::thread::scope(|scope| {
+    let done_ms: Vec<u64> = std::thread::scope(|scope| {
         for cpu in 1..cpus {
             scope.spawn(move || be_hog(cpu, 50, || DONE.load(Relaxed)));
         }
@@ -254,8 +253,10 @@ fn completions(tasks: u64) {
             })
         });
         let workers: Vec<_> = workers.collect();
-        done_ms.extend(workers.into_iter().map(|one| one.join().expect("it ends")));
+        let done = workers.into_iter().map(|one| one.join().expect("it ends"));
+        let done = done.collect();
         DONE.store(true, Relaxed);
+        done
     });
     for (name, ms) in [
         ("first_ms", done_ms.iter().min()),

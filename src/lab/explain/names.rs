@@ -7,8 +7,8 @@
 
 use artis_explain::functions::Functions;
 
-/// Where the kernel puts modules and compiled BPF programs. The guests of experiments load no
-/// module that has a part in wakeups.
+/// Where the kernel puts modules and compiled BPF programs, which the list of another guest has
+/// elsewhere or not at all.
 const MODULES: u64 = 0xffff_ffff_c000_0000;
 
 /// The function in which `address` lies.

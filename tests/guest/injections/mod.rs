@@ -257,7 +257,7 @@ pub fn victim(kind: Kind, shared: &Shared) -> Vec<Injection> {
         // A thread that was held up long does not try to catch up.
         due_ns = due_ns.max(now_ns());
         shared.due_ns.store(due_ns, Relaxed);
-        // An activation begins when it is due: who is woken and kept waiting waits within it.
+        // Before the sleep: a thread that was woken and has no CPU yet is within its activation.
         let waited_before_ns = waiting.ns();
         sleep_until(due_ns);
         let asked = shared.asked.load(Relaxed);
