@@ -98,6 +98,34 @@ fn the_slowest_ten_come_before_the_counts() {
     assert!(!text.contains("test 2\n"), "{text}");
 }
 
+/// Who reads only the end of a log sees why, too.
+#[test]
+fn what_failed_tests_said_comes_again() {
+    let many: String = (1..=60).map(|n| format!("line {n}\n")).collect();
+    let failed = PASSED.replace(
+        "test result: ok. 3 passed; 0 failed",
+        &format!(
+            "successes:\n\n---- fine stdout ----\nit was fine\n\nsuccesses:\n    fine\n\n\
+             failures:\n\n---- one stdout ----\nit hung\n\n---- other stdout ----\n{many}\n\
+             failures:\n    one\n    other\n\n\
+             test result: FAILED. 3 passed; 2 failed"
+        ),
+    );
+    let log = [PASSED, &failed, PASSED, "cargo test: exit status 101\n"].concat();
+    let text = printed(&log).0;
+    let begin = "---- one stdout ----\nit hung\n\n---- other stdout ----\nline 1\n";
+    assert!(text.contains(begin), "{text}");
+    assert!(
+        text.contains("line 19\n[22 lines left out]\nline 42\n"),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("line 60\n\n9 passed, 2 failed, 0 skipped\n"),
+        "{text}"
+    );
+    assert!(!text.contains("fine"), "{text}");
+}
+
 /// Tests that no tier runs would seem to pass.
 #[test]
 fn every_test_program_is_run() {
