@@ -900,6 +900,7 @@ static LIMITS: Script = Script {
         crowd_went_on() {
             used_by_tasks $crowd | paste - /tmp/had | awk '$1 <= $2 { late = 1 } END { exit late }'
         }
+        has_left() { [ "$(wc -l <$groups/limited/a/cgroup.procs)" -eq 4 ]; }
         echo 1000 100000 >$groups/limited/cpu.max
         group limited/a 100 40
         crowd=$(cat $groups/limited/a/cgroup.procs)
@@ -911,6 +912,10 @@ static LIMITS: Script = Script {
         crowd_goes_on
         kill -CONT $artis
         crowd_goes_on
+        # Four are left: on 6.18 artis, the process, ends when each of them has had several turns.
+        kill $(echo "$crowd" | tail -n +5)
+        crowd=$(echo "$crowd" | head -n 4)
+        until_ok has_left
         stop
         crowd_goes_on
         # or the last of them would take as long to die, by the kernel's own limit
