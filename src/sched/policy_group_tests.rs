@@ -241,13 +241,7 @@ fn the_least_weight_is_not_zero() {
 }
 
 #[test]
-fn it_is_off_until_a_group_has_a_weight_of_its_own() {
-    let group = |weight| Group {
-        weight,
-        ..Group::default()
-    };
-    assert!(!group_is_weighted(&group(100)));
-    assert!(group_is_weighted(&group(99)) && group_is_weighted(&group(1)));
+fn it_is_off_while_there_is_no_group() {
     assert!(!is_shared(0) && is_shared(1));
     assert!(counts_rt(true, false) && !counts_rt(true, true));
     assert!(!counts_rt(false, false) && !counts_rt(false, true));

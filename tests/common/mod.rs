@@ -63,9 +63,9 @@ const OFF_PERCENT_MAX: u64 = 5;
 
 /// Fails unless cgroups with weights of 100 : 300 : 600 got such shares, in thousandths.
 #[track_caller]
-pub fn assert_shares(shares: &[u64], said: &str) {
+pub fn assert_shares(shares: &[u64], weights: [u64; 3], said: &str) {
     assert_eq!(shares.len(), 3, "{said}");
-    for (share, weight) in shares.iter().zip([100, 300, 600]) {
+    for (share, weight) in shares.iter().zip(weights) {
         let off = share.abs_diff(weight);
         assert!(off * 100 <= weight * OFF_PERCENT_MAX, "{shares:?}: {said}");
     }

@@ -793,8 +793,10 @@ fn many_tasks_wait_no_longer_than_twice_as_long_as_without_it(kernel: &str) {
     );
 }
 
-/// Rounds of cgroups that compute, of weights 100, 300 and 600 in all. What they used is in
-/// thousandths of what all used, so a slow machine changes nothing.
+/// Rounds of cgroups that compute, of weights 100, 300 and 600 in all; then three to which nobody gave
+/// a weight, with one task, two and three. What they used is in thousandths of what all used, so a
+/// slow machine changes nothing. And commands of the root beside a crowd that is in a cgroup, without
+/// artis and with it.
 static CGROUPS: Script = Script {
     name: "sched::cgroups_share_by_weight",
     rt: false,
@@ -804,7 +806,18 @@ static CGROUPS: Script = Script {
         r#"
         ms=$((SECONDS * 1000))
         echo +cpu >$groups/cgroup.subtree_control
+        commands() {
+            read_uptime_ms
+            begin=$uptime_ms
+            for command in 1 2 3 4 5 6 7 8; do busybox true; done
+            read_uptime_ms
+            echo "$1 $((uptime_ms - begin))"
+        }
+        group crowd 100 12
+        commands commands_without
         start --rt 1
+        commands commands_with
+        ungroup crowd
         group a 100 2; group b 300 2; group c 600 2
         shares_of_groups same $ms a b c
         group a 100 4; group b 300 3; group c 600 2
@@ -815,15 +828,17 @@ static CGROUPS: Script = Script {
         group d/a 10 2; group d/b 30 3; group c 600 4
         shares_of_groups nested $ms d/a d/b c
         rmdir $groups/d
+        group a 100 1; group b 100 2; group c 100 3
+        shares_of_groups plain $ms a b c
         group a 50 2; group b 30 1
         probe entries 5
         probe hog $SECONDS
         ungroup a b
         status after
-        # with the last weight it is off, and who waited in its queue is served
+        # with the last cgroup it is off, and who waited in its queue is served
         group a 100 3; group b 200 3; group c 300 3
         sleep 1
-        for one in a b c; do echo 100 >$groups/$one/cpu.weight; done
+        echo -cpu >$groups/cgroup.subtree_control
         for one in a b c; do
             for task in $(cat $groups/$one/cgroup.procs); do
                 had=$(ticks $task)
@@ -832,7 +847,6 @@ static CGROUPS: Script = Script {
             done
         done
         ungroup a b c
-        echo -cpu >$groups/cgroup.subtree_control
         stop"#
     ),
 };
@@ -843,11 +857,19 @@ const COUNTED_GAP_MS_MAX: u64 = 500;
 
 fn cgroups_share_by_weight(kernel: &str) {
     let ran = counted(kernel).ran(kernel, &CGROUPS);
-    for round in ["same", "uneven", "nested"] {
+    for (round, weights) in [
+        ("same", [100, 300, 600]),
+        ("uneven", [100, 300, 600]),
+        ("nested", [100, 300, 600]),
+        ("plain", [333, 333, 333]),
+    ] {
         let shares = ran.numbers(round);
         println!("{kernel}: {round}: {shares:?} of 1000");
-        common::assert_shares(&shares, &ran.stdout);
+        common::assert_shares(&shares, weights, &ran.stdout);
     }
+    let [without, with] = ["commands_without", "commands_with"].map(|name| ran.numbers(name)[0]);
+    println!("{kernel}: commands beside a crowd in a cgroup: {with} ms, {without} without artis");
+    assert!(with <= 2 * without, "{with} ms, {without} without artis");
     let gaps = ran.numbers("gap_ms");
     println!("{kernel}: longest time without progress of each task beside them: {gaps:?} ms");
     assert_eq!(gaps.len(), 8);

@@ -4,8 +4,7 @@
  *
  * Only kernels with CONFIG_EXT_GROUP_SCHED call the operations here, for the cgroups whose
  * parent hands out the cpu controller. A task of any other belongs to the nearest of
- * those above, or to the root. While no cgroup has a weight of its own, nobody looks
- * at the tree: see is_shared().
+ * those above, or to the root. While there is none nobody looks at the tree: see is_shared().
  *
  * When a cgroup becomes active or not, or gets another weight, the flattened weights of
  * others change. They are computed again when one of their tasks is next queued: the
@@ -176,11 +175,9 @@ __noinline int leave_group(struct task_ctx *t __arg_nonnull)
 	return 0;
 }
 
-/* Counts the group, or counts it no more, among those with a weight or a limit. Locked. */
-static void count_group(const struct group *group, u32 more)
+/* Counts the group, or counts it no more, among those with a limit. Locked. */
+static void count_limit(const struct group *group, u32 more)
 {
-	if (artis_group_is_weighted(&group->tree))
-		weighted_groups += more;
 	if (artis_limit_is_set(&group->limit))
 		limited_groups += more;
 }
@@ -204,7 +201,8 @@ static u32 claim_group(const struct group *new)
 		is_free = !group->used && !group->tree.active;
 		if (is_free) {
 			*group = *new;
-			count_group(group, 1);
+			known_groups++;
+			count_limit(group, 1);
 			if (groups_end <= index)
 				groups_end = index + 1;
 		}
@@ -256,7 +254,8 @@ void BPF_PROG(artis_cgroup_exit, struct cgroup *cgrp)
 		return;
 	bpf_map_delete_elem(&group_ids, &id);
 	bpf_spin_lock(&lock->lock);
-	count_group(group, -1);
+	known_groups--;
+	count_limit(group, -1);
 	group->used = false;
 	bpf_spin_unlock(&lock->lock);
 }
@@ -281,11 +280,9 @@ static void reweigh(u32 index, u32 plain, bool idle)
 	if (!lock || !index)
 		return;
 	bpf_spin_lock(&lock->lock);
-	count_group(group, -1);
 	group->plain = plain;
 	group->idle = idle;
 	artis_group_reweigh(&group->tree, &parent->tree, artis_group_weight(plain, idle), now);
-	count_group(group, 1);
 	groups_generation++;
 	bpf_spin_unlock(&lock->lock);
 }
@@ -320,9 +317,9 @@ void BPF_PROG(artis_cgroup_set_bandwidth, struct cgroup *cgrp, u64 period_us, u6
 	if (!lock || !index)
 		return;
 	bpf_spin_lock(&lock->lock);
-	count_group(group, -1);
+	count_limit(group, -1);
 	artis_limit_set(&group->limit, period_us, quota_us, burst_us, now);
-	count_group(group, 1);
+	count_limit(group, 1);
 	bpf_spin_unlock(&lock->lock);
 }
 

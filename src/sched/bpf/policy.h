@@ -286,9 +286,6 @@ typedef int64_t s64;
 /* The whole of what a cgroup divides among those below, as a fixed-point number. */
 #define ARTIS_GROUP_WHOLE (1ULL << 30)
 
-/* The weight of a cgroup that nobody gave one. */
-#define ARTIS_GROUP_WEIGHT_DEFAULT 100
-
 /*
  * Over how long the mean weight of what competes in a cgroup is taken: several slices, and
  * less than anybody notices.
@@ -2104,7 +2101,7 @@ static inline bool artis_must_end(u32 nrt_cpus)
  * Such a share is one of the whole machine. So both sides have one virtual time then, and
  * a task in user mode that makes way on either side waits in one queue for both: each
  * CPU takes whose deadline is first, an RT CPU from that queue and an NRT CPU from its
- * own, too. Until a cgroup has a weight of its own all this is off.
+ * own, too. While there is no cgroup but the root all this is off.
  */
 
 /*
@@ -2134,16 +2131,10 @@ static inline u32 artis_group_weight(u32 weight, bool idle)
 	return idle || !weight ? 1 : weight;
 }
 
-/* Did somebody give the cgroup a weight? */
-static inline bool artis_group_is_weighted(const struct artis_group *group)
+/* Does the machine share by cgroups? @groups: so many have a weight, 100 unless somebody changed it. */
+static inline bool artis_is_shared(u32 groups)
 {
-	return group->weight != ARTIS_GROUP_WEIGHT_DEFAULT;
-}
-
-/* Does the machine share by cgroups? @weighted: so many have a weight of their own. */
-static inline bool artis_is_shared(u32 weighted)
-{
-	return weighted;
+	return groups;
 }
 
 /*

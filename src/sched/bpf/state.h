@@ -56,7 +56,7 @@ bool held_goes;			/* ... was held for long enough */
 u64 queued_ns[8];		/* see queued(); of the shared queues that rarely have a task */
 u32 nr_idle_nrt;		/* NRT CPUs that found no task when they looked last, see idles() */
 
-u32 weighted_groups;		/* CPU cgroups that have a weight of their own */
+u32 known_groups;		/* CPU cgroups with a weight, see group.h */
 u8 was_shared;			/* there was one, see is_shared() */
 u32 limited_groups;		/* CPU cgroups that have a limit */
 u64 looked_ns;			/* when artis last looked for tasks that they stopped, see release.h */
@@ -270,10 +270,10 @@ static u32 linux_queued(bool rt)
 	return tasks;
 }
 
-/* Does a CPU cgroup have a weight of its own? Then tasks share the whole machine by them. */
+/* Are there CPU cgroups? Then tasks share the whole machine by their weights. */
 static bool is_shared(void)
 {
-	return artis_is_shared(weighted_groups);
+	return artis_is_shared(known_groups);
 }
 
 static bool is_rt(s32 cpu)
