@@ -17,8 +17,9 @@ fn joining(weight: u32, all: u64) -> Joining {
     Joining {
         mean: 0,
         all,
-        start: 0,
-        starts: true,
+        behind: 0,
+        group_vtime: 0,
+        grouped: true,
         shared: true,
         spread: false,
         weight,
@@ -257,11 +258,11 @@ fn only_linux_tasks_share_by_their_group() {
 #[test]
 fn a_new_task_starts_where_its_group_stands_or_level() {
     let mean = 1000 * MS;
-    let at = |arrival, vtime, lag, start| {
+    let at = |arrival, vtime, lag, group_vtime| {
         vtime_place(
             &Joining {
                 mean,
-                start,
+                group_vtime,
                 ..joining(100 * SCALE, u64::from(200 * SCALE))
             },
             arrival,
@@ -282,6 +283,74 @@ fn a_new_task_starts_where_its_group_stands_or_level() {
     assert_eq!(at(again, mean - 20 * MS, 0, 0), mean - 20 * MS);
     assert_eq!(at(again, 7, 0, 0), mean - SHARE_CREDIT_NS);
     assert_eq!(at(again, mean + 500 * MS, 0, 0), mean + SHARE_DEBT_NS);
+    let late = mean + 500 * MS;
+    assert_eq!(
+        at(back, late, -lag, 0),
+        mean + DEBT_NS,
+        "the rest is forgotten"
+    );
+    let group = mean + 50 * MS;
+    assert_eq!(at(back, late, -lag, group), group + DEBT_NS, "not by it");
+    assert_eq!(at(back, late, -lag, late), mean + SHARE_DEBT_NS);
+}
+
+#[test]
+fn who_slept_stands_where_nrt_cpus_serve() {
+    let mean = 1000 * MS;
+    let at = |behind: u64, arrival, vtime, lag: u64| {
+        let at = Joining {
+            mean,
+            behind: behind as i64,
+            group_vtime: mean,
+            ..joining(100 * SCALE, u64::from(200 * SCALE))
+        };
+        vtime_place(&at, arrival, vtime, lag as i64)
+    };
+    let [new, back, again] = [Arrival::New, Arrival::Back, Arrival::Again];
+    assert_eq!(at(10 * MS, new, 7, 0), mean - 10 * MS);
+    assert_eq!(at(100 * MS, new, 7, 0), mean - SHARE_CREDIT_NS);
+    assert_eq!(at(0, new, 7, 0), mean);
+    assert_eq!(at(10 * MS, back, 7, 10 * MS), mean - 10 * MS);
+    assert_eq!(at(10 * MS, back, 7, 500 * MS), mean - 10 * MS - CREDIT_NS);
+    // It was behind all, but before the others there.
+    assert_eq!(at(10 * MS, back, 7, 5 * MS), mean - 10 * MS, "passed by");
+    assert_eq!(at(10 * MS, back, mean - 8 * MS, 5 * MS), mean - 8 * MS);
+    assert_eq!(at(10 * MS, back, mean, 5 * MS), mean - 5 * MS);
+    assert_eq!(at(10 * MS, again, mean - 20 * MS, 0), mean - 20 * MS);
+}
+
+#[test]
+fn who_is_served_is_known_by_the_last_ones() {
+    let mean = 1000 * MS;
+    let mut far = 0;
+    for _ in 0..(1 << BEHIND_SHIFT) {
+        far = behind(far, mean, mean - 10 * MS);
+    }
+    assert!((5 * MS..10 * MS).contains(&(far as u64)), "{far}");
+    for _ in 0..(8 << BEHIND_SHIFT) {
+        far = behind(far, mean, mean + MS);
+    }
+    assert!(far < 0, "{far}");
+}
+
+#[test]
+fn a_group_has_had_what_its_tasks_used() {
+    let mean = 1000 * MS;
+    let flat = 400 * SCALE;
+    let at = Placed {
+        vtime: mean - MS,
+        mean,
+        all: u64::from(2 * flat),
+        weight: flat / 4,
+    };
+    let own = |ns| vtime_charge(ns, at.weight);
+    let after = |vtime, ns| group_vtime(vtime, flat, &at, at.vtime + own(ns));
+    let [credit, debt] = [SHARE_CREDIT_NS, SHARE_DEBT_NS].map(|ns| distance(ns, flat, at.all));
+    assert_eq!(after(mean, 0), mean);
+    // A task has a quarter of it, so what it uses is a quarter as far for the group.
+    assert_eq!(after(mean + MS, 4 * MS), mean + MS + own(4 * MS) / 4);
+    assert_eq!(after(7, 0), mean - credit, "nobody of it ran for long");
+    assert_eq!(after(mean + 9000 * MS, 0), mean + debt);
 }
 
 #[test]

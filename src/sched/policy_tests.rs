@@ -56,8 +56,9 @@ pub(super) fn joining(mean: u64, weight: u32, others: u64) -> Joining {
     Joining {
         mean,
         all: others + u64::from(weight),
-        start: 0,
-        starts: false,
+        behind: 0,
+        group_vtime: 0,
+        grouped: false,
         shared: false,
         spread: false,
         weight,

@@ -75,6 +75,7 @@ __noinline int place_shared(const struct task_struct *p __arg_trusted,
 	struct artis_joining at = {
 		.weight = artis_weight(p->scx.weight),
 		.shared = true,
+		.behind = served_behind,
 		.spread = has_llcs(),
 	};
 
@@ -82,11 +83,17 @@ __noinline int place_shared(const struct task_struct *p __arg_trusted,
 	advance(t, 0, true);
 	if (t->group && artis_is_grouped(class_of(p), is_own(p)))
 		at.weight = join_group(t, artis_group_own(p->scx.weight));
-	/* or a cgroup of short commands would get more than its share */
-	at.starts = t->grouped;
-	at.start = t->group_vtime;
+	at.grouped = t->grouped;
+	at.group_vtime = t->group_vtime;
 	t->side = SIDE_NRT;
 	join(t, &at, arrival, request_ns);
+	shared_mean = at.mean;
+	t->placed = (struct artis_placed) {
+		.vtime = t->vtime,
+		.mean = at.mean,
+		.all = at.all,
+		.weight = at.weight,
+	};
 	return 0;
 }
 

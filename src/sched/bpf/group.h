@@ -22,7 +22,7 @@ struct group {
 	u8 used;
 	u64 generation;		/* of the tree, when flat was computed */
 	u64 flat_ns;		/* and the time */
-	u64 vtime;		/* of the last task of it that became runnable no more */
+	u64 vtime;		/* where it stands: artis_group_vtime() */
 	struct artis_limit limit;	/* charged and refilled without the lock, see limit.h */
 };
 
@@ -112,6 +112,13 @@ static void update_above(const struct group *group, bool joins, u64 now)
 	}
 }
 
+/* Charges the group for what the task used since it was placed. Locked. */
+static void charge_group(struct group *group, const struct task_ctx *t)
+{
+	if (group->flat && t->placed.weight)
+		group->vtime = artis_group_vtime(group->vtime, group->flat, &t->placed, t->vtime);
+}
+
 /*
  * The task is about to be queued: it is one of its group's runnable tasks now, if it was
  * not. Returns what it counts with, of @weight, sched_ext's, in the group. Global:
@@ -131,7 +138,9 @@ __noinline u32 join_group(struct task_ctx *t __arg_nonnull, u32 weight)
 		bpf_spin_unlock(&lock->lock);
 		return share;
 	}
-	if (!t->grouped) {
+	if (t->grouped) {
+		charge_group(group_at(t->grouped), t);
+	} else {
 		bool changed = artis_group_join(&group->tree, weight, now);
 
 		if (changed)
@@ -140,8 +149,8 @@ __noinline u32 join_group(struct task_ctx *t __arg_nonnull, u32 weight)
 			groups_generation++;
 		t->grouped = t->group;
 		t->grouped_weight = weight;
-		t->group_vtime = group->vtime;
 	}
+	t->group_vtime = group->vtime;
 	if (artis_group_is_stale(group->generation != groups_generation, group->flat_ns, now)) {
 		group->flat = flatten(group, now);
 		group->generation = groups_generation;
@@ -164,12 +173,12 @@ __noinline int leave_group(struct task_ctx *t __arg_nonnull)
 	if (!lock || !t->grouped)
 		return 0;
 	bpf_spin_lock(&lock->lock);
+	charge_group(group, t);
 	changed = artis_group_leave(&group->tree, t->grouped_weight, now);
 	if (changed)
 		update_above(group, false, now);
 	if (artis_group_changes(&group->tree, changed))
 		groups_generation++;
-	group->vtime = t->vtime;
 	bpf_spin_unlock(&lock->lock);
 	t->grouped = 0;
 	return 0;

@@ -264,6 +264,9 @@ typedef int64_t s64;
 #define ARTIS_SHARE_CREDIT_NS (24 * ARTIS_NSEC_PER_MSEC)
 #define ARTIS_SHARE_DEBT_NS (96 * ARTIS_NSEC_PER_MSEC)
 
+/* Of how many tasks, 2 to the power of this, the mean is taken that NRT CPUs serve. */
+#define ARTIS_BEHIND_SHIFT 6
+
 /*
  * How much more of its own CPU time a task of another last-level cache must be owed than
  * those of a CPU's own, so that the CPU takes it from there. Several slices, because tasks
@@ -677,8 +680,9 @@ static inline bool artis_is_placed(bool wakes, bool pooled, bool same_side)
 struct artis_joining {
 	u64 mean;		/* virtual time of the pool: artis_pool_arrive() */
 	u64 all;		/* weight of all, the task included: the same */
-	u64 start;		/* where one that is new begins, unless the mean is past that */
-	bool starts;		/* ... if this says so; else at the mean */
+	s64 behind;		/* where tasks share by their CPU cgroups: artis_behind() */
+	u64 group_vtime;	/* where its cgroup stands: artis_group_vtime() */
+	bool grouped;		/* ... if it is in one */
 	bool shared;		/* tasks share by their CPU cgroups, see 12 */
 	bool spread;		/* each last-level cache has a queue, see 13 */
 	u32 weight;		/* the task's */
@@ -708,30 +712,83 @@ static inline u64 artis_debt_ns(bool shared)
 }
 
 /*
+ * How far behind the mean those are that NRT CPUs serve, a mean of the last ones: one more, at
+ * @vtime, begins. @mean: that of all, a moment ago.
+ */
+static inline s64 artis_behind(s64 behind, u64 mean, u64 vtime)
+{
+	return behind + (((s64)(mean - vtime) - behind) >> ARTIS_BEHIND_SHIFT);
+}
+
+/*
+ * What a task that arrives is compared with. Where tasks share by their cgroups the mean is that of
+ * both sides. Those that only NRT CPUs can serve may be behind it for ever, by as much as they may
+ * be; one that is new or slept would wait for all of them at the mean, so it stands where they do.
+ */
+static inline u64 artis_level(const struct artis_joining *at, enum artis_arrival arrival)
+{
+	u64 most;
+
+	if (!at->shared || arrival == ARTIS_ARRIVAL_AGAIN || at->behind <= 0)
+		return at->mean;
+	most = artis_distance(ARTIS_SHARE_CREDIT_NS, at->weight, at->all);
+	return at->mean - ((u64)at->behind < most ? (u64)at->behind : most);
+}
+
+/* How far ahead of the mean its cgroup is. */
+static inline u64 artis_lead(const struct artis_joining *at)
+{
+	return at->grouped && artis_vtime_before(at->mean, at->group_vtime) ?
+		       at->group_vtime - at->mean :
+		       0;
+}
+
+/*
+ * How far ahead of @level a task that arrives may be. Where tasks share by their cgroups, one that
+ * slept keeps no more of what it had too much than where they do not, because its cgroup remembers
+ * that. Else two that wake up each other, and had more than the others of their cgroup for a
+ * while, would wait for many slices at each message.
+ */
+static inline u64 artis_debt(const struct artis_joining *at, enum artis_arrival arrival)
+{
+	u64 most = artis_distance(artis_debt_ns(at->shared), at->weight, at->all);
+	u64 debt;
+
+	if (!at->shared || arrival != ARTIS_ARRIVAL_BACK)
+		return most;
+	debt = artis_lead(at) + artis_distance(ARTIS_DEBT_NS, at->weight, at->all);
+	return debt < most ? debt : most;
+}
+
+/*
  * Where a task that arrives stands in virtual time. @vtime: where it stood; @lag: how far
  * behind the mean that was when it left, negative: ahead. It keeps what it is owed, but not
  * on the other side: those who waited there would come in a row. What it got too much is
- * forgotten as the mean passes it, and goes with it: a light task would else get more with
- * each move.
+ * forgotten as the others pass it, and goes with it: a light task would else get more with
+ * each move. A new one of a cgroup that is ahead begins as far ahead, or short commands would get
+ * more than their share.
  */
 static inline u64 artis_vtime_place(const struct artis_joining *at, enum artis_arrival arrival,
 				    u64 vtime, s64 lag)
 {
+	u64 level = artis_level(at, arrival);
 	u64 credit_ns = artis_credit_ns(arrival, at->shared, at->spread);
-	u64 earliest = at->mean - artis_distance(credit_ns, at->weight, at->all);
-	u64 latest = at->mean + artis_distance(artis_debt_ns(at->shared), at->weight, at->all);
+	u64 earliest = level - artis_distance(credit_ns, at->weight, at->all);
+	u64 latest = level + artis_debt(at, arrival);
 
 	switch (arrival) {
 	case ARTIS_ARRIVAL_AGAIN:
 		break;
 	case ARTIS_ARRIVAL_BACK:
-		vtime = lag > 0 ? at->mean - lag : artis_vtime_later(vtime, at->mean);
+		vtime = artis_vtime_later(vtime, level);
+		if (lag > 0 && artis_vtime_before(at->mean - lag, vtime))
+			vtime = at->mean - lag;
 		break;
 	case ARTIS_ARRIVAL_MOVED:
 		vtime = lag < 0 ? at->mean - lag : at->mean;
 		break;
 	case ARTIS_ARRIVAL_NEW:
-		vtime = at->starts ? artis_vtime_later(at->start, at->mean) : at->mean;
+		vtime = level + artis_lead(at);
 		break;
 	}
 	if (artis_vtime_before(vtime, earliest))
@@ -2296,6 +2353,33 @@ static inline u32 artis_share(u32 flat, const struct artis_group *group, u32 wei
 	u64 share = (u64)flat * weight / artis_group_all(group, weight);
 
 	return share ? share : 1;
+}
+
+/* What a task of a cgroup was when it was placed. */
+struct artis_placed {
+	u64 vtime;	/* its own */
+	u64 mean;	/* of the pool */
+	u64 all;	/* the weight of all there */
+	u32 weight;	/* its own */
+};
+
+/*
+ * Where a cgroup of the flattened weight @flat stands in virtual time, that stood at @vtime: on
+ * the scale of its tasks, but for what all of them use. One of them, that was @placed, is at
+ * @task_vtime now. So it is known whether a cgroup had more than its share of whose tasks none
+ * runs for long. It is as far behind the mean, and ahead of it, as one task of its weight may be.
+ */
+static inline u64 artis_group_vtime(u64 vtime, u32 flat, const struct artis_placed *placed,
+				    u64 task_vtime)
+{
+	u64 earliest = placed->mean - artis_distance(ARTIS_SHARE_CREDIT_NS, flat, placed->all);
+	u64 latest = placed->mean + artis_distance(ARTIS_SHARE_DEBT_NS, flat, placed->all);
+
+	if (artis_vtime_before(vtime, earliest))
+		vtime = earliest;
+	if (artis_vtime_before(latest, vtime))
+		vtime = latest;
+	return vtime + (task_vtime - placed->vtime) * placed->weight / flat;
 }
 
 /* On which side does a task's virtual time count that is queued for, or on, this one? */

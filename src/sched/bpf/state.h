@@ -58,6 +58,8 @@ u32 nr_idle_nrt;		/* NRT CPUs that found no task when they looked last, see idle
 
 u32 known_groups;		/* CPU cgroups with a weight, see group.h */
 u8 was_shared;			/* there was one, see is_shared() */
+u64 shared_mean;		/* the mean virtual time of all then, at the last placement */
+s64 served_behind;		/* how far behind it those are that NRT CPUs serve */
 u32 limited_groups;		/* CPU cgroups that have a limit */
 u64 looked_ns;			/* when artis last looked for tasks that they stopped, see release.h */
 
@@ -109,7 +111,7 @@ struct task_ctx {
 	u64 stopped_ns;		/* when its cgroup last stopped it */
 	struct artis_calls calls;
 	struct artis_trial trial;
-	u64 group_vtime;	/* of its cgroup when it joined that */
+	u64 group_vtime;	/* of its cgroup when it was placed last */
 	u32 group;		/* its cgroup, a place in groups[]; 0: the root */
 	u32 grouped;		/* the cgroup among whose runnable tasks it counts; 0: none */
 	u32 grouped_weight;	/* with which it does */
@@ -121,6 +123,7 @@ struct task_ctx {
 	u8 by_interrupt;	/* an interrupt woke it up */
 	u8 owed;		/* it was not far ahead of its share when it became runnable */
 	u8 llc;			/* the cache where it ran last; ARTIS_LLCS_MAX: nowhere yet */
+	struct artis_placed placed;	/* where tasks share by their cgroups */
 };
 
 struct {
