@@ -63,15 +63,11 @@ __noinline int join(struct task_ctx *t __arg_nonnull, struct artis_joining *at _
 	return 0;
 }
 
-/*
- * The same as place() where tasks share by their CPU cgroups. Global: verified once, and
- * not in the way of who needs none of it.
- */
+/* See place(), where tasks share by their CPU cgroups. Global: verified once. */
 __noinline int place_shared(const struct task_struct *p __arg_trusted,
 			    struct task_ctx *t __arg_nonnull)
 {
 	enum artis_arrival arrival = artis_arrival(t->pooled_weight, t->side == SIDE_NRT);
-	u64 request_ns = artis_request(t->usual_ns, t->burst_ns, false);
 	struct artis_joining at = {
 		.weight = artis_weight(p->scx.weight),
 		.shared = true,
@@ -86,23 +82,19 @@ __noinline int place_shared(const struct task_struct *p __arg_trusted,
 	at.grouped = t->grouped;
 	at.group_vtime = t->group_vtime;
 	t->side = SIDE_NRT;
-	join(t, &at, arrival, request_ns);
+	join(t, &at, arrival, artis_request(t->usual_ns, t->burst_ns, false));
 	shared_mean = at.mean;
-	t->placed = (struct artis_placed) {
-		.vtime = t->vtime,
-		.mean = at.mean,
-		.all = at.all,
-		.weight = at.weight,
-	};
+	/* not as one: that would be on the stack, of which 6.18 has hardly any left here */
+	t->placed.vtime = t->vtime;
+	t->placed.mean = at.mean;
+	t->placed.all = at.all;
+	t->placed.weight = at.weight;
 	return 0;
 }
 
-/*
- * The task is runnable on the side that @rt says: gives it its place in the virtual time
- * there, and a deadline. Global: verified once.
- */
-__noinline int place(const struct task_struct *p __arg_trusted, struct task_ctx *t __arg_nonnull,
-		     bool rt)
+/* The same where they do not. Global: verified once. */
+__noinline int place_on_side(const struct task_struct *p __arg_trusted,
+			     struct task_ctx *t __arg_nonnull, bool rt)
 {
 	u32 side = rt ? SIDE_RT : SIDE_NRT;
 	enum artis_arrival arrival = artis_arrival(t->pooled_weight, t->side == side);
@@ -112,14 +104,24 @@ __noinline int place(const struct task_struct *p __arg_trusted, struct task_ctx 
 		.spread = has_llcs(),
 	};
 
-	if (is_shared())
-		return place_shared(p, t);
 	if (t->grouped)
 		leave_group(t);
 	advance(t, 0, true);
 	t->side = side;
 	join(t, &at, arrival, request_ns);
 	return 0;
+}
+
+/*
+ * The task is runnable on the side that @rt says: gives it its place in the virtual time
+ * there, and a deadline. Inline: the stack of 6.18 has no room for one more on it.
+ */
+static __always_inline void place(const struct task_struct *p, struct task_ctx *t, bool rt)
+{
+	if (is_shared())
+		place_shared(p, t);
+	else
+		place_on_side(p, t, rt);
 }
 
 /*
