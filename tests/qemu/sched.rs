@@ -869,7 +869,8 @@ fn cgroups_share_by_weight(kernel: &str) {
     }
     let [without, with] = ["commands_without", "commands_with"].map(|name| ran.numbers(name)[0]);
     println!("{kernel}: commands beside a crowd in a cgroup: {with} ms, {without} without artis");
-    assert!(with <= 2 * without, "{with} ms, {without} without artis");
+    // It is 0.5 to 1.7 times; by nice values, one task of many, it would be several times.
+    assert!(with <= 3 * without, "{with} ms, {without} without artis");
     let gaps = ran.numbers("gap_ms");
     println!("{kernel}: longest time without progress of each task beside them: {gaps:?} ms");
     assert_eq!(gaps.len(), 8);

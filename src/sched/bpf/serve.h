@@ -467,7 +467,7 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 	case ARTIS_STEP_OVERDUE:
 		return take_overdue(s);
 	case ARTIS_STEP_FAIR:
-		/* who was queued before the first weight, or after the last, is left there */
+		/* who was queued before the first cgroup, or after the last, is left there */
 		if (s->rt && was_shared &&
 		    take(is_shared() ? linux_queue(true, llc_of(s->cpu)) : DSQ_BOTH_LINUX,
 			 s->enq_flags, s->now))
