@@ -793,10 +793,10 @@ fn many_tasks_wait_no_longer_than_twice_as_long_as_without_it(kernel: &str) {
     );
 }
 
-/// Rounds of cgroups that compute, of weights 100, 300 and 600 in all; then three to which nobody gave
-/// a weight, with one task, two and three. What they used is in thousandths of what all used, so a
-/// slow machine changes nothing. And commands of the root beside a crowd that is in a cgroup, without
-/// artis and with it.
+/// Rounds of cgroups that compute, of weights 100, 300 and 600 in all; then three to which nobody
+/// gave a weight, with one task, two and three. What they used is in thousandths of what all used, so
+/// a slow machine changes nothing. And commands of the root beside a crowd that is in a cgroup,
+/// without artis and with it.
 static CGROUPS: Script = Script {
     name: "sched::cgroups_share_by_weight",
     rt: false,

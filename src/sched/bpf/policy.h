@@ -2188,7 +2188,7 @@ static inline u32 artis_group_weight(u32 weight, bool idle)
 	return idle || !weight ? 1 : weight;
 }
 
-/* Does the machine share by cgroups? @groups: so many have a weight, 100 unless somebody changed it. */
+/* Does the machine share by cgroups? @groups: so many have a weight, be it 100. */
 static inline bool artis_is_shared(u32 groups)
 {
 	return groups;
