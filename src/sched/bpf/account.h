@@ -84,7 +84,7 @@ __noinline int place_shared(const struct task_struct *p __arg_trusted,
 	t->side = SIDE_NRT;
 	join(t, &at, arrival, artis_request(t->usual_ns, t->burst_ns, false));
 	shared_mean = at.mean;
-	/* not as one: that would be on the stack, of which 6.18 has hardly any left here */
+	/* one by one: a struct would first be on the stack, of which 6.18 has little left */
 	t->placed.vtime = t->vtime;
 	t->placed.mean = at.mean;
 	t->placed.all = at.all;

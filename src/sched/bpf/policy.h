@@ -264,7 +264,7 @@ typedef int64_t s64;
 #define ARTIS_SHARE_CREDIT_NS (24 * ARTIS_NSEC_PER_MSEC)
 #define ARTIS_SHARE_DEBT_NS (96 * ARTIS_NSEC_PER_MSEC)
 
-/* Of how many tasks, 2 to the power of this, the mean is taken that NRT CPUs serve. */
+/* The mean distance of those that NRT CPUs serve is one of so many: 2 to the power of this. */
 #define ARTIS_BEHIND_SHIFT 6
 
 /*
@@ -744,10 +744,10 @@ static inline u64 artis_lead(const struct artis_joining *at)
 }
 
 /*
- * How far ahead of @level a task that arrives may be. Where tasks share by their cgroups, one that
- * slept keeps no more of what it had too much than where they do not, because its cgroup remembers
- * that. Else two that wake up each other, and had more than the others of their cgroup for a
- * while, would wait for many slices at each message.
+ * How far ahead of its level a task that arrives may be. Where tasks share by their cgroups, one
+ * that slept keeps no more of what it had too much than where they do not, because its cgroup
+ * remembers that. Else two that wake up each other, and had more than the others of their cgroup
+ * for a while, would wait for many slices at each message.
  */
 static inline u64 artis_debt(const struct artis_joining *at, enum artis_arrival arrival)
 {

@@ -58,8 +58,8 @@ u32 nr_idle_nrt;		/* NRT CPUs that found no task when they looked last, see idle
 
 u32 known_groups;		/* CPU cgroups with a weight, see group.h */
 u8 was_shared;			/* there was one, see is_shared() */
-u64 shared_mean;		/* the mean virtual time of all then, at the last placement */
-s64 served_behind;		/* how far behind it those are that NRT CPUs serve */
+u64 shared_mean;		/* the mean virtual time at the last place_shared() */
+s64 served_behind;		/* how far behind it NRT CPUs serve: artis_behind() */
 u32 limited_groups;		/* CPU cgroups that have a limit */
 u64 looked_ns;			/* when artis last looked for tasks that they stopped, see release.h */
 
