@@ -542,11 +542,11 @@ fn rcus_thread_is_held_until_cpus_have_had_two_ticks() {
     }
     assert_eq!(held_ns(0, 0, 100 * MS), 0, "no tick is known");
     let held_since = 7 * MS;
-    assert!(!held_goes(true, 0, held_since), "nobody is held");
-    assert!(held_goes(true, held_since, held_since));
-    assert!(!held_goes(false, held_since, held_since + HELD_NS_MAX - 1));
+    assert!(!held_goes(true, false, 0, held_since), "nobody is held");
+    assert!(held_goes(true, false, held_since, held_since));
+    assert!(!held_goes(false, false, held_since, held_since + HELD_NS_MAX - 1));
     assert!(
-        held_goes(false, held_since, held_since + HELD_NS_MAX),
+        held_goes(false, false, held_since, held_since + HELD_NS_MAX),
         "no timer came"
     );
 }

@@ -132,7 +132,7 @@ static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu, bool ma
 	struct artis_side rt, nrt;
 	u64 now = clock_of(cpu);
 
-	if (!artis_may_be_promoted(&view) || !tick_in_user_mode(cpu))
+	if (!artis_may_be_promoted(&view) || is_beset(cpu) || !tick_in_user_mode(cpu))
 		return;
 	measure_rt_side(&rt);
 	if (is_shared()) {
@@ -164,7 +164,7 @@ static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu, bool ma
  */
 static bool stop_at_tick(struct task_struct *p, struct task_ctx *t, s32 cpu)
 {
-	if (!is_limited(p, t) || !tick_in_user_mode(cpu) ||
+	if (!is_limited(p, t) || is_beset(cpu) || !tick_in_user_mode(cpu) ||
 	    artis_is_neglected(clock_of(cpu), looked_ns) || !charge_limits(t->group, 0))
 		return false;
 	t->state = ARTIS_STATE_STOPPED;

@@ -83,7 +83,7 @@ __noinline int hold(struct task_struct *p __arg_trusted, struct task_ctx *t __ar
 	if (!has_timers)
 		return false;
 	rcu_stops = false;
-	if (enq_flags & SCX_ENQ_WAKEUP)
+	if (enq_flags & SCX_ENQ_WAKEUP || is_beset(cpu_of(p)))
 		return false;
 	in_ns = rt_cpus_report_in_ns(now);
 	held = bpf_map_lookup_elem(&held_timers, &key);
@@ -115,9 +115,9 @@ static int held_long_enough(void *map, u32 *key, struct held_timer *held)
 }
 
 /* Takes the thread, if it was held for long enough. */
-static bool take_held(u64 now)
+static bool take_held(s32 cpu, u64 now)
 {
-	return artis_held_goes(held_goes, *queued_at(DSQ_HELD), now) &&
+	return artis_held_goes(held_goes, is_beset(cpu), *queued_at(DSQ_HELD), now) &&
 	       queued(DSQ_HELD, now, false) && scx_bpf_dsq_move_to_local(DSQ_HELD, 0);
 }
 

@@ -1616,10 +1616,23 @@ enum artis_step {
 	ARTIS_STEP_FAR,			/* Linux tasks that wait at another cache */
 	ARTIS_STEP_HELP_LINUX,		/* who waits for an RT CPU: Linux tasks */
 	ARTIS_STEP_HELP_RT1,		/* ... RT1+ tasks */
+	ARTIS_STEP_STOPPED,		/* who waits for time of its CPU cgroup, see artis_is_beset() */
 };
 
 /* The longest order of service, its end included. */
-#define ARTIS_STEPS_MAX 11
+#define ARTIS_STEPS_MAX 12
+
+/*
+ * An NRT CPU on which real-time tasks are runnable (@rt_runnable) is served by the kernel's deadline
+ * server when they leave it no time. A server that is given no task stops. It starts again when the
+ * first task of ours becomes runnable on that run queue, and tasks in shared queues, held and
+ * stopped ones count there, too. So on such a CPU no task is sent away, held or stopped, and
+ * whoever waits is taken: a server that stopped while one waits would never start again.
+ */
+static inline bool artis_is_beset(bool rt_cpu, bool rt_runnable)
+{
+	return !rt_cpu && rt_runnable;
+}
 
 /*
  * Are RT CPUs for tasks in user mode only? With no NRT CPU left, on the way to its end, the
@@ -1677,6 +1690,7 @@ static inline enum artis_step artis_step(enum artis_service service, u32 nth)
 		case 7: return ARTIS_STEP_FAR;
 		case 8: return ARTIS_STEP_HELP_LINUX;
 		case 9: return ARTIS_STEP_HELP_RT1;
+		case 10: return ARTIS_STEP_STOPPED;
 		default: return ARTIS_STEP_END;
 		}
 	}
@@ -1971,10 +1985,13 @@ static inline u64 artis_held_ns(u64 tick_ns, u64 ticked_ns, u64 now_ns)
 	return (since_ns < tick_ns ? 2 : 3) * tick_ns - since_ns + ARTIS_HELD_NS;
 }
 
-/* A CPU asks for a task. Does the thread go on, held since @held_ns? @goes: its timer says so. */
-static inline bool artis_held_goes(bool goes, u64 held_ns, u64 now_ns)
+/*
+ * A CPU asks for a task. Does the thread go on, held since @held_ns? @goes: its timer says so.
+ * @beset: see artis_is_beset().
+ */
+static inline bool artis_held_goes(bool goes, bool beset, u64 held_ns, u64 now_ns)
 {
-	return held_ns && (goes || (s64)(now_ns - held_ns) >= (s64)ARTIS_HELD_NS_MAX);
+	return held_ns && (goes || beset || (s64)(now_ns - held_ns) >= (s64)ARTIS_HELD_NS_MAX);
 }
 
 /* What a tick of an RT CPU does to the slice of the task there. */

@@ -101,8 +101,11 @@ static bool may_go_on(const struct artis_cpu *record, const struct task_struct *
 {
 	struct artis_task_view view;
 
-	if (!is_runnable(prev) || record->marked_pid == (u32)prev->pid ||
-	    is_to_be_held(prev))
+	if (!is_runnable(prev))
+		return false;
+	if (is_beset(cpu_of(prev)))
+		return true;
+	if (record->marked_pid == (u32)prev->pid || is_to_be_held(prev))
 		return false;
 	view = view_of(prev, t);
 	return artis_may_go_on(&view, record->rt, nr_nrt_online);
@@ -455,7 +458,7 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 	case ARTIS_STEP_KTHREAD_HERE:
 		return take_kthread(s->cpu, s->record);
 	case ARTIS_STEP_KTHREAD_SHARED:
-		return take_held(s->now) ||
+		return take_held(s->cpu, s->now) ||
 		       (queued(DSQ_NRT_KTHREAD, s->now, s->looks_into_empty) &&
 			take(DSQ_NRT_KTHREAD, 0, s->now));
 	case ARTIS_STEP_RT1:
@@ -492,6 +495,9 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 		       (was_shared && help(DSQ_BOTH_LINUX, s->now));
 	case ARTIS_STEP_HELP_RT1:
 		return help(DSQ_RT_RT1, s->now);
+	case ARTIS_STEP_STOPPED:
+		return *queued_at(DSQ_STOPPED) && is_beset(s->cpu) &&
+		       scx_bpf_dsq_move_to_local(DSQ_STOPPED, 0);
 	}
 	return true;
 }
@@ -504,7 +510,7 @@ static __always_inline bool serve(const struct search *s, enum artis_service ser
 {
 #define STEP(nth) try_step(s, artis_step(service, nth))
 	return STEP(0) || STEP(1) || STEP(2) || STEP(3) || STEP(4) || STEP(5) || STEP(6) ||
-	       STEP(7) || STEP(8) || STEP(9) || STEP(10);
+	       STEP(7) || STEP(8) || STEP(9) || STEP(10) || STEP(11);
 #undef STEP
 }
 
@@ -536,6 +542,8 @@ void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 		if (service != ARTIS_SERVICE_NRT && put_off(record, prev, next_timer(cpu)))
 			return;
 		search.stays = t;
+		if (is_beset(cpu))
+			t->state = artis_state_running(t->state, false);
 	}
 	/* artis, which lets them on, is stopped itself */
 	if (*queued_at(DSQ_STOPPED) && artis_is_neglected(search.now, looked_ns) &&
@@ -544,7 +552,7 @@ void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 	record->chosen = true;
 	/* one that was idle has the time */
 	search.looks = !prev || artis_look_for_waiting(&record->looked_ns, search.now);
-	search.looks_into_empty = !prev ||
+	search.looks_into_empty = !prev || is_beset(cpu) ||
 				  artis_look_into_empty(&record->empty_looked_ns, search.now);
 
 	if (service == ARTIS_SERVICE_NRT) {

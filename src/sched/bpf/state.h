@@ -321,6 +321,12 @@ static bool rt0_runnable(s32 cpu)
 	return rq && rq->rt.rt_nr_running;
 }
 
+/* Is @cpu an NRT CPU on which real-time tasks are runnable? */
+static bool is_beset(s32 cpu)
+{
+	return artis_is_beset(is_rt(cpu), rt0_runnable(cpu));
+}
+
 /*
  * Notes that an NRT CPU found no task, and so is about to idle, or that it has one. Under
  * load none idles, and a wakeup sees that by one number: the kernel's mask of idle CPUs is
