@@ -252,6 +252,7 @@ struct scx_dispatch_q {
 
 struct scx_rq {
 	struct scx_dispatch_q local_dsq;
+	u32 nr_running;
 };
 
 struct rq {

@@ -8,8 +8,11 @@
 use super::{CpuList, Root, Unreadable};
 use std::collections::BTreeMap;
 
+/// The one for tasks of a BPF scheduler, from 7.0 on.
+pub const EXT_SERVER: &str = "ext_server";
+
 /// One server for normal tasks, one for tasks of a BPF scheduler.
-pub const SERVERS: [&str; 2] = ["fair_server", "ext_server"];
+pub const SERVERS: [&str; 2] = ["fair_server", EXT_SERVER];
 
 /// Where debugfs is mounted.
 pub const DEBUGFS: &str = "/sys/kernel/debug";

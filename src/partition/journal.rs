@@ -38,17 +38,19 @@ pub enum Owner {
     /// `artis sched run --cycle`, while RT CPUs are offline. Settings that are in force by then
     /// stay in force.
     Cycle,
+    /// `artis sched run`, for moments at which it cannot write a journal first.
+    Urgent,
 }
 
 /// All owners.
-pub const OWNERS: [Owner; 3] = [Owner::Partition, Owner::Sched, Owner::Cycle];
+pub const OWNERS: [Owner; 4] = [Owner::Partition, Owner::Sched, Owner::Cycle, Owner::Urgent];
 
 impl Owner {
     /// Its command, as people type it.
     pub fn command(self) -> &'static str {
         match self {
             Self::Partition => "artis partition",
-            Self::Sched => "artis sched",
+            Self::Sched | Self::Urgent => "artis sched",
             Self::Cycle => "artis sched run --cycle",
         }
     }
@@ -58,6 +60,7 @@ impl Owner {
             Self::Partition => "partition.json",
             Self::Sched => "sched.json",
             Self::Cycle => "cycle.json",
+            Self::Urgent => "urgent.json",
         }
     }
 }

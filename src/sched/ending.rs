@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Why the scheduler ended, in words.
 
+use super::beset::Unserved;
 use serde::Serialize;
 
 /// What the kernel says about the end of a sched_ext scheduler (`struct scx_exit_info`).
@@ -16,6 +17,8 @@ pub struct Ending {
     pub message: String,
 }
 
+/// No kind of the kernel's: artis ended it.
+const UNSERVED: i32 = -1;
 const UNREG: i32 = 64;
 const UNREG_BPF: i32 = 65;
 const UNREG_KERN: i32 = 66;
@@ -36,6 +39,23 @@ impl Ending {
         }
     }
 
+    /// For an ending by artis itself, because it could not have tasks served.
+    pub fn unserved(unserved: &Unserved) -> Self {
+        let (cpu, seconds) = (unserved.cpu, unserved.waited.as_secs());
+        let why = match unserved.has_server {
+            true => "the kernel's deadline server did not serve them",
+            false => "this kernel has no deadline server for tasks of a BPF scheduler (7.0 has)",
+        };
+        Self {
+            kind: UNSERVED,
+            code: 0,
+            reason: "tasks were not served".to_owned(),
+            message: format!(
+                "real-time tasks kept NRT CPU {cpu} from all others for {seconds} s, and {why}"
+            ),
+        }
+    }
+
     /// Did it end because its own process asked for it?
     pub fn was_asked_for(&self) -> bool {
         self.kind == UNREG
@@ -49,6 +69,10 @@ impl Ending {
             &self.message
         };
         match self.kind {
+            UNSERVED => format!(
+                "artis ended the scheduler: {detail}; the kernel's own scheduler gives them a turn \
+                 now; leave others some time on that CPU, then start artis again"
+            ),
             UNREG => "the scheduler was stopped".to_owned(),
             UNREG_BPF => format!(
                 "the scheduler ended itself: {detail}; at least one NRT CPU has to be online"

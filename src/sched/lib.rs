@@ -9,6 +9,7 @@
 #![deny(clippy::print_stderr)]
 
 pub mod announce;
+pub mod beset;
 mod bpf;
 pub use bpf::COUNTERS;
 pub mod caches;
@@ -17,10 +18,12 @@ pub mod detector;
 pub mod ending;
 pub mod policy;
 pub mod program;
+pub mod records;
 pub mod require;
 pub mod runtime;
 pub mod service;
 pub mod status;
+pub mod urgent;
 pub mod watch;
 
 #[cfg(test)]

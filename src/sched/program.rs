@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The BPF program in the kernel: loads it, attaches it, reads its counters, detaches it.
 
-use super::bpf::types::{artis_cpu, artis_displaced, sched_ext_ops};
+use super::bpf::types::{artis_besieged, artis_displaced, artis_waiting, sched_ext_ops};
 use super::bpf::{ArtisSkel, ArtisSkelBuilder, COUNTERS};
 use super::caches::Caches;
 use super::detector::Detector;
 use super::ending::Ending;
-use super::require::{SET_LIMIT, has_operation};
+use super::records::Records;
+use super::require::{SET_LIMIT, has_operation, has_servers};
 use super::watch::{self, Watch, Way, breakpoint, tracepoint};
 use artis_machine::Root;
 use artis_machine::cpulist::CpuList;
@@ -101,6 +102,7 @@ pub struct Program<'storage> {
     rt: CpuList,
     nr_cpus: u32,
     hands_back_late: bool,
+    has_servers: bool,
 }
 
 impl<'storage> Program<'storage> {
@@ -242,6 +244,7 @@ impl<'storage> Program<'storage> {
             rt: config.rt.clone(),
             nr_cpus: config.nr_cpus,
             hands_back_late,
+            has_servers: has_servers(&btf),
         };
         // The kernel attaches a scheduler whose start failed, and detaches it a moment later.
         if let Some(ending) = program.ending() {
@@ -293,18 +296,10 @@ impl<'storage> Program<'storage> {
                 cpu: cpu as i32,
                 pid: 0,
             };
-            // SAFETY: two integers, without padding between them.
-            let bytes = unsafe {
-                std::slice::from_raw_parts_mut(
-                    (&raw mut argument).cast::<u8>(),
-                    size_of::<artis_displaced>(),
-                )
-            };
-            let input = ProgramInput {
-                context_in: Some(bytes),
-                ..Default::default()
-            };
-            self.skel.progs.find_displaced.test_run(input)?;
+            self.skel
+                .progs
+                .find_displaced
+                .test_run(asking(&mut argument))?;
             if argument.pid > 0 {
                 found.push(argument.pid);
             }
@@ -330,6 +325,42 @@ impl<'storage> Program<'storage> {
         Ok(output.return_value != 0)
     }
 
+    /// Has the kernel deadline servers for tasks of a BPF scheduler?
+    pub fn has_servers(&self) -> bool {
+        self.has_servers
+    }
+
+    /// An NRT CPU that real-time tasks have kept from others for long: returns how many tasks of
+    /// ours are on its run queue. With `gives`, one that waits elsewhere is put there if none is.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn serve_beset(&self, cpu: u32, gives: bool) -> Result<u32, Error> {
+        let mut argument = artis_besieged {
+            cpu: cpu as i32,
+            gives: gives.into(),
+            runnable: 0,
+        };
+        self.skel
+            .progs
+            .serve_beset
+            .test_run(asking(&mut argument))?;
+        Ok(argument.runnable)
+    }
+
+    /// How long the Linux task has waited so far, ns, that has waited longest and still does.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn waiting_ns(&self) -> Result<u64, Error> {
+        let mut argument = artis_waiting { longest_ns: 0 };
+        self.skel
+            .progs
+            .find_waiting
+            .test_run(asking(&mut argument))?;
+        Ok(argument.longest_ns)
+    }
+
     /// Detaches the scheduler and waits until the kernel's own scheduler has every task.
     pub fn detach(&mut self) {
         self.switch(false);
@@ -353,10 +384,12 @@ impl<'storage> Program<'storage> {
     pub fn readings(&self) -> Readings {
         let mut readings = Readings::default();
         let mut counts = [0; COUNTERS.len()];
+        let records = self.records();
         for cpu in 0..self.nr_cpus {
-            let Some(record) = self.record(cpu) else {
+            let Some(record) = records.of(cpu) else {
                 break;
             };
+            let record = record.whole();
             for (sum, value) in counts.iter_mut().zip(record.count) {
                 *sum += value;
             }
@@ -375,6 +408,9 @@ impl<'storage> Program<'storage> {
         for ((name, _), count) in COUNTERS.iter().zip(counts) {
             readings.counters.insert(name, count);
         }
+        // A kernel that refuses has said so where it matters.
+        let waiting_ns = self.waiting_ns().unwrap_or(0);
+        readings.linux_wait_ns_max = readings.linux_wait_ns_max.max(waiting_ns);
         readings.rt_offline = self.absent().offline;
         readings
     }
@@ -382,10 +418,12 @@ impl<'storage> Program<'storage> {
     /// The RT CPUs that cannot be used at the moment. Called often, so it must be cheap.
     pub fn absent(&self) -> Absent {
         let mut absent = Absent::default();
+        let records = self.records();
         for cpu in self.rt.iter() {
-            let Some(record) = self.record(cpu) else {
+            let Some(record) = records.of(cpu) else {
                 continue;
             };
+            let record = record.whole();
             if record.offline != 0 {
                 absent.offline.insert(cpu);
             }
@@ -396,12 +434,25 @@ impl<'storage> Program<'storage> {
         absent
     }
 
-    fn record(&self, cpu: u32) -> Option<artis_cpu> {
-        let state = self.skel.maps.bss_data.as_deref()?;
-        let record = state.cpus.get(cpu as usize)?;
-        // SAFETY: a plain read of a mapped page that the BPF program writes; each figure is a
-        // word of its own, so at worst they were read at different moments.
-        Some(unsafe { std::ptr::read_volatile(record) })
+    /// The records of all CPUs.
+    pub fn records(&self) -> Records {
+        let state = self.skel.maps.bss_data.as_deref();
+        state.map_or(Records::NONE, |state| Records {
+            first: state.cpus.as_ptr(),
+            count: self.nr_cpus.min(CPUS_MAX),
+        })
+    }
+}
+
+/// The input of a program that reads a struct of the border, and writes its answer there.
+fn asking<T: Copy>(argument: &mut T) -> ProgramInput<'_> {
+    // SAFETY: integers of C, without padding between them, and the program keeps no pointer.
+    let bytes = unsafe {
+        std::slice::from_raw_parts_mut(std::ptr::from_mut(argument).cast::<u8>(), size_of::<T>())
+    };
+    ProgramInput {
+        context_in: Some(bytes),
+        ..Default::default()
     }
 }
 

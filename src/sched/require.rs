@@ -121,10 +121,19 @@ fn tells_of(operation: &str) -> bool {
 
 /// Does the kernel's `sched_ext_ops` have this operation?
 pub(super) fn has_operation(btf: &Btf<'_>, operation: &str) -> bool {
-    let operations = btf.type_by_name::<types::Struct<'_>>("sched_ext_ops");
-    operations.is_some_and(|operations| {
-        let mut members = operations.iter();
-        members.any(|member| member.name.is_some_and(|name| name == operation))
+    has_member(btf, "sched_ext_ops", operation)
+}
+
+/// Has the kernel deadline servers for tasks of a BPF scheduler?
+pub(super) fn has_servers(btf: &Btf<'_>) -> bool {
+    has_member(btf, "rq", "ext_server")
+}
+
+fn has_member(btf: &Btf<'_>, structure: &str, member: &str) -> bool {
+    let structure = btf.type_by_name::<types::Struct<'_>>(structure);
+    structure.is_some_and(|structure| {
+        let mut members = structure.iter();
+        members.any(|one| one.name.is_some_and(|name| name == member))
     })
 }
 

@@ -3,6 +3,7 @@
 //!
 //! Owns the order of the steps. The caller gets what happens as [`Event`]s.
 
+use super::beset::{Lookout, Unserved};
 use super::caches::Caches;
 use super::control::{self, Request, Server};
 use super::detector::Detector;
@@ -12,6 +13,7 @@ use super::program::{self, CPUS_MAX, Config, Program, Storage};
 use super::require;
 use super::runtime::{self, Lock, Runtime, State};
 use super::status::{IdleClock, Status, now_unix_s};
+use super::urgent::{self, Urgency};
 use artis_machine::cpu_shares::CpuShares;
 use artis_machine::cpus::{self, Cpus};
 use artis_machine::kernel::{Kernel, Preemption};
@@ -159,14 +161,20 @@ pub fn run(
     };
     let changes = be_quiet(&root, rt, &nrt)?;
     if !changes.is_empty() {
-        report(Event::Changed(changes));
+        report(Event::Changed(changes.clone()));
     }
     if cycle {
         forget_the_past(&root, rt, absence)?;
         report(Event::Cycled(rt.clone()));
     }
 
-    come_first();
+    let rcu = urgent::rcus_thread(&root);
+    if let Some(thread) = &rcu {
+        let host = Host::at(root.clone());
+        let transaction = Transaction::begin(&host)?;
+        transaction.announce(Owner::Urgent, rt, vec![urgent::change(thread)])?;
+    }
+    come_first(&nrt);
     let signals = Signals::catch().map_err(Error::Wait)?;
     let server = Server::listen(&runtime.socket())?;
     // Before the scheduler is on: others may read this as soon as they see it on.
@@ -198,6 +206,8 @@ pub fn run(
                 .unwrap_or(0),
         },
     )?;
+    let _urgency = Urgency::watch(program.records(), nrt.clone(), rcu);
+    let mut lookout = Lookout::new(&root, rt, &nrt, &changes);
     let clock = IdleClock::start(&root);
     report(Event::Ready {
         rt: rt.clone(),
@@ -206,13 +216,28 @@ pub fn run(
     });
 
     let status = |program: &Program<'_>| Status::on(&state, program.readings(), &clock, &root);
-    let (last, waiting) = serve(&mut program, &server, &signals, &state, &status, report)?;
+    let end = serve(
+        &mut program,
+        &mut lookout,
+        &server,
+        &signals,
+        &state,
+        &status,
+        report,
+    )?;
+    lookout.serve_all();
     program.detach();
-    let ending = program.ending().unwrap_or_else(Ending::unknown);
+    let ending = match end.unserved {
+        Some(unserved) => Ending::unserved(&unserved),
+        None => program.ending().unwrap_or_else(Ending::unknown),
+    };
     drop(undo);
     // Only now is everything restored: the client that asked for the stop learns it by this.
-    drop(waiting);
-    Ok(Outcome { last, ending })
+    drop(end.waiting);
+    Ok(Outcome {
+        last: end.last,
+        ending,
+    })
 }
 
 /// Restores what a killed artis had changed, if no artis is on. Returns what.
@@ -334,8 +359,10 @@ fn put_back() -> Result<Vec<Change>, Error> {
     let revert = |owner| transaction.revert(owner)?.whole();
     // A CPU that does not come back keeps no other setting as it is.
     let (cpus, settings) = (revert(Owner::Cycle), revert(Owner::Sched));
+    let urgent = revert(Owner::Urgent);
     let mut restored = cpus?.restored;
     restored.extend(settings?.restored);
+    restored.extend(urgent?.restored);
     Ok(restored)
 }
 
@@ -350,9 +377,11 @@ impl Drop for Undo<'_> {
     }
 }
 
-/// Gives this process the highest weight. It is one of the tasks that it schedules, and when it is
-/// stopped or killed, its end should not wait behind all the others.
-fn come_first() {
+/// Gives this process the highest weight, on NRT CPUs. It is one of the tasks that it schedules, and
+/// when it is stopped or killed, its end should not wait behind all the others.
+fn come_first(nrt: &CpuList) {
+    // Where a cpuset forbids it, the process runs where it may.
+    let _ = syscall::set_affinity(0, nrt);
     // Without the privilege nothing changes here, and loading the scheduler fails and says why.
     // SAFETY: no pointers.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
@@ -371,15 +400,30 @@ impl Signals {
     }
 }
 
-/// Answers requests until it is time to end. Returns the last status, and who waits for the end.
+/// Why [`serve`] came to its end.
+struct End {
+    last: Status,
+    /// Who waits until everything is restored.
+    waiting: Option<UnixStream>,
+    /// Tasks that only the kernel's own scheduler would serve.
+    unserved: Option<Unserved>,
+}
+
+/// Answers requests until it is time to end.
 fn serve(
     program: &mut Program<'_>,
+    lookout: &mut Lookout,
     server: &Server,
     signals: &Signals,
     state: &State,
     status: &dyn Fn(&Program<'_>) -> Status,
     report: &mut dyn FnMut(Event),
-) -> Result<(Status, Option<UnixStream>), Error> {
+) -> Result<End, Error> {
+    let end = |program: &Program<'_>, waiting, unserved| End {
+        last: status(program),
+        waiting,
+        unserved,
+    };
     let mut offline = CpuList::new();
     let look = match program.hands_back_late() {
         true => LOOK_BEHIND_RT0,
@@ -402,10 +446,13 @@ fn serve(
             Err(error) => return Err(Error::Wait(error.into())),
         }
         if fds[0].any() == Some(true) || program.ending().is_some() {
-            return Ok((status(program), None));
+            return Ok(end(program, None, None));
+        }
+        if let Some(unserved) = lookout.look(program)? {
+            return Ok(end(program, None, Some(unserved)));
         }
         match server.next() {
-            Some(Request::Stop(stream)) => return Ok((status(program), Some(stream))),
+            Some(Request::Stop(stream)) => return Ok(end(program, Some(stream), None)),
             Some(Request::Status(stream)) => {
                 // A client that has gone needs no answer.
                 let _ = control::answer(stream, &status(program));

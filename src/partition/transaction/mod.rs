@@ -275,6 +275,27 @@ impl<'a> Transaction<'a> {
         })
     }
 
+    /// Writes changes into the journal that the caller makes and takes back later, at moments when
+    /// nothing may be waited for. The owner must have nothing in force.
+    ///
+    /// # Errors
+    /// When the journal could not be written.
+    pub fn announce(
+        &self,
+        owner: Owner,
+        rt: &CpuList,
+        changes: Vec<Change>,
+    ) -> Result<(), journal::Error> {
+        self.store.keep(&Journal {
+            owner,
+            boot_id: self.store.boot_id(),
+            pid: std::process::id(),
+            since: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            rt: rt.clone(),
+            changes,
+        })
+    }
+
     /// Makes the changes, in their order. The owner must have nothing in force.
     ///
     /// # Errors
@@ -290,14 +311,7 @@ impl<'a> Transaction<'a> {
         if changes.is_empty() {
             return Ok(applied);
         }
-        self.store.keep(&Journal {
-            owner,
-            boot_id: self.store.boot_id(),
-            pid: std::process::id(),
-            since: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-            rt: rt.clone(),
-            changes: changes.clone(),
-        })?;
+        self.announce(owner, rt, changes.clone())?;
         for change in changes {
             match self.make(&change) {
                 Ok(()) => applied.made.push(change),

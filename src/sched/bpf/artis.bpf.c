@@ -77,6 +77,7 @@
 #include "nrt_idle.h"
 #include "grace_period.h"
 #include "detect.h"
+#include "beset.h"
 #include "hand_back.h"
 #include "place.h"
 #include "slice_timer.h"
@@ -310,6 +311,7 @@ void BPF_PROG(artis_running, struct task_struct *p)
 		t->charged_ns = p->se.sum_exec_runtime;
 	t->is_on = true;
 	record->hosted_class = class;
+	record->beset_ticks = 0;
 	record->displaced_ns = 0;
 	record->marked_pid = 0;
 	record->calls = 0;

@@ -83,6 +83,7 @@ struct artis_cpu {
 	u32 late_pid;		/* artis hands this task back: see hands_back_late() */
 	u32 pinned_queued;	/* times a task was queued for this CPU alone, by any CPU */
 	u32 pinned_seen;	/* ... when that queue was last seen empty */
+	u32 beset_ticks;	/* ticks in a row that found a real-time task, and none of ours ran */
 	u32 idles;		/* an NRT CPU: it found no task when it looked last; by any CPU */
 	u8 llc;			/* configuration: its last-level cache, a place in llcs[] */
 	u8 rt;			/* configuration: is it an RT CPU? */

@@ -78,6 +78,11 @@ typedef int64_t s64;
 /* A slice that time does not shorten: the kernel's SCX_SLICE_INF. */
 #define ARTIS_SLICE_ENDLESS_NS (~0ULL)
 
+/* Real-time tasks keep a CPU for so long that somebody has to look after the others. */
+#define ARTIS_BESET_NS (250 * ARTIS_NSEC_PER_MSEC)
+/* ... and no deadline server has served them, which have a period of a second. */
+#define ARTIS_UNSERVED_NS (2 * ARTIS_NSEC_PER_SEC)
+
 /* The longest time between two ticks that is one, and not a tick that did not come: HZ=100. */
 #define ARTIS_TICK_NS_MAX (11 * ARTIS_NSEC_PER_MSEC)
 
@@ -1632,6 +1637,36 @@ enum artis_step {
 static inline bool artis_is_beset(bool rt_cpu, bool rt_runnable)
 {
 	return !rt_cpu && rt_runnable;
+}
+
+/*
+ * For how long real-time tasks have kept a CPU from everybody else: @ticks in a row found one, and
+ * no other task began to run. 0 where ticks are not known.
+ */
+static inline u64 artis_beset_ns(u32 ticks, u64 tick_ns)
+{
+	return ticks * tick_ns;
+}
+
+/* Is that long? Then artis, the process, sees to it that the machine answers. */
+static inline bool artis_is_beset_long(u64 beset_ns)
+{
+	return beset_ns >= ARTIS_BESET_NS;
+}
+
+/* Has a task waited for so long, since @since_ns, that a CPU that is beset may take it? */
+static inline bool artis_is_stranded(u64 now_ns, u64 since_ns)
+{
+	return since_ns && (s64)(now_ns - since_ns) >= (s64)ARTIS_BESET_NS;
+}
+
+/*
+ * Tasks have been runnable on a CPU that was beset all the time, for @waits_ns: does no deadline
+ * server serve them? One would have within a second, its period.
+ */
+static inline bool artis_is_unserved(u64 waits_ns)
+{
+	return waits_ns >= ARTIS_UNSERVED_NS;
 }
 
 /*
