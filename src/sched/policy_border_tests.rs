@@ -17,6 +17,7 @@ const BPF: &str = "bpf";
 const SIDE: &[&str] = &[
     "account.h",
     "artis.bpf.c",
+    "beset.h",
     "detect.h",
     "grace_period.h",
     "group.h",

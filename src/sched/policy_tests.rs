@@ -544,6 +544,10 @@ fn rcus_thread_is_held_until_cpus_have_had_two_ticks() {
     let held_since = 7 * MS;
     assert!(!held_goes(true, false, 0, held_since), "nobody is held");
     assert!(held_goes(true, false, held_since, held_since));
+    assert!(
+        held_goes(false, true, held_since, held_since),
+        "a server asks"
+    );
     assert!(!held_goes(
         false,
         false,
@@ -984,4 +988,22 @@ fn a_slice_ends_where_rt0_has_the_cpu_at_each_tick() {
             );
         }
     }
+}
+
+/// Real-time tasks on an NRT CPU; on an RT CPU they are RT0, and nobody is in their way.
+#[test]
+fn who_is_kept_from_a_cpu_is_looked_after_behind_a_quarter_of_a_second() {
+    assert!(is_beset(false, true));
+    assert!(!is_beset(true, true) && !is_beset(false, false));
+    let tick = 4 * MS;
+    let ticks = (BESET_NS / tick) as u32;
+    assert!(!is_beset_long(beset_ns(ticks - 1, tick)));
+    assert!(is_beset_long(beset_ns(ticks + 1, tick)));
+    assert_eq!(beset_ns(ticks, 0), 0, "ticks are not known");
+    let since = 7 * MS;
+    assert!(!is_stranded(since + BESET_NS - 1, since));
+    assert!(is_stranded(since + BESET_NS, since));
+    assert!(!is_stranded(since + BESET_NS, 0), "it does not wait");
+    // A server's period is a second: twice that, and it does not serve.
+    assert!(!is_unserved(1_000 * MS) && is_unserved(2_000 * MS));
 }

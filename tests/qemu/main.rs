@@ -29,3 +29,4 @@ mod rtla;
 mod sched;
 mod shared;
 mod split;
+mod starved;

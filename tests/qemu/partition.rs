@@ -32,6 +32,7 @@ pub static FOUR_CPUS: Group = Group {
         &TWO_OWNERS,
         &TWO_OF_FOUR,
         &HOG_ON_NRT,
+        &super::starved::STRESSORS,
     ],
 };
 

@@ -100,13 +100,26 @@ static OLDER: Group = Group {
 static COUNTED: Group = Group {
     name: "two CPUs, instructions counted",
     options: &["--engine", "qemu-icount"],
-    scripts: &[&NICE, &CGROUPS, &LIMITS, &GRACE_PERIODS],
+    scripts: &[
+        &NICE,
+        &CGROUPS,
+        &LIMITS,
+        &GRACE_PERIODS,
+        &super::starved::TURNS,
+        &super::starved::BOUND,
+    ],
 };
 
 static COUNTED_OLDER: Group = Group {
     name: "two CPUs of an older kernel, instructions counted",
     options: &["--engine", "qemu-icount"],
-    scripts: &[&CGROUPS, &LIMITS, &GRACE_PERIODS],
+    scripts: &[
+        &CGROUPS,
+        &LIMITS,
+        &GRACE_PERIODS,
+        &super::starved::ENDS,
+        &super::starved::STILL_WAITS,
+    ],
 };
 
 /// The group of two CPUs that has the guest for this kernel.
@@ -118,7 +131,7 @@ fn two_cpus(kernel: &str) -> &'static Group {
 }
 
 /// The same where instructions are counted.
-fn counted(kernel: &str) -> &'static Group {
+pub(super) fn counted(kernel: &str) -> &'static Group {
     match kernel {
         "newest" | "newest-rt" => &COUNTED,
         _ => &COUNTED_OLDER,

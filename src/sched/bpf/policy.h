@@ -1620,12 +1620,11 @@ enum artis_step {
 	ARTIS_STEP_GO_ON,		/* the task that ran before */
 	ARTIS_STEP_FAR,			/* Linux tasks that wait at another cache */
 	ARTIS_STEP_HELP_LINUX,		/* who waits for an RT CPU: Linux tasks */
-	ARTIS_STEP_HELP_RT1,		/* ... RT1+ tasks */
-	ARTIS_STEP_STOPPED,		/* who waits for time of its CPU cgroup, see artis_is_beset() */
+	ARTIS_STEP_HELP_RT1,		/* ... RT1+ tasks; who is stopped, see artis_is_beset() */
 };
 
 /* The longest order of service, its end included. */
-#define ARTIS_STEPS_MAX 12
+#define ARTIS_STEPS_MAX 11
 
 /*
  * An NRT CPU on which real-time tasks are runnable (@rt_runnable) is served by the kernel's deadline
@@ -1725,7 +1724,6 @@ static inline enum artis_step artis_step(enum artis_service service, u32 nth)
 		case 7: return ARTIS_STEP_FAR;
 		case 8: return ARTIS_STEP_HELP_LINUX;
 		case 9: return ARTIS_STEP_HELP_RT1;
-		case 10: return ARTIS_STEP_STOPPED;
 		default: return ARTIS_STEP_END;
 		}
 	}

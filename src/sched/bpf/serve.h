@@ -494,10 +494,9 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 		return help_linux(s->cpu, s->now) ||
 		       (was_shared && help(DSQ_BOTH_LINUX, s->now));
 	case ARTIS_STEP_HELP_RT1:
-		return help(DSQ_RT_RT1, s->now);
-	case ARTIS_STEP_STOPPED:
-		return *queued_at(DSQ_STOPPED) && is_beset(s->cpu) &&
-		       scx_bpf_dsq_move_to_local(DSQ_STOPPED, 0);
+		return help(DSQ_RT_RT1, s->now) ||
+		       (*queued_at(DSQ_STOPPED) && is_beset(s->cpu) &&
+			scx_bpf_dsq_move_to_local(DSQ_STOPPED, 0));
 	}
 	return true;
 }
@@ -510,7 +509,7 @@ static __always_inline bool serve(const struct search *s, enum artis_service ser
 {
 #define STEP(nth) try_step(s, artis_step(service, nth))
 	return STEP(0) || STEP(1) || STEP(2) || STEP(3) || STEP(4) || STEP(5) || STEP(6) ||
-	       STEP(7) || STEP(8) || STEP(9) || STEP(10) || STEP(11);
+	       STEP(7) || STEP(8) || STEP(9) || STEP(10);
 #undef STEP
 }
 
