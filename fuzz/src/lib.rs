@@ -2,18 +2,29 @@
 //! What every fuzz target does with its bytes.
 
 use artis::decide::compare::figures::of_experiment;
-use artis::explain::Document;
+use artis::explain::{Document, rtla};
+use artis::report::explain::rtla::text as in_words;
 use artis::report::explain::text;
 use artis::result::experiment::Experiment;
 use artis::result::file::parse_as;
-use artis::result::import::parse;
+use artis::result::import::{self, parse};
 use std::path::Path;
 
-/// Reads `content` in the named format. What was accepted must be written and read again: an
-/// importer that lets nonsense through is as wrong as one that panics.
+/// Reads `content` in the named format.
 pub fn import(format: &str, content: &[u8]) {
+    read_as(Some(format), content);
+}
+
+/// Reads `content` in the format that it looks like, also within a log.
+pub fn any(content: &[u8]) {
+    read_as(None, content);
+}
+
+/// What was accepted must be written and read again: an importer that lets nonsense through is as
+/// wrong as one that panics.
+fn read_as(format: Option<&str>, content: &[u8]) {
     let path = Path::new("fuzzed");
-    let Ok(document) = parse(path, content, Some(format), None) else {
+    let Ok(document) = parse(path, content, format, None) else {
         return;
     };
     let text = serde_json::to_vec(&document).expect("a result can be written");
@@ -25,6 +36,13 @@ pub fn import(format: &str, content: &[u8]) {
 pub fn experiment(content: &[u8]) {
     if let Ok(experiment) = parse_as::<Experiment>(Path::new("fuzzed"), content) {
         let _ = of_experiment(&experiment);
+    }
+}
+
+/// Reads `content` as rtla's analysis of late wakeups.
+pub fn analysis(content: &[u8]) {
+    if let Some(all) = import::analysis(content).and_then(|text| rtla::read(&text).ok()) {
+        let _ = in_words(&all);
     }
 }
 

@@ -116,6 +116,7 @@ fn refuse_overwriting(args: &Args) -> Result<(), UsageError> {
 fn page(args: &Args, files: Vec<File>) -> anyhow::Result<Page> {
     let mut raw = Vec::new();
     let mut explanations = Vec::new();
+    let mut analyses = Vec::new();
     let mut others = Vec::new();
     for File {
         name,
@@ -127,6 +128,7 @@ fn page(args: &Args, files: Vec<File>) -> anyhow::Result<Page> {
         raw.push((saved_as(&path, &name), bytes));
         match content {
             Content::Explanation(document) => explanations.push((name, document)),
+            Content::Analysis(all) => analyses.push((name, all)),
             other => others.push((name, other)),
         }
     }
@@ -175,6 +177,7 @@ fn page(args: &Args, files: Vec<File>) -> anyhow::Result<Page> {
         measured: &measured,
         experiments: &experiments,
         explanations: &explanations,
+        analyses: &analyses,
         verdict: verdict.as_ref().map(|(verdict, _)| verdict),
         files: &raw,
     }))

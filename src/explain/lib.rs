@@ -3,8 +3,8 @@
 //!
 //! Owns what a recording is ([`recording`]), the cutting of what a thread lost into segments, each
 //! with a lane and a culprit ([`mod@cut`]), the sums over all of them ([`summary`]), what to do
-//! about it ([`advice`]) and the document that holds it all ([`document`]). Pure: `artis-recorder`
-//! fills recordings, and the commands print.
+//! about it ([`advice`]), the document that holds it all ([`document`]), and what rtla says of a
+//! late wakeup ([`rtla`]). Pure: `artis-recorder` fills recordings, and the commands print.
 //!
 //! Lanes over time are Frank Rowand's ("How Linux `RT_PREEMPT` Works"): there somebody draws them
 //! by hand and counts the score; here a program does.
@@ -15,6 +15,7 @@ pub mod document;
 pub mod functions;
 pub mod lane;
 pub mod recording;
+pub mod rtla;
 pub mod summary;
 
 pub use cut::{Segment, cut};

@@ -196,12 +196,13 @@ pub(super) fn cells(one: &Judged, verdict: &Verdict) -> [String; 6] {
     let (misses, each) = match &one.misses {
         None => ("-".to_owned(), "-".to_owned()),
         Some(it) => (
-            format!(
-                "{}{}/{}",
-                if it.at_least { ">=" } else { "" },
-                it.misses,
-                it.activations
-            ),
+            match it.misses_most {
+                most if it.at_least || most == it.misses => {
+                    let more = if it.at_least { ">=" } else { "" };
+                    format!("{more}{}/{}", it.misses, it.activations)
+                }
+                most => format!("{}..{most}/{}", it.misses, it.activations),
+            },
             format!("{:.1e}..{:.1e}", it.probability.low, it.probability.high),
         ),
     };

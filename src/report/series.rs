@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Series as tables: one for each quantity, a line a series, the merged one last.
 
-use artis_result::{Distribution, Document, Series, Unit};
+use artis_result::{Distribution, Document, Kind, Series, Unit};
 
 /// The widest that fits 80 columns beside the others.
 const FIGURE_WIDTH: usize = 8;
@@ -98,7 +98,7 @@ fn table(group: &[&Series]) -> String {
         if group.len() > 1 {
             text += &figures("all", "", &all, None, scale);
         }
-        text += &rest(&all, scale);
+        text += &rest(first.kind, &all, scale);
     }
     let missed: u64 = group
         .iter()
@@ -119,9 +119,13 @@ fn line(series: &Series, scale: Scale) -> String {
 }
 
 /// What the columns have no room for.
-fn rest(all: &Distribution, scale: Scale) -> String {
+fn rest(kind: Kind, all: &Distribution, scale: Scale) -> String {
     let Some(moments) = all.moments() else {
-        return String::new();
+        // Noise is counted from a threshold on; a latency is there at each wakeup.
+        return match kind {
+            Kind::Noise => format!("{:>17}nothing was above the threshold\n", ""),
+            _ => String::new(),
+        };
     };
     let Some(stddev) = moments.stddev else {
         return format!(
@@ -187,7 +191,6 @@ fn short(value: f64, decimals: usize, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use artis_result::Kind;
 
     fn series(cpu: u32, values: &[i64]) -> Series {
         let mut distribution = Distribution::signed();

@@ -7,6 +7,7 @@
 //! with Welford's update, and joined with that of Chan, Golub and LeVeque ("Algorithms for
 //! computing the sample variance", 1983): long runs lose no precision.
 
+use super::beyond::Beyond;
 use super::histogram::VALUE_MAX;
 use hdrhistogram::Histogram;
 
@@ -59,6 +60,8 @@ pub struct Distribution {
     mean: f64,
     /// Sum of the squared differences from the mean.
     squares: f64,
+    /// Values that are counted as the maximum, because their histogram ended before them.
+    beyond: Beyond,
 }
 
 /// The moments and extremes as a file gives them.
@@ -111,6 +114,7 @@ impl Distribution {
             max: i64::MIN,
             mean: 0.0,
             squares: 0.0,
+            beyond: Beyond::default(),
         }
     }
 
@@ -151,6 +155,23 @@ impl Distribution {
             positive: within(1, 2, 1),
             ..Self::new()
         })
+    }
+
+    /// The same, of which some values are only known to lie beyond the histogram.
+    ///
+    /// # Errors
+    /// [`Inconsistent`] when they cannot be among its values.
+    pub fn with_beyond(mut self, beyond: Beyond) -> Result<Self, Inconsistent> {
+        beyond
+            .check(self.count, self.max)
+            .map_err(Inconsistent::Statistics)?;
+        self.beyond = beyond;
+        Ok(self)
+    }
+
+    /// The values of which only number, least and largest are known.
+    pub fn beyond(&self) -> &Beyond {
+        &self.beyond
     }
 
     /// Whether only count, extremes and mean are known.
@@ -277,6 +298,7 @@ impl Distribution {
             max: moments.max,
             mean: moments.mean,
             squares: stddev * stddev * (count - 1) as f64,
+            beyond: Beyond::default(),
         };
         whole.check_extremes()?;
         Ok(whole)
@@ -361,8 +383,10 @@ impl Distribution {
             // Half a histogram would be read as a whole one.
             self.positive = within(1, 2, 1);
             self.negative = None;
+            self.beyond = Beyond::default();
             return;
         }
+        self.beyond.merge(&other.beyond);
         // Also when empty: the sum has the finer bounds, whatever the order.
         add(&mut self.positive, &other.positive);
         if let Some(theirs) = &other.negative {
@@ -407,7 +431,8 @@ impl Distribution {
     }
 
     /// The value that `percent` per cent of all values do not exceed, to the histogram's
-    /// precision and never beyond the extremes; none without a value or a histogram.
+    /// precision and never beyond the extremes; none without a value or a histogram, or where the
+    /// histogram ended before it.
     pub fn percentile(&self, percent: f64) -> Option<i64> {
         if self.count == 0 || self.is_summary {
             return None;
@@ -420,7 +445,8 @@ impl Distribution {
             seen += count;
             seen >= rank
         });
-        found.map(|(value, _)| value.clamp(self.min, self.max))
+        let found = found.map(|(value, _)| value.clamp(self.min, self.max));
+        found.filter(|value| self.beyond.from().is_none_or(|from| *value < from))
     }
 
     /// As [`percentile`](Self::percentile), and none when no value lies beyond it: it would be

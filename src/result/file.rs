@@ -90,9 +90,14 @@ pub fn schema(content: &[u8]) -> Option<String> {
         schema: String,
     }
 
-    serde_json::from_slice(content)
+    serde_json::from_slice(without_mark(content))
         .ok()
         .map(|head: Head| head.schema)
+}
+
+/// The content behind a byte order mark, which some editors write.
+fn without_mark(content: &[u8]) -> &[u8] {
+    content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content)
 }
 
 /// Understands the content of one of artis's files, at `path`.
@@ -100,7 +105,7 @@ pub fn schema(content: &[u8]) -> Option<String> {
 /// # Errors
 /// [`Error::Damaged`].
 pub fn parse_as<T: DeserializeOwned>(path: &Path, content: &[u8]) -> Result<T, Error> {
-    serde_json::from_slice(content).map_err(|error| Error::Damaged {
+    serde_json::from_slice(without_mark(content)).map_err(|error| Error::Damaged {
         path: path.to_owned(),
         // An empty file ends in line 0.
         line: error.line().max(1),

@@ -7,6 +7,7 @@
 //! ([`merge`]). Measures nothing and never looks at the machine.
 
 mod amount;
+pub mod beyond;
 pub mod blocks;
 mod damage;
 pub mod distribution;
@@ -25,6 +26,7 @@ mod tag;
 pub mod target;
 pub mod unit_of_work;
 
+pub use beyond::{Beyond, Piece};
 pub use blocks::{Block, BlockMaxima, Blocks};
 pub use distribution::{Distribution, Moments, PERCENTILES};
 pub use document::{Document, LoadDone, Machine, SCHEMA, SchemaName, Setup, Warning};

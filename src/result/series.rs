@@ -8,6 +8,7 @@
 //! [`super::histogram`].
 
 use super::amount;
+use super::beyond::Beyond;
 use super::blocks::Blocks;
 use super::distribution::{Distribution, Moments, PERCENTILES};
 use super::histogram::{decode, encode};
@@ -125,6 +126,8 @@ struct Stored {
     histogram: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     histogram_negative: Option<String>,
+    #[serde(skip_serializing_if = "Beyond::is_empty", default)]
+    beyond: Beyond,
 }
 
 impl Serialize for Series {
@@ -154,6 +157,7 @@ impl Serialize for Series {
             percentiles: percentiles.collect(),
             histogram: histogram.map(encoded).transpose()?,
             histogram_negative: self.distribution.negative().map(encoded).transpose()?,
+            beyond: self.distribution.beyond().clone(),
         };
         stored.serialize(out)
     }
@@ -247,6 +251,7 @@ fn distribution(stored: &Stored) -> Result<Distribution, String> {
             ("stddev", stored.stddev.is_some()),
             ("percentiles", !stored.percentiles.is_empty()),
             ("histogram_negative", stored.histogram_negative.is_some()),
+            ("beyond", !stored.beyond.is_empty()),
         ];
         if let Some((name, _)) = more.iter().find(|(_, is_there)| *is_there) {
             return Err(format!("there is {name}, but no histogram"));
@@ -261,6 +266,7 @@ fn distribution(stored: &Stored) -> Result<Distribution, String> {
         .map(decode)
         .transpose()?;
     Distribution::from_parts(decode(histogram)?, negative, moments)
+        .and_then(|values| values.with_beyond(stored.beyond.clone()))
         .map_err(|error| error.to_string())
 }
 

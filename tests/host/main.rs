@@ -11,6 +11,7 @@ mod compare;
 mod decide;
 mod explain;
 mod help;
+mod imports;
 mod install;
 mod load;
 mod measure;

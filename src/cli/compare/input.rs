@@ -6,10 +6,11 @@ use crate::cli::exit::UsageError;
 use crate::decide::compare::figures::machine::one_machine;
 use crate::decide::compare::figures::{self, of_experiment, of_results};
 use crate::decide::compare::{self, Configuration};
+use crate::explain::rtla::{self, Analysis};
 use crate::explain::{self, document};
 use crate::result::experiment::{self, Experiment};
 use crate::result::{Document, file, import, is_same_run};
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
@@ -124,6 +125,8 @@ pub enum Content {
     Experiment(Experiment),
     /// Has no figures to compare.
     Explanation(Box<explain::Document>),
+    /// What rtla says of late wakeups: no figures, either.
+    Analysis(Vec<Analysis>),
 }
 
 impl Content {
@@ -132,6 +135,7 @@ impl Content {
             (Self::Result(one), Self::Result(other)) => is_same_run(one, other),
             (Self::Experiment(one), Self::Experiment(other)) => one.rows == other.rows,
             (Self::Explanation(one), Self::Explanation(other)) => one == other,
+            (Self::Analysis(one), Self::Analysis(other)) => one == other,
             _ => false,
         }
     }
@@ -173,13 +177,16 @@ pub fn files(inputs: &[Input]) -> anyhow::Result<Vec<File>> {
 /// Reads all files, and puts together what belongs together.
 pub fn groups(inputs: &[Input]) -> anyhow::Result<Vec<Group>> {
     let files = files(inputs)?;
-    let explanation = |file: &&File| matches!(file.content, Content::Explanation(_));
-    if let Some(file) = files.iter().find(explanation) {
+    for file in &files {
+        let what = match file.content {
+            Content::Explanation(_) => document::SCHEMA,
+            Content::Analysis(_) => "rtla's",
+            Content::Result(_) | Content::Experiment(_) => continue,
+        };
         let path = file.path.display();
         bail!(
-            "{path} is an explanation ({}), which has no figures to compare; to see it, type: \
-             artis explain show {path}",
-            document::SCHEMA
+            "{path} is an explanation ({what}), which has no figures to compare; to see it, type: \
+             artis explain show {path}"
         );
     }
     let contents = files.into_iter().map(|file| (file.name, file.content));
@@ -211,7 +218,7 @@ pub fn grouped(contents: Vec<(String, Content)>) -> Vec<Group> {
                     None => groups.push(Group::Results(name, vec![*document])),
                 }
             }
-            Content::Explanation(_) => {}
+            Content::Explanation(_) | Content::Analysis(_) => {}
         }
     }
     groups
@@ -285,7 +292,13 @@ fn content(path: &Path) -> anyhow::Result<(Vec<u8>, Content)> {
                 document.with_context(|| path.display().to_string())?,
             ))
         }
-        _ => Content::Result(Box::new(import::parse(path, &bytes, None, None)?)),
+        _ => match import::parse(path, &bytes, None, None) {
+            Err(import::Error::Analysis { .. }) => {
+                let all = rtla::read(&import::analysis(&bytes).unwrap_or_default());
+                Content::Analysis(all.map_err(|error| anyhow!("{}:{error}", path.display()))?)
+            }
+            result => Content::Result(Box::new(result?)),
+        },
     };
     Ok((bytes, content))
 }

@@ -30,6 +30,11 @@ pub(in crate::cli) struct Opened {
 }
 
 impl Files {
+    /// Whether none is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.json.is_none() && self.perfetto.is_none() && self.svg.is_none()
+    }
+
     /// Finds out what can fail before anything is watched.
     pub fn open(&self) -> anyhow::Result<Opened> {
         let open = |path: &Option<PathBuf>| path.as_deref().map(Target::open).transpose();

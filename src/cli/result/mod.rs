@@ -8,6 +8,7 @@ mod show;
 
 use crate::cli::exit::UsageError;
 use crate::result::Document;
+use crate::result::file::read_text;
 use crate::result::import::{self, TimeUnit};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -45,11 +46,16 @@ enum UnitArg {
 
 impl Source {
     fn read(&self, path: &Path) -> anyhow::Result<Document> {
+        self.parse(path, &read_text(path)?)
+    }
+
+    /// Understands what was read at `path`.
+    fn parse(&self, path: &Path, content: &[u8]) -> anyhow::Result<Document> {
         let unit = self.unit.map(|unit| match unit {
             UnitArg::Ns => TimeUnit::Nanoseconds,
             UnitArg::Us => TimeUnit::Microseconds,
         });
-        match import::read(path, self.from.as_deref(), unit) {
+        match import::parse(path, content, self.from.as_deref(), unit) {
             Err(error @ import::Error::UnitKnown { .. }) => {
                 Err(UsageError(error.to_string()).into())
             }
@@ -59,10 +65,18 @@ impl Source {
 
     /// Reads all files; standard input can be one of them.
     fn read_all(&self, paths: &[PathBuf]) -> anyhow::Result<Vec<Document>> {
-        if paths.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
-            return Err(UsageError("standard input (-) can be read only once".to_owned()).into());
-        }
+        once(paths)?;
         paths.iter().map(|path| self.read(path)).collect()
+    }
+}
+
+/// Standard input can be read only once.
+fn once(paths: &[PathBuf]) -> Result<(), UsageError> {
+    match paths.iter().filter(|path| path.as_os_str() == "-").count() {
+        0 | 1 => Ok(()),
+        _ => Err(UsageError(
+            "standard input (-) can be read only once".to_owned(),
+        )),
     }
 }
 

@@ -207,12 +207,7 @@ fn shortly(one: &Judged) -> String {
             "no miss in {} activations (at most {:.1e} each, 95 %)",
             it.activations, it.at_most
         ),
-        Some(it) => format!(
-            "{}{} of {} activations miss",
-            if it.at_least { "at least " } else { "" },
-            it.misses,
-            it.activations
-        ),
+        Some(it) => format!("{} of {} activations miss", it.how_many(), it.activations),
     }
 }
 

@@ -5,12 +5,14 @@ use super::candidate::Candidate;
 use crate::completion::Curve;
 use crate::extremes::{Estimate, Extrapolation, Refusal, Tail, binomial};
 use crate::job::{Job, Miss};
-use artis_result::{Distribution, Nature};
+use artis_result::{Distribution, Nature, Piece};
 use serde::Serialize;
 use std::cell::OnceCell;
 
 const NS_PER_US: f64 = 1000.0;
 const SECONDS_PER_HOUR: f64 = 3600.0;
+/// How much wider than its lowest value a histogram's bucket may be.
+const BUCKET_WIDTH: f64 = 1e-3;
 /// One-sided, of what a run must show.
 pub const CONFIDENCE: f64 = 0.95;
 
@@ -86,6 +88,8 @@ pub struct Latencies {
     max_us: f64,
     /// Only count and maximum are known.
     is_summary: bool,
+    /// Those that a histogram was too short for; above, each counts as the largest of them.
+    beyond: Vec<Piece>,
 }
 
 impl Latencies {
@@ -99,6 +103,7 @@ impl Latencies {
                 count: candidate.configuration.samples(),
                 max_us,
                 is_summary: true,
+                beyond: Vec::new(),
             });
         };
         let mut left = all.count();
@@ -115,6 +120,7 @@ impl Latencies {
             count: all.count(),
             max_us,
             is_summary: false,
+            beyond: all.beyond().pieces().to_vec(),
         })
     }
 
@@ -122,19 +128,27 @@ impl Latencies {
         self.count
     }
 
-    /// How many latencies are above this; at least one where only the maximum is known.
-    fn above(&self, limit_us: f64) -> u64 {
+    /// How many latencies are above this, at least and at most.
+    fn above(&self, limit_us: f64) -> (u64, u64) {
         if limit_us >= self.max_us {
-            return 0;
+            return (0, 0);
         }
         if self.is_summary {
-            return 1;
+            return (1, self.count);
         }
         let at = self.above.partition_point(|(us, _)| *us <= limit_us);
-        match at {
+        let most = match at {
             0 => self.count,
             at => self.above[at - 1].1,
-        }
+        };
+        let limit_ns = limit_us * NS_PER_US;
+        let unsure = self.beyond.iter().map(|piece| {
+            match piece.max as f64 * (1.0 + BUCKET_WIDTH) > limit_ns {
+                true => piece.count - piece.surely_above(limit_ns),
+                false => 0,
+            }
+        });
+        (most.saturating_sub(unsure.sum()), most)
     }
 }
 
@@ -144,6 +158,8 @@ pub struct Misses {
     /// Of the activations measured, how many would have missed.
     pub misses: u64,
     pub activations: u64,
+    /// So many at most: more than `misses` where only the largest of several is known.
+    pub misses_most: u64,
     /// More may have: only the maximum is known.
     pub at_least: bool,
     /// Each activation, with the exact interval.
@@ -158,6 +174,17 @@ pub struct Misses {
     pub refusal: Option<Refusal>,
     /// The latency that is left by the longest work, us.
     pub slack_us: f64,
+}
+
+impl Misses {
+    /// In words: `10`, `1 to 10`, `at least 1`.
+    pub fn how_many(&self) -> String {
+        match (self.at_least, self.misses_most) {
+            (true, _) => format!("at least {}", self.misses),
+            (false, most) if most > self.misses => format!("{} to {most}", self.misses),
+            _ => self.misses.to_string(),
+        }
+    }
 }
 
 /// Whether it is good enough.
@@ -256,13 +283,16 @@ pub fn work_on(work: &WorkTimes, slowdown: Slowdown, one: &Candidate) -> WorkTim
 /// The misses, without extrapolation: see [`Beyond`].
 pub fn misses(job: &Job, deadline_us: f64, work: &WorkTimes, all: &Latencies) -> Misses {
     let count = all.count();
-    let expected: f64 = work
-        .0
-        .iter()
-        .map(|(us, part)| part * all.above(deadline_us - us) as f64)
-        .sum();
-    let misses = (expected - 1e-9).ceil().max(0.0) as u64;
-    let probability = binomial::interval(misses, count);
+    let (least, most) = work.0.iter().fold((0.0, 0.0), |(least, most), (us, part)| {
+        let above = all.above(deadline_us - us);
+        (least + part * above.0 as f64, most + part * above.1 as f64)
+    });
+    let [misses, misses_most] =
+        [least, most].map(|expected| (expected - 1e-9).ceil().max(0.0) as u64);
+    let probability = Estimate {
+        high: binomial::interval(misses_most, count).high,
+        ..binomial::interval(misses, count)
+    };
     let per_hour = job.rate.map(|rate| {
         let an_hour = |p: f64| p * rate * SECONDS_PER_HOUR;
         Estimate {
@@ -274,9 +304,10 @@ pub fn misses(job: &Job, deadline_us: f64, work: &WorkTimes, all: &Latencies) ->
     Misses {
         misses,
         activations: count,
+        misses_most,
         at_least: all.is_summary && misses > 0,
         probability,
-        at_most: binomial::upper(misses, count, CONFIDENCE),
+        at_most: binomial::upper(misses_most, count, CONFIDENCE),
         per_hour,
         extrapolation: None,
         refusal: None,
@@ -351,7 +382,10 @@ pub fn meets(job: &Job, found: &Misses, one: &Candidate, beyond: &Beyond) -> Mee
             _ => Meets::No,
         };
     };
-    if found.at_least {
+    if found.at_most <= allowed {
+        return Meets::Yes;
+    }
+    if found.misses_most > found.misses {
         // More may have missed than is known.
         return match found.probability.value > allowed {
             true => Meets::No,
@@ -359,9 +393,6 @@ pub fn meets(job: &Job, found: &Misses, one: &Candidate, beyond: &Beyond) -> Mee
                 activations_needed: None,
             },
         };
-    }
-    if found.at_most <= allowed {
-        return Meets::Yes;
     }
     if found.misses == 0 && beyond.shows(one, found.slack_us, allowed) {
         return Meets::Extrapolated;

@@ -5,6 +5,7 @@ pub mod inversion;
 mod losses;
 pub mod perfetto;
 pub mod picture;
+pub mod rtla;
 
 use super::paragraph::Layout;
 use artis_explain::document::{Counts, Document};

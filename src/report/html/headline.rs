@@ -4,7 +4,7 @@
 use super::Content;
 use crate::decision;
 use crate::digits::{digits, grouped};
-use crate::explain::picture;
+use crate::explain::{picture, rtla};
 use crate::style::first_word;
 use crate::words::{notes, plain, unequal};
 use artis_decide::compare::metric::{Quantity, Stat};
@@ -47,7 +47,10 @@ pub(super) fn sentence(content: &Content) -> String {
             let name = picture::title(1, worst);
             format!("The worst: {}", name.trim_start_matches("1. "))
         }
-        None => "No thread was late: nothing to explain".to_owned(),
+        None => match content.analyses.iter().flat_map(|(_, all)| all).next() {
+            Some(one) => format!("rtla: {}", rtla::sentence(one)),
+            None => "No thread was late: nothing to explain".to_owned(),
+        },
     }
 }
 

@@ -24,6 +24,7 @@ use crate::words::plain;
 use artis_decide::compare::Comparison;
 use artis_decide::verdict::Verdict;
 use artis_explain::document::Document as Explanation;
+use artis_explain::rtla::Analysis;
 use artis_result::experiment::Experiment;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -41,6 +42,8 @@ pub struct Content<'a> {
     pub experiments: &'a [&'a Experiment],
     /// Each with its name.
     pub explanations: &'a [(&'a str, &'a Explanation)],
+    /// What rtla says of late wakeups, each file with its name.
+    pub analyses: &'a [(String, Vec<Analysis>)],
     /// For a job, if one was given.
     pub verdict: Option<&'a Verdict>,
     /// What all of it comes from.
@@ -141,11 +144,14 @@ pub fn page(content: &Content) -> Page {
 fn title(content: &Content) -> String {
     let names = match content.comparison {
         Some(all) => all.names(),
-        None => content
-            .explanations
-            .iter()
-            .map(|(name, _)| (*name).to_owned())
-            .collect(),
+        None => {
+            let names = content
+                .explanations
+                .iter()
+                .map(|(name, _)| (*name).to_owned());
+            let others = content.analyses.iter().map(|(name, _)| name.clone());
+            names.chain(others).collect()
+        }
     };
     plain(&format!("{} · artis report", names.join(", ")))
 }

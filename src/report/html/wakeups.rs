@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The worst wakeups as lanes, who made them, and what to do: from the documents of `artis
-//! explain`.
+//! explain`, and what rtla says of others.
 
 use super::chart::figure;
 use super::{Content, Section};
 use crate::digits::digits;
-use crate::explain::{picture, us};
+use crate::explain::{picture, rtla, us};
 use crate::style::Sheet;
 use crate::words::plain;
 use artis_explain::document::Document;
@@ -15,14 +15,19 @@ use maud::{Markup, html};
 const DRAWN: usize = 6;
 
 pub(super) fn section(content: &Content) -> Option<Section> {
-    if content.explanations.is_empty() {
+    let count = content.explanations.len() + content.analyses.len();
+    if count == 0 {
         return None;
     }
-    let several = content.explanations.len() > 1;
+    let several = count > 1;
     let body = html! {
         @for (name, document) in content.explanations {
             @if several { h3 { (plain(name)) } }
             (explanation(document))
+        }
+        @for (name, all) in content.analyses {
+            @if several { h3 { (plain(name)) } }
+            pre { (rtla::text(all)) }
         }
     };
     Some(Section {

@@ -30,6 +30,10 @@ impl Importer for CyclictestHistogram {
         false
     }
 
+    fn anchors(&self) -> &'static [&'static str] {
+        &["# Histogram", "# Total:", "# Min Latencies:"]
+    }
+
     fn read(&self, content: &[u8], unit: Option<TimeUnit>) -> Result<Document, Refusal> {
         let content = text::text(content)?;
         let table = Table::read(content)?;
@@ -38,7 +42,7 @@ impl Importer for CyclictestHistogram {
         let mut document = document("cyclictest".to_owned(), Vec::new(), Vec::new());
         let mut budget = Budget::default();
         for (number, tally) in (0..).zip(tallies) {
-            threads::add_tally(&mut document, number, None, &tally, &mut budget)
+            threads::add_tally(&mut document, "latency", number, None, &tally, &mut budget)
                 .map_err(|reason| Refusal::line(end, reason))?;
         }
         Ok(document)
@@ -82,21 +86,37 @@ struct Table {
 impl Table {
     fn read(content: &str) -> Result<Self, Refusal> {
         let mut table = Self::default();
+        let is_title = |line: &str| line.trim_end() == "# Histogram";
+        // Other lines of a log may begin with a digit, too.
+        let mut has_begun = !content.lines().any(is_title);
         for (number, line) in lines(content) {
-            if line.starts_with(|first: char| first.is_ascii_digit()) {
-                table.row(number, line)?;
-            } else if let Some((kind, words)) = footer(line) {
+            has_begun |= is_title(line);
+            let is_row = has_begun && line.starts_with(|first: char| first.is_ascii_digit());
+            if let Some((kind, words)) = footer(line) {
                 if table.footers.iter().any(|(other, ..)| *other == kind) {
                     let reason = "this line is here a second time; are these two files?";
                     return Err(Refusal::line(number, reason));
                 }
                 let values = numbers(number, words, "a number behind the histogram")?;
                 table.footers.push((kind, number, values));
+            } else if !table.footers.is_empty() {
+                if is_row && table.is_like_a_row(line) {
+                    let reason = "a row behind the end of the histogram; are these two files?";
+                    return Err(Refusal::line(number, reason));
+                }
+            } else if is_row {
+                table.row(number, line)?;
             } else if table.last_latency.is_some() && !line.starts_with('#') && !line.is_empty() {
                 return Err(Refusal::line(number, "neither a count nor a comment"));
             }
         }
         Ok(table)
+    }
+
+    fn is_like_a_row(&self, line: &str) -> bool {
+        let words = line.split_whitespace().take(self.columns.len() + 2);
+        let all: Option<Vec<u64>> = words.map(|word| word.parse().ok()).collect();
+        all.is_some_and(|all| all.len() == self.columns.len() + 1)
     }
 
     fn row(&mut self, number: usize, line: &str) -> Result<(), Refusal> {
@@ -171,6 +191,7 @@ impl Table {
             let tally = Tally {
                 buckets: column.clone(),
                 overflows: overflows.map_or(0, |(_, counts)| counts[at]),
+                end: self.last_latency.map(|last| last.saturating_add(1)),
                 min: Some(mins[at]),
                 mean: self
                     .footer(Footer::Avg)
@@ -300,5 +321,13 @@ T: 0 ( 4711) P:80 I:1000 C:      5 Min:      1 Act:    2 Avg:   12 Max:      50
         assert_eq!(refused("# Min Latencies: 00001 00002\n", "").0, 14);
         assert!(refused("# Max", "# Min").1.contains("two files"));
         assert!(refused("# Total", "Total").1.contains("neither"));
+        let again = refused("# Thread 1:\n", "# Thread 1:\n000003 000001\t000000\n");
+        assert!(again.1.contains("two files"), "{again:?}");
+    }
+
+    #[test]
+    fn other_lines_of_a_log_may_stand_around() {
+        let log = format!("2 CPUs\n{FILE}12:00:01 done\n0\nt0-max-latency pass 61 us\n");
+        assert_eq!(read(&log).unwrap().series, read(FILE).unwrap().series);
     }
 }

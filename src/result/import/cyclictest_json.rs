@@ -1,54 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! cyclictest's `--json`: one object a thread with a map from latency to count.
+//! cyclictest's `--json`, and those of cyclicdeadline and signaltest: one object a thread, with a
+//! map from latency to count.
 //!
-//! The unit is in `resolution_in_ns`: 0 is microseconds, 1 (`-N`) nanoseconds. Some keys
-//! have two spellings: rt-tests up to 2.x write `"cmdline:"` and `"rt_test_version:"`, with the
-//! colon inside the quotes. Overflows are not counted in the file; they are what `cycles` has
-//! more than the histogram. Without `-h` the histogram is empty, and only count, minimum, mean
-//! and maximum are known.
+//! The unit is in `resolution_in_ns`: 0 is microseconds, 1 (`-N`) nanoseconds. Overflows are not
+//! counted in the file; they are what `cycles` has more than the histogram, and begin where `-h`
+//! says. Without `-h` the histogram is empty or absent, and only count, minimum, mean and
+//! maximum are known. A thread that never ran has no cycle. The head: [`super::rt_tests`].
 
 use super::json::{self, Entries};
+use super::rt_tests::{self, ANCHORS, Figures, File, Whole};
 use super::tally::{Budget, Tally, rounded};
-use super::{Importer, Refusal, TimeUnit, cyclictest_summary, date, document, text, threads};
-use crate::histogram::VALUE_MAX;
-use crate::{Distribution, Document, Machine};
+use super::{Importer, Refusal, TimeUnit, cyclictest_summary, text, threads};
+use crate::Document;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 pub struct CyclictestJson;
 
 #[derive(Deserialize)]
-struct File<'a> {
-    file_version: Option<u64>,
-    #[serde(alias = "cmdline:")]
-    cmdline: Option<String>,
-    #[serde(alias = "rt_test_version:")]
-    rt_test_version: Option<String>,
-    start_time: Option<String>,
-    end_time: Option<String>,
-    return_code: Option<i64>,
-    sysinfo: Option<Sysinfo>,
-    num_threads: Option<usize>,
-    resolution_in_ns: Option<u64>,
-    #[serde(borrow)]
-    thread: Entries<u32, &'a RawValue>,
-}
-
-#[derive(Deserialize)]
-struct Sysinfo {
-    release: String,
-    #[serde(default)]
-    version: String,
-    realtime: Option<i64>,
-}
-
-#[derive(Deserialize)]
 struct Thread {
-    histogram: Entries<u64, u64>,
-    cycles: u64,
-    min: u64,
-    max: u64,
-    avg: f64,
+    histogram: Option<Entries<u64, u64>>,
+    cycles: Whole,
+    min: Option<Whole>,
+    max: Option<Whole>,
+    avg: Option<f64>,
     /// -1 where the thread was not bound.
     cpu: Option<i64>,
 }
@@ -59,18 +33,19 @@ impl Importer for CyclictestJson {
     }
 
     fn recognises(&self, head: &str) -> bool {
-        head.trim_start().starts_with('{')
-            && (head.contains("\"rt_test_version") || head.contains("\"thread\""))
-            && !head.contains("\"schema\"")
+        rt_tests::begins(head)
+    }
+
+    fn anchors(&self) -> &'static [&'static str] {
+        &ANCHORS
     }
 
     fn read(&self, content: &[u8], _: Option<TimeUnit>) -> Result<Document, Refusal> {
-        let content = text::text(content)?;
+        let content = &rt_tests::without_nan(text::text(content)?);
         let file: File = json::file(content)?;
-        if let Some(version) = file.file_version.filter(|version| *version != 1) {
-            let reason = format!("file_version is {version}, and artis knows 1");
-            return Err(Refusal::line(1, reason));
-        }
+        let sisters = ["cyclicdeadline", "signaltest"];
+        let program = rt_tests::program(content).filter(|name| sisters.contains(name));
+        let program = program.unwrap_or("cyclictest");
         let unit = match file.resolution_in_ns {
             None | Some(0) => TimeUnit::Microseconds,
             Some(1) => TimeUnit::Nanoseconds,
@@ -79,91 +54,106 @@ impl Importer for CyclictestJson {
                 return Err(Refusal::line(1, reason));
             }
         };
-        let threads = file.thread.0.len();
-        if let Some(said) = file.num_threads.filter(|said| *said != threads) {
-            let reason = format!("num_threads is {said}, but there are {threads}");
-            return Err(Refusal::line(text::last_line(content), reason));
-        }
-        let mut document = document("cyclictest".to_owned(), Vec::new(), Vec::new());
+        let name = match program {
+            "signaltest" => "signal_latency",
+            _ => "latency",
+        };
+        let mut document = file.document(program);
+        let end = histogram_end(&document.setup.command);
         let mut budget = Budget::default();
-        for (number, raw) in file.thread.0 {
+        for (number, raw) in file.threads(content)? {
             let (line, thread): (usize, Thread) = json::part(content, raw)?;
             let refused = |reason| Refusal::line(line, format!("thread {number}: {reason}"));
             let cpu = thread.cpu.and_then(|cpu| u32::try_from(cpu).ok());
-            if thread.histogram.0.iter().all(|(_, count)| *count == 0) {
-                let values = summary(&thread, unit).map_err(refused)?;
-                threads::add(&mut document, number, cpu, values);
+            let figures = thread.figures().map_err(refused)?;
+            let buckets = thread.buckets();
+            if buckets.is_empty() {
+                let values = figures.summary(unit.ns()).map_err(refused)?;
+                threads::add(&mut document, name, *number, cpu, values);
                 continue;
             }
-            let tally = tally(thread, unit).map_err(refused)?;
-            threads::add_tally(&mut document, number, cpu, &tally, &mut budget)
+            let tally = tally(buckets, &figures, unit, end).map_err(refused)?;
+            threads::add_tally(&mut document, name, *number, cpu, &tally, &mut budget)
                 .map_err(|reason| Refusal::line(line, reason))?;
         }
-        if document
-            .series
-            .iter()
-            .any(|one| one.distribution.is_summary())
-        {
-            document.audit.push(cyclictest_summary::no_histogram());
+        let mut all = document.series.iter();
+        if all.any(|one| one.distribution.is_summary()) {
+            let found = cyclictest_summary::no_histogram(program);
+            document.audit.push(found);
         }
-        if let Some(version) = file.rt_test_version {
-            document.tool = format!("cyclictest {version}");
-        }
-        let words = file.cmdline.unwrap_or_default();
-        document.setup.command = words.split_whitespace().map(str::to_owned).collect();
-        document.started = file.start_time.as_deref().and_then(date::rfc3339);
-        document.seconds = file
-            .start_time
-            .zip(file.end_time)
-            .and_then(|(start, end)| date::seconds_between(&start, &end));
-        document.ended_early = file
-            .return_code
-            .filter(|code| *code != 0)
-            .map(|code| format!("cyclictest returned {code}"));
-        document.machine = file.sysinfo.map(machine);
         Ok(document)
     }
 }
 
-/// What is known of a thread without a histogram.
-fn summary(thread: &Thread, unit: TimeUnit) -> Result<Distribution, String> {
-    let ns = |value: u64| {
-        let ns = value.checked_mul(unit.ns()).filter(|ns| *ns <= VALUE_MAX);
-        ns.and_then(|ns| i64::try_from(ns).ok())
-            .ok_or_else(|| format!("a latency of {value} is out of range"))
-    };
-    if thread.cycles == 0 {
-        return Ok(Distribution::new());
+impl Thread {
+    fn figures(&self) -> Result<Figures, String> {
+        let count = self.cycles.count("cycles")?;
+        let (min, max) = match (self.min, self.max) {
+            (Some(min), Some(max)) => (min, max),
+            _ if count == 0 => (Whole(0), Whole(0)),
+            _ => return Err("min or max is no number".to_owned()),
+        };
+        Ok(Figures {
+            count,
+            min,
+            avg: self.avg,
+            max,
+        })
     }
-    let mean = thread.avg * unit.ns() as f64;
-    Distribution::summary(thread.cycles, ns(thread.min)?, mean, ns(thread.max)?)
-        .map_err(|error| error.to_string())
+
+    /// What the histogram counts.
+    fn buckets(&self) -> Vec<(u64, u64)> {
+        let all = self.histogram.iter().flat_map(|histogram| &histogram.0);
+        all.filter(|(_, count)| *count > 0).copied().collect()
+    }
 }
 
-fn tally(thread: Thread, unit: TimeUnit) -> Result<Tally, String> {
+/// Where the histogram of a command ends: `-h 60`, `-h60`, `--histogram=60`.
+fn histogram_end(command: &[String]) -> Option<u64> {
+    let options = [
+        "-h",
+        "-H",
+        "--histogram=",
+        "--histofall=",
+        "--histogram",
+        "--histofall",
+    ];
+    command.iter().enumerate().find_map(|(at, word)| {
+        let value = options
+            .iter()
+            .find_map(|option| word.strip_prefix(option))?;
+        let value = match value {
+            "" => command.get(at + 1)?,
+            value => value,
+        };
+        value.parse().ok()
+    })
+}
+
+fn tally(
+    buckets: Vec<(u64, u64)>,
+    figures: &Figures,
+    unit: TimeUnit,
+    end: Option<u64>,
+) -> Result<Tally, String> {
+    let positive = |value: Whole| {
+        u64::try_from(value.0).map_err(|_| format!("{} is no latency of a histogram", value.0))
+    };
+    let last = buckets.last().map_or(0, |(value, _)| *value);
     let mut tally = Tally {
-        buckets: thread.histogram.0,
-        min: Some(thread.min),
-        mean: Some(rounded(thread.avg)),
-        max: Some(thread.max),
+        buckets,
+        end: end.filter(|end| *end > last),
+        min: Some(positive(figures.min)?),
+        mean: figures.avg.map(rounded),
+        max: Some(positive(figures.max)?),
         ..Tally::new(unit)
     };
-    tally.buckets.retain(|(_, count)| *count > 0);
     let counted = tally.counted().unwrap_or(u64::MAX);
-    tally.overflows = thread
-        .cycles
+    tally.overflows = figures
+        .count
         .checked_sub(counted)
-        .ok_or_else(|| format!("cycles is {}, but the histogram counts more", thread.cycles))?;
+        .ok_or_else(|| format!("cycles is {}, but the histogram counts more", figures.count))?;
     Ok(tally)
-}
-
-/// The machine, as far as `uname` says.
-fn machine(sysinfo: Sysinfo) -> Machine {
-    let realtime = sysinfo.realtime == Some(1) || sysinfo.version.contains("PREEMPT_RT");
-    Machine {
-        preemption: if realtime { "PREEMPT_RT" } else { "" }.to_owned(),
-        ..Machine::of_kernel(sysinfo.release)
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! cyclictest's plain output, a line for each thread:
 //! `T: 0 ( 4711) P:80 I:1000 C:  10000 Min:      3 Act:    5 Avg:    6 Max:      21`.
+//! Its sisters leave one label out: signaltest the interval, cyclicdeadline the priority.
 //!
 //! Only count, minimum, mean and maximum are known, and no other figure is made of them. Without
 //! `-q` the lines come again and again; the last of each thread counts. The mean was cut down to
@@ -15,7 +16,8 @@ use std::collections::BTreeMap;
 
 pub struct CyclictestSummary;
 
-/// What stands between the numbers of a line, behind the thread's.
+/// What stands between the numbers of a line, behind the thread's; of the first two one may be
+/// missing.
 const LABELS: [&str; 7] = ["P:", "I:", "C:", "Min:", "Act:", "Avg:", "Max:"];
 
 impl Importer for CyclictestSummary {
@@ -24,23 +26,32 @@ impl Importer for CyclictestSummary {
     }
 
     fn recognises(&self, head: &str) -> bool {
-        let is_thread = |line: &str| line.starts_with("T:") && fields(line).is_some();
-        head.lines().any(is_thread)
+        head.lines().any(|line| fields(line).is_some())
     }
 
     fn says_unit(&self) -> bool {
         false
     }
 
+    fn anchors(&self) -> &'static [&'static str] {
+        &["T:"]
+    }
+
     fn read(&self, content: &[u8], unit: Option<TimeUnit>) -> Result<Document, Refusal> {
         let content = text::text(content)?;
         let unit_ns = unit.unwrap_or(TimeUnit::Microseconds).ns();
         let mut threads: BTreeMap<u32, (usize, Line)> = BTreeMap::new();
+        let mut stopped = None;
         for (at, line) in lines(content) {
             if line.starts_with("# Histogram") {
                 let reason = "a histogram begins here, which has more than the lines before it; \
                               read it with --from cyclictest-histogram";
                 return Err(Refusal::line(at, reason));
+            }
+            if let Some(latency) = line.strip_prefix("# Break value: ") {
+                stopped = Some(format!(
+                    "a latency of {latency} was above its threshold (-b)"
+                ));
             }
             if !line.starts_with("T:") {
                 continue;
@@ -61,31 +72,49 @@ impl Importer for CyclictestSummary {
         if threads.is_empty() {
             return Err(Refusal::line(end, "no line \"T: 0 (...\" up to here"));
         }
-        if !content.ends_with('\n') {
+        let is_cut = threads.values().any(|(at, _)| *at == end) && !content.ends_with('\n');
+        if is_cut {
             return Err(Refusal::line(
                 end,
                 "the line has no end; is the file cut off?",
             ));
         }
-        let mut document = document("cyclictest".to_owned(), Vec::new(), Vec::new());
+        let (tool, name) = match threads.values().next() {
+            Some((
+                _,
+                Line {
+                    is_timed: false, ..
+                },
+            )) => ("signaltest", "signal_latency"),
+            Some((_, Line { is_fifo: false, .. })) => ("cyclicdeadline", "latency"),
+            _ => ("cyclictest", "latency"),
+        };
+        let mut document = document(tool.to_owned(), Vec::new(), vec![no_histogram(tool)]);
+        document.ended_early = stopped;
         for (thread, (at, line)) in threads {
             let values = line
                 .distribution(unit_ns)
                 .map_err(|reason| Refusal::line(at, reason))?;
-            threads::add(&mut document, thread, None, values);
+            threads::add(&mut document, name, thread, None, values);
         }
-        document.audit.push(no_histogram());
         Ok(document)
     }
 }
 
-/// What is to be said of a result without a histogram.
-pub fn no_histogram() -> Warning {
+/// What is to be said of a result of `tool` without a histogram.
+pub fn no_histogram(tool: &str) -> Warning {
+    let fix = match tool {
+        "cyclictest" => Some("run cyclictest with -h 1000, or with -v"),
+        "signaltest" => Some("run signaltest with -v"),
+        "cyclicdeadline" => Some("run cyclicdeadline with -h 1000"),
+        "xenomai latency" => Some("run latency with -h"),
+        _ => None,
+    };
     Warning {
         id: "no_histogram".to_owned(),
         seen: "only count, minimum, mean and maximum of the latency are known".to_owned(),
         why: "there is no percentile and no standard deviation to compare".to_owned(),
-        fix: Some("run cyclictest with -h 1000, or with -v".to_owned()),
+        fix: fix.map(str::to_owned),
     }
 }
 
@@ -96,11 +125,14 @@ struct Line {
     min: i64,
     mean: i64,
     max: i64,
+    /// Whether it has a priority, and an interval.
+    is_fifo: bool,
+    is_timed: bool,
 }
 
 impl Line {
     fn read(at: usize, line: &str) -> Result<Self, Refusal> {
-        let [thread, _, _, _, cycles, min, _, mean, max] = fields(line).ok_or_else(|| {
+        let [thread, priority, interval, cycles, min, _, mean, max] = fields(line).ok_or_else(|| {
             let reason = "this is not a whole line \"T: 0 (...) P: I: C: Min: Act: Avg: Max:\"; is \
                           the file cut off?";
             Refusal::line(at, reason)
@@ -118,6 +150,8 @@ impl Line {
             min: number(at, min, "Min:")?,
             mean: number(at, mean, "Avg:")?,
             max: number(at, max, "Max:")?,
+            is_fifo: !priority.is_empty(),
+            is_timed: !interval.is_empty(),
         })
     }
 
@@ -141,20 +175,28 @@ impl Line {
     }
 }
 
-/// Thread, process, priority, interval, cycles, minimum, last, mean and maximum.
-fn fields(line: &str) -> Option<[&str; 9]> {
+/// Thread, priority, interval, cycles, minimum, last, mean and maximum; priority or interval may
+/// be empty.
+fn fields(line: &str) -> Option<[&str; 8]> {
     let (thread, rest) = line.strip_prefix("T:")?.split_once('(')?;
-    let (process, mut rest) = rest.split_once(')')?;
-    let mut all = [""; 9];
-    (all[0], all[1]) = (thread.trim(), process.trim());
+    let (_, mut rest) = rest.split_once(')')?;
+    let mut all = [""; 8];
+    all[0] = thread.trim();
+    let mut current = None;
     for (label, at) in LABELS.iter().zip(1..) {
-        let (value, behind) = rest.split_once(label)?;
-        if at > 1 {
-            all[at] = value.trim();
+        match rest.split_once(label) {
+            Some((value, behind)) => {
+                if let Some(current) = current.replace(at) {
+                    all[current] = value.trim();
+                }
+                rest = behind;
+            }
+            // Not both: a line cut within them would be one of another program.
+            None if at <= 2 && (at == 1 || current.is_some()) => {}
+            None => return None,
         }
-        rest = behind;
     }
-    all[8] = rest.trim();
+    all[7] = rest.trim();
     Some(all)
 }
 
@@ -220,5 +262,35 @@ T: 1 (13848) P:80 I:1500 C:     33 Min:     67 Act:   83 Avg:   76 Max:     105 
         let (_, reason) = refused("Max:     127", "Max: 9223372036854775807");
         assert!(reason.contains("out of range"), "{reason}");
         assert_eq!(read("# nothing\n").unwrap_err().place, Place::Line(1));
+    }
+
+    #[test]
+    fn sisters_leave_a_label_out() {
+        for (labels, tool, name) in [
+            ("P: 0", "signaltest", "signal_latency"),
+            ("I:1000", "cyclicdeadline", "latency"),
+            ("P:80 I:1000", "cyclictest", "latency"),
+        ] {
+            let line = format!(
+                "T: 0 (31733) {labels} C:     50 Min:     35 Act:11992 Avg: 3380 Max:   22282\n\
+                 T: 1 (31734) {labels} C:      0 Min:1000000 Act:    0 Avg:    0 Max:-1000000\n"
+            );
+            let document = read(&line).unwrap();
+            assert_eq!(
+                (document.tool.as_str(), document.series[0].name.as_str()),
+                (tool, name)
+            );
+            let moments = document.series[0].distribution.moments().unwrap();
+            assert_eq!((moments.count, moments.max), (50, 22_282_000), "{tool}");
+            assert_eq!(document.series[1].distribution.count(), 0);
+        }
+        assert!(!CyclictestSummary.recognises("T: 0 (1) C: 50 Min: 3 Act: 1 Avg: 3 Max: 4\n"));
+    }
+
+    #[test]
+    fn a_run_that_stopped_at_its_threshold_ended_early() {
+        let stopped = format!("{FILE}# Break thread: 13847\n# Break value: 127");
+        let early = read(&stopped).unwrap().ended_early.unwrap();
+        assert!(early.contains("127"), "{early}");
     }
 }

@@ -84,7 +84,7 @@ impl Importer for CyclictestVerbose {
                 buckets: samples.latencies.into_iter().collect(),
                 ..Tally::new(unit.unwrap_or(TimeUnit::Microseconds))
             };
-            threads::add_tally(&mut document, thread, None, &tally, &mut budget)
+            threads::add_tally(&mut document, "latency", thread, None, &tally, &mut budget)
                 .map_err(|reason| Refusal::line(end, reason))?;
         }
         Ok(document)

@@ -7,6 +7,7 @@
 //! as threads, and the CPU is not known.
 
 use super::json::{self, Entries};
+use super::rt_tests::without_nan;
 use super::tally::{Budget, Tally, rounded};
 use super::{Importer, Refusal, TimeUnit, document, text, threads};
 use crate::{Document, Machine};
@@ -36,7 +37,8 @@ struct Thread {
     count: u64,
     min: u64,
     max: u64,
-    avg: f64,
+    /// None where it is no number: without a sample.
+    avg: Option<f64>,
 }
 
 impl Importer for Jitterdebugger {
@@ -52,7 +54,7 @@ impl Importer for Jitterdebugger {
     }
 
     fn read(&self, content: &[u8], _: Option<TimeUnit>) -> Result<Document, Refusal> {
-        let content = text::text(content)?;
+        let content = &without_nan(text::text(content)?);
         let file: File = json::file(content)?;
         let resolution = file.sysinfo.as_ref().and_then(|info| info.resolution_in_ns);
         let unit = match resolution {
@@ -70,7 +72,7 @@ impl Importer for Jitterdebugger {
             let (line, thread): (usize, Thread) = json::part(content, raw)?;
             let refused = |reason| Refusal::line(line, format!("thread {number}: {reason}"));
             let tally = tally(thread, unit).map_err(refused)?;
-            threads::add_tally(&mut document, number, None, &tally, &mut budget)
+            threads::add_tally(&mut document, "latency", number, None, &tally, &mut budget)
                 .map_err(|reason| Refusal::line(line, reason))?;
         }
         document.machine = file.sysinfo.and_then(|info| {
@@ -88,7 +90,7 @@ fn tally(thread: Thread, unit: TimeUnit) -> Result<Tally, String> {
     let mut tally = Tally {
         buckets: thread.histogram.0,
         min: Some(thread.min),
-        mean: Some(rounded(thread.avg)),
+        mean: thread.avg.map(rounded),
         max: Some(thread.max),
         ..Tally::new(unit)
     };

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The histogram that EVL's `latmus -g` writes for gnuplot.
 //!
-//! Comments first: kernel, boot arguments, CPU, period, duration, when the peak was, minimum,
-//! average and maximum in microseconds with three decimals, sample count. Then cells of 1 us
-//! with their count; the last one ends with `+` when it also counts what lies beyond.
+//! Comments first: kernel, boot arguments, CPU, period, duration, and of each statistic when the
+//! peak was, minimum, average and maximum in microseconds with three decimals, sample count. Then
+//! cells of 1 us with their count; the last one ends with `+` when it also counts what lies beyond.
+//!
+//! Older versions have one statistic without a name, later ones name it (`# timer min latency:`);
+//! the network test has two (`RX queuing`, `RX delivery`), and a column of counts for each, in the
+//! order of the comments.
 
 use super::tally::{Budget, Tally, cut_down};
-use super::text::{self, lines, ns_of_us, number};
+use super::text::{self, lines, ns_of_us, number, numbers};
 use super::{Importer, Refusal, TimeUnit, document};
-use crate::{Document, Kind, Machine, Series, Unit};
+use crate::{Document, Kind, Machine, Series, Unit, Warning};
 use std::collections::BTreeMap;
 
 pub struct Latmus;
@@ -23,40 +27,67 @@ impl Importer for Latmus {
     }
 
     fn recognises(&self, head: &str) -> bool {
-        head.lines().any(|line| line.starts_with("# sample count:"))
+        let count = |line: &str| line.starts_with("# ") && line.contains("sample count: ");
+        head.lines().any(count)
+    }
+
+    fn anchors(&self) -> &'static [&'static str] {
+        &[
+            "# Test started on:",
+            "# test started on:",
+            "# sampling period:",
+        ]
     }
 
     fn read(&self, content: &[u8], _: Option<TimeUnit>) -> Result<Document, Refusal> {
         let content = text::text(content)?;
         let plot = Plot::read(content)?;
         let end = text::last_line(content);
-        let tally = plot.tally(end)?;
-        let (count_line, count) = plot.needed("sample count", end)?;
-        let count: u64 = number(count_line, count, "the sample count")?;
-        let found = tally
-            .counted()
-            .and_then(|counted| counted.checked_add(tally.overflows));
-        if found != Some(count) {
-            let reason = "the sample count is not the sum of the cells";
-            return Err(Refusal::line(count_line, reason));
-        }
-        let refused = |reason| Refusal::line(end, reason);
-        let values = tally
-            .distribution(&mut Budget::default())
-            .map_err(refused)?;
-        let mut document = document("latmus".to_owned(), Vec::new(), tally.warnings("latency"));
+        let mut document = document("latmus".to_owned(), Vec::new(), Vec::new());
         document.seconds = plot.clock("duration (hhmmss)")?;
-        document.series.push(Series {
-            cpu: plot.cpu()?,
-            max_at_s: plot.clock("peak (hhmmss)")?,
-            missed: plot
-                .comment("OVERRUNS")
-                .map(|(line, word)| number(line, word, "the overruns"))
-                .transpose()?,
-            ..Series::new("latency", Kind::Latency, Unit::Nanoseconds, values)
-        });
         document.machine = plot.machine();
+        document.audit.extend(plot.degraded());
+        let statistics = plot.statistics();
+        let columns = plot.columns.unwrap_or(statistics.len());
+        if columns != statistics.len() || statistics.is_empty() {
+            let reason = format!(
+                "{columns} columns of counts for {} lines \"sample count:\"",
+                statistics.len()
+            );
+            return Err(Refusal::line(end, reason));
+        }
+        let mut budget = Budget::default();
+        for (at, statistic) in statistics.into_iter().enumerate() {
+            let name = series_name(statistic);
+            let tally = plot.tally(statistic, at, end)?;
+            let (line, count) = plot.needed(&format!("{statistic}sample count"), end)?;
+            let count: u64 = number(line, count, "the sample count")?;
+            let found = tally
+                .counted()
+                .and_then(|counted| counted.checked_add(tally.overflows));
+            if found != Some(count) {
+                let reason = "the sample count is not the sum of the cells";
+                return Err(Refusal::line(line, reason));
+            }
+            let refused = |reason| Refusal::line(end, reason);
+            let values = tally.distribution(&mut budget).map_err(refused)?;
+            document.audit.extend(tally.warnings(&name));
+            document.series.push(Series {
+                cpu: plot.cpu()?,
+                max_at_s: plot.clock(&format!("{statistic}peak (hhmmss)"))?,
+                missed: plot.overruns(statistic)?,
+                ..Series::new(&name, Kind::Latency, Unit::Nanoseconds, values)
+            });
+        }
         Ok(document)
+    }
+}
+
+/// `RX queuing` as `rx_queuing`; the timer's, or one without a name, is the latency.
+fn series_name(statistic: &str) -> String {
+    match statistic.trim() {
+        "" | "timer" => "latency".to_owned(),
+        name => name.to_lowercase().replace(' ', "_"),
     }
 }
 
@@ -68,10 +99,15 @@ struct Plot<'a> {
     kernel: Option<&'a str>,
     /// The comment behind the kernel's: the boot arguments.
     cmdline: Option<&'a str>,
-    /// Lower edge in nanoseconds and count.
-    cells: Vec<(u64, u64)>,
+    /// The comments' names, in their order.
+    names: Vec<&'a str>,
+    /// Columns of counts; none without a cell.
+    columns: Option<usize>,
+    /// Lower edge in nanoseconds and the counts.
+    cells: Vec<(u64, Vec<u64>)>,
     /// Whether the last cell counts more than its own.
     open_end: bool,
+    is_degraded: bool,
 }
 
 impl<'a> Plot<'a> {
@@ -89,6 +125,9 @@ impl<'a> Plot<'a> {
                     plot.kernel = release.split_whitespace().next();
                 } else if let Some((name, words)) = comment.split_once(": ") {
                     plot.comments.insert(name, (number, words.trim()));
+                    plot.names.push(name);
+                } else if comment.starts_with("DEGRADED MODE") {
+                    plot.is_degraded = true;
                 }
             } else if line.starts_with(|first: char| first.is_ascii_digit()) {
                 plot.cell(number, line)?;
@@ -98,14 +137,19 @@ impl<'a> Plot<'a> {
     }
 
     fn cell(&mut self, line: usize, words: &str) -> Result<(), Refusal> {
-        let (cell, count) = words
+        let (cell, counts) = words
             .split_once(' ')
             .ok_or_else(|| Refusal::line(line, "a cell without a count"))?;
         let (cell, open) = cell
             .strip_suffix('+')
             .map_or((cell, false), |cell| (cell, true));
         let cell: u64 = number(line, cell, "the cell")?;
-        let count: u64 = number(line, count.trim(), "the count")?;
+        let counts: Vec<u64> = numbers(line, counts, "the count")?;
+        let columns = *self.columns.get_or_insert(counts.len());
+        if counts.is_empty() || counts.len() != columns {
+            let reason = format!("{} counts, but {columns} in the lines before", counts.len());
+            return Err(Refusal::line(line, reason));
+        }
         let ascends = self
             .cells
             .last()
@@ -114,9 +158,7 @@ impl<'a> Plot<'a> {
             return Err(Refusal::line(line, "the cells do not ascend"));
         }
         self.open_end = open;
-        if count > 0 {
-            self.cells.push((cell * CELL_NS, count));
-        }
+        self.cells.push((cell * CELL_NS, counts));
         Ok(())
     }
 
@@ -129,10 +171,20 @@ impl<'a> Plot<'a> {
             .ok_or_else(|| Refusal::line(end, format!("no line \"# {name}:\" up to here")))
     }
 
-    fn tally(&self, end: usize) -> Result<Tally, Refusal> {
+    /// What stands before `sample count` and the others: nothing, or a name and a blank.
+    fn statistics(&self) -> Vec<&'a str> {
+        let names = self.names.iter();
+        names
+            .filter_map(|name| name.strip_suffix("sample count"))
+            .collect()
+    }
+
+    /// The tally of a statistic, whose counts are column `at`.
+    fn tally(&self, statistic: &str, at: usize, end: usize) -> Result<Tally, Refusal> {
         let ns = |name| {
-            let (line, word) = self.needed(name, end)?;
-            let ns = ns_of_us(line, word, name)?;
+            let name = format!("{statistic}{name}");
+            let (line, word) = self.needed(&name, end)?;
+            let ns = ns_of_us(line, word, &name)?;
             // Cells count magnitudes; values below zero look like those above.
             u64::try_from(ns).map_err(|_| {
                 Refusal::line(
@@ -141,18 +193,43 @@ impl<'a> Plot<'a> {
                 )
             })
         };
+        let max_ns = ns("max latency")?;
+        let cells = self.cells.iter().map(|(edge, counts)| (*edge, counts[at]));
         let mut tally = Tally {
-            buckets: self.cells.clone(),
+            buckets: cells.filter(|(_, count)| *count > 0).collect(),
             width: CELL_NS,
             min: Some(ns("min latency")?),
             mean: Some(cut_down(ns("avg latency")?)),
-            max: Some(ns("max latency")?),
+            max: Some(max_ns),
             ..Tally::new(TimeUnit::Nanoseconds)
         };
-        if self.open_end {
-            tally.overflows = tally.buckets.pop().map_or(0, |(_, count)| count);
+        let last_cell = self.cells.last().map_or(0, |(edge, _)| *edge);
+        if self.open_end
+            && max_ns >= last_cell.saturating_add(CELL_NS)
+            && let Some((edge, count)) = tally.buckets.pop_if(|(edge, _)| *edge == last_cell)
+        {
+            tally.overflows = count;
+            tally.end = Some(edge);
         }
         Ok(tally)
+    }
+
+    fn overruns(&self, statistic: &str) -> Result<Option<u64>, Refusal> {
+        let own = format!("{statistic}OVERRUNS");
+        let found = self.comment(&own).or_else(|| self.comment("OVERRUNS"));
+        let found = found.map(|(line, word)| number(line, word, "the overruns"));
+        found.transpose()
+    }
+
+    /// What latmus itself says against its figures.
+    fn degraded(&self) -> Option<Warning> {
+        self.is_degraded.then(|| Warning {
+            id: "degraded_mode".to_owned(),
+            seen: "latmus found degraded mode".to_owned(),
+            why: "a debugging option of its kernel slows it down: its figures may be irrelevant"
+                .to_owned(),
+            fix: Some("measure with a kernel without EVL's debugging options".to_owned()),
+        })
     }
 
     fn clock(&self, name: &str) -> Result<Option<f64>, Refusal> {
@@ -220,6 +297,59 @@ mod tests {
         assert_eq!(machine.kernel, "6.6.0-evl");
         assert_eq!(machine.cmdline, "console=ttyS0 isolcpus=1");
         assert_eq!(document.audit[0].id, "histogram_overflow");
+    }
+
+    #[test]
+    fn later_versions_name_the_statistic() {
+        let named = FILE
+            .replace("# min", "# timer min")
+            .replace("# avg", "# timer avg")
+            .replace("# max", "# timer max")
+            .replace("# sample", "# timer sample")
+            .replace("# peak", "# timer peak")
+            .replace(
+                "# Linux",
+                "# DEGRADED MODE DETECTED - FIGURES MAY BE IRRELEVANT\n# Linux",
+            );
+        assert!(Latmus.recognises(&named));
+        let document = read(&named).unwrap();
+        assert_eq!(document.series, read(FILE).unwrap().series);
+        assert_eq!(document.audit[0].id, "degraded_mode");
+    }
+
+    #[test]
+    fn the_network_test_has_a_column_for_each_statistic() {
+        let (head, _) = FILE.split_once("# peak").unwrap();
+        let mut net = head.to_owned();
+        for (name, [min, avg, max]) in [
+            ("RX queuing", ["0.310", "1.020", "3.700"]),
+            ("RX delivery", ["2.310", "3.020", "4.700"]),
+        ] {
+            net += &format!(
+                "# {name} peak (hhmmss): 00:00:01\n# {name} min latency: {min}\n\
+                 # {name} avg latency: {avg}\n# {name} max latency: {max}\n\
+                 # {name} sample count: 100\n"
+            );
+        }
+        net += "0 20 0\n1 70 0\n2 9 10\n3 1 80\n4 0 10\n";
+        let document = read(&net).unwrap();
+        let all: Vec<(&str, u64, i64)> = document
+            .series
+            .iter()
+            .map(|one| {
+                let moments = one.distribution.moments().unwrap();
+                (one.name.as_str(), moments.count, moments.max)
+            })
+            .collect();
+        assert_eq!(all, [("rx_queuing", 100, 3700), ("rx_delivery", 100, 4700)]);
+        assert!(
+            read(&net.replace("3 1 80", "3 1"))
+                .unwrap_err()
+                .reason
+                .contains("1 counts")
+        );
+        let one = net.replace(" RX delivery sample count", " other");
+        assert!(read(&one).unwrap_err().reason.contains("2 columns"));
     }
 
     #[test]

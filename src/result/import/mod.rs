@@ -16,12 +16,23 @@ mod cyclictest_summary;
 mod cyclictest_verbose;
 mod date;
 mod hlog;
+mod hwlatdetect;
 mod jitterdebugger;
 mod jitterdebugger_samples;
 mod json;
 mod latmus;
+mod log;
+mod oslat;
+mod oslat_json;
+mod plain;
+mod rt_tests;
+mod rt_tests_json;
+mod rt_tests_text;
 mod rtai;
 mod rtla;
+mod rtla_frame;
+mod rtla_noise;
+mod rtla_top;
 mod tally;
 mod text;
 mod threads;
@@ -30,6 +41,7 @@ mod xenomai;
 use super::document::{Document, Setup, Warning};
 use super::file;
 use super::series::Series;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -91,6 +103,12 @@ pub enum Error {
         path.display(), names().join(", ")
     )]
     Unknown { path: PathBuf },
+    /// It is what rtla says of a late wakeup ([`analysis`]).
+    #[error(
+        "{0}:1: this is rtla's analysis of a late wakeup, which has no figures of a run; to see \
+         it, type: artis explain show {0}", path.display()
+    )]
+    Analysis { path: PathBuf },
     /// `--from artis` for a file that is not one.
     #[error("{}:1: this is not a file of artis, which begins with a brace; {remedy}", path.display())]
     NotOwn { path: PathBuf, remedy: String },
@@ -114,6 +132,11 @@ pub trait Importer: Sync {
     /// Does this look like the format? `head` is the first part of a file as text.
     fn recognises(&self, head: &str) -> bool;
 
+    /// How lines begin that a log is searched for.
+    fn anchors(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Does a file say in which unit its numbers are?
     fn says_unit(&self) -> bool {
         true
@@ -128,11 +151,18 @@ pub trait Importer: Sync {
 }
 
 /// Every foreign format. The first that recognises a file reads it.
-pub static IMPORTERS: [&dyn Importer; 11] = [
+pub static IMPORTERS: [&dyn Importer; 18] = [
+    &oslat_json::OslatJson,
+    &rt_tests_json::RtTestsJson,
     &cyclictest_json::CyclictestJson,
     &jitterdebugger::Jitterdebugger,
     &hlog::Hlog,
     &rtla::Rtla,
+    &rtla_top::RtlaTop,
+    &rtla_noise::RtlaNoise,
+    &oslat::Oslat,
+    &hwlatdetect::Hwlatdetect,
+    &rt_tests_text::RtTestsText,
     &latmus::Latmus,
     &rtai::Rtai,
     &xenomai::Xenomai,
@@ -173,13 +203,14 @@ pub fn parse(
     from: Option<&str>,
     unit: Option<TimeUnit>,
 ) -> Result<Document, Error> {
-    let head = String::from_utf8_lossy(&content[..content.len().min(HEAD_BYTES)]);
-    let importer = match from {
-        Some(name) => IMPORTERS.iter().find(|importer| importer.name() == name),
-        None => IMPORTERS.iter().find(|importer| importer.recognises(&head)),
+    let damaged = |refusal| Error::Damaged {
+        path: path.to_owned(),
+        refusal,
     };
-    if from == Some(OWN) && !head.trim_start().starts_with('{') {
-        let looks_like = IMPORTERS.iter().find(|importer| importer.recognises(&head));
+    let content = plain::plain(content).map_err(damaged)?;
+    let begins_with_brace = content.trim_ascii_start().starts_with(b"{");
+    if from == Some(OWN) && !begins_with_brace {
+        let (looks_like, _) = format(None, content);
         return Err(Error::NotOwn {
             path: path.to_owned(),
             remedy: looks_like.map_or_else(
@@ -188,16 +219,20 @@ pub fn parse(
             ),
         });
     }
+    let (importer, content) = format(from, content);
     let Some(importer) = importer else {
         let path = path.to_owned();
         // Any other JSON is read as a damaged file of artis: the refusal names what is missing.
-        if from == Some(OWN) || head.trim_start().starts_with('{') {
+        if from == Some(OWN) || begins_with_brace {
             return match unit {
                 Some(_) => Err(Error::UnitKnown { path, format: OWN }),
-                None => Ok(file::parse(&path, content)?),
+                None => Ok(file::parse(&path, &content)?),
             };
         }
-        return Err(Error::Unknown { path });
+        return Err(match analysis(&content) {
+            Some(_) => Error::Analysis { path },
+            None => Error::Unknown { path },
+        });
     };
     if unit.is_some() && importer.says_unit() {
         return Err(Error::UnitKnown {
@@ -205,17 +240,47 @@ pub fn parse(
             format: importer.name(),
         });
     }
-    let damaged = |refusal| Error::Damaged {
-        path: path.to_owned(),
-        refusal,
-    };
-    let document = importer.read(content, unit).map_err(damaged)?;
+    let document = importer.read(&content, unit).map_err(damaged)?;
     document.check().map_err(|reason| {
         let newlines = content.iter().filter(|byte| **byte == b'\n');
         let end = newlines.count().max(1);
         damaged(Refusal::line(end, reason))
     })?;
     Ok(document)
+}
+
+/// The text in which rtla analyses a late wakeup, if there is such a text in a content; `artis
+/// explain` reads it.
+pub fn analysis(content: &[u8]) -> Option<String> {
+    let plain = plain::plain(content).ok()?;
+    let text = std::str::from_utf8(&plain).ok()?;
+    let begins = |line: &str| line.starts_with("## CPU ") && line.ends_with("analyzing it ##");
+    let fits = |text: &str| text.lines().any(begins).then_some(());
+    log::within(text, &["## CPU "], fits).map(|(_, text)| text)
+}
+
+/// The format that a content is in, and the content without what a log adds to it.
+fn format<'a>(
+    from: Option<&str>,
+    content: Cow<'a, [u8]>,
+) -> (Option<&'static dyn Importer>, Cow<'a, [u8]>) {
+    let named = from.map(|name| IMPORTERS.iter().find(|one| one.name() == name));
+    let all: &[&'static dyn Importer] = match &named {
+        Some(Some(one)) => std::slice::from_ref(*one),
+        Some(None) => return (None, content),
+        None => &IMPORTERS,
+    };
+    let fits = |text: &str| all.iter().find(|one| one.recognises(text)).copied();
+    let head = String::from_utf8_lossy(&content[..content.len().min(HEAD_BYTES)]);
+    if let Some(found) = fits(&head) {
+        return (Some(found), content);
+    }
+    let anchors: Vec<&str> = all.iter().flat_map(|one| one.anchors()).copied().collect();
+    let text = std::str::from_utf8(&content).ok();
+    match text.and_then(|text| log::within(text, &anchors, fits)) {
+        Some((found, plain)) => (Some(found), Cow::Owned(plain.into_bytes())),
+        None => (named.flatten().copied(), content),
+    }
 }
 
 /// A document of imported figures.
@@ -305,7 +370,7 @@ mod tests {
                 "# RTLA timerlat histogram\n",
                 "looks like rtla: leave --from away",
             ),
-            ("hello\n", "name its format with --from: cyclictest-json, "),
+            ("hello\n", "name its format with --from: oslat-json, "),
         ] {
             let error = parse(Path::new("some"), content.as_bytes(), Some(OWN), None);
             let message = error.unwrap_err().to_string();

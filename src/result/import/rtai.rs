@@ -26,6 +26,10 @@ impl Importer for Rtai {
             .any(|line| line.starts_with("RTH|") && line.contains("ovl m"))
     }
 
+    fn anchors(&self) -> &'static [&'static str] {
+        &["RTH|"]
+    }
+
     fn read(&self, content: &[u8], _: Option<TimeUnit>) -> Result<Document, Refusal> {
         let content = text::text(content)?;
         let mut intervals: [Distribution; 3] = std::array::from_fn(|_| Distribution::signed());

@@ -7,13 +7,18 @@
 //! After the histogram come `over:` (values beyond it), `count:`, `min:`, `avg:` and `max:`;
 //! what follows, the sums of all CPUs and an analysis, is skipped.
 //!
+//! A CPU where nothing was above osnoise's threshold has no column. Without any column there is
+//! no value at all, and the summary is empty or, from Linux 6.17 on, zeros. Those zeros are also
+//! printed where every value lies beyond the histogram, which columns give away.
+//! `--no-summary` leaves out all but `over:`, `--no-header` and `--no-index` too much.
+//!
 //! Rows without a value are left out, so the bucket size (`-b`) is not known; no row can be
 //! off a multiple of it, so the largest common divisor of the rows bounds it.
 
 use super::tally::{Budget, Tally, cut_down, rounded};
 use super::text::{self, COLUMNS_MAX, lines, number};
-use super::{Importer, Refusal, TimeUnit, document};
-use crate::{Document, Kind, Series, Unit};
+use super::{Importer, Refusal, TimeUnit, document, rtla_frame};
+use crate::{Distribution, Document, Kind, Series, Unit};
 
 pub struct Rtla;
 
@@ -23,7 +28,12 @@ impl Importer for Rtla {
     }
 
     fn recognises(&self, head: &str) -> bool {
-        head.lines().any(|line| title(line).is_some())
+        let bare = || SUMMARY.iter().all(|name| has_line(head, name));
+        head.lines().any(|line| title(line).is_some()) || bare()
+    }
+
+    fn anchors(&self) -> &'static [&'static str] {
+        &["# RTLA "]
     }
 
     fn read(&self, content: &[u8], _: Option<TimeUnit>) -> Result<Document, Refusal> {
@@ -31,6 +41,14 @@ impl Importer for Rtla {
         let table = Table::read(content)?;
         let mut document = document(format!("rtla {}", table.tool), Vec::new(), Vec::new());
         document.seconds = table.seconds;
+        if table.columns.is_empty() {
+            let (name, kind) = match table.tool {
+                "osnoise" => ("osnoise", Kind::Noise),
+                _ => ("timer_to_irq", Kind::Latency),
+            };
+            let nothing = Series::new(name, kind, Unit::Nanoseconds, Distribution::new());
+            document.series.push(nothing);
+        }
         let mut budget = Budget::default();
         for (column, tally) in table.tallies(text::last_line(content))? {
             let named = format!("{} of CPU {}", column.series, column.cpu);
@@ -48,8 +66,17 @@ impl Importer for Rtla {
 
 /// The tool's name in the line that begins its output.
 fn title(line: &str) -> Option<&str> {
-    let (_, behind) = line.split_once("# RTLA ")?;
-    behind.trim_end().strip_suffix(" histogram")
+    let tool = line.strip_prefix("# RTLA ")?;
+    tool.trim_end().strip_suffix(" histogram")
+}
+
+/// Whether a line of the summary is there.
+fn has_line(text: &str, name: &str) -> bool {
+    let mut lines = text.lines();
+    lines.any(|line| {
+        line.strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with(':'))
+    })
 }
 
 /// What a column counts.
@@ -82,6 +109,8 @@ struct Table<'a> {
     tool: &'a str,
     unit: TimeUnit,
     seconds: Option<f64>,
+    /// Whether the line that names the columns was there.
+    is_named: bool,
     columns: Vec<Column>,
     buckets: Vec<Vec<(u64, u64)>>,
     last: Option<u64>,
@@ -103,13 +132,14 @@ impl<'a> Table<'a> {
             .ok_or_else(|| {
                 Refusal::line(
                     1,
-                    "no line \"# RTLA ... histogram\"; --no-header leaves too little",
+                    "no line \"# RTLA ... histogram\"; --no-header leaves out what the columns are",
                 )
             })?;
         let mut table = Self {
             tool,
             unit: TimeUnit::Microseconds,
             seconds: None,
+            is_named: false,
             columns: Vec::new(),
             buckets: Vec::new(),
             last: None,
@@ -122,8 +152,8 @@ impl<'a> Table<'a> {
                 table.comment(number, comment)?;
             } else if let Some(names) = line.strip_prefix("Index") {
                 table.header(number, names)?;
-            } else if !line.trim().is_empty() {
-                table.line(number, line)?;
+            } else if !line.trim().is_empty() && !table.line(number, line)? {
+                break;
             }
             if table.summary.len() == SUMMARY.len() {
                 break;
@@ -140,10 +170,7 @@ impl<'a> Table<'a> {
                 _ => return Err(Refusal::line(line, "the time unit is neither us nor ns")),
             };
         } else if let Some(duration) = comment.strip_prefix(" Duration:") {
-            let mut words = duration.split_whitespace();
-            let days: u32 = number(line, words.next().unwrap_or(""), "the days of the duration")?;
-            let clock = text::seconds_of_clock(line, words.next().unwrap_or(""))?;
-            self.seconds = Some(f64::from(days) * 86_400.0 + clock);
+            self.seconds = Some(rtla_frame::duration(line, duration)?);
         }
         Ok(())
     }
@@ -152,33 +179,42 @@ impl<'a> Table<'a> {
         let words = names.split_whitespace().take(COLUMNS_MAX);
         let columns: Result<Vec<Column>, Refusal> =
             words.map(|word| Column::read(line, word)).collect();
+        if self.is_named {
+            return Err(Refusal::line(line, "a second table; are these two runs?"));
+        }
+        self.is_named = true;
         self.columns = columns?;
         self.buckets = vec![Vec::new(); self.columns.len()];
-        if self.columns.is_empty() {
-            return Err(Refusal::line(line, "no column, so nothing was measured"));
-        }
         Ok(())
     }
 
-    /// A row of the histogram or of the summary.
-    fn line(&mut self, line: usize, words: &'a str) -> Result<(), Refusal> {
-        if self.columns.is_empty() {
+    /// A row of the histogram or of the summary; false for what stands behind them.
+    fn line(&mut self, line: usize, words: &'a str) -> Result<bool, Refusal> {
+        if !self.is_named {
             return Err(Refusal::line(
                 line,
-                "a row before the line that names the columns",
+                "a row before the line that names the columns, which --no-index leaves out",
             ));
         }
         if let Some((name, values)) = words.split_once(':')
             && SUMMARY.contains(&name)
         {
-            let values: Vec<&str> = values.split_whitespace().take(COLUMNS_MAX + 1).collect();
+            let mut values: Vec<&str> = values.split_whitespace().take(COLUMNS_MAX + 1).collect();
+            if self.columns.is_empty() && values == ["0"] {
+                values.clear();
+            }
+            self.is_honest(line, name, &values)?;
             self.fits(line, values.len())?;
             if self.summary.iter().any(|(other, ..)| *other == name) {
                 return Err(Refusal::line(line, format!("{name}: stood there already")));
             }
             self.summary.push((name, line, values));
             self.end = line;
-            return Ok(());
+            return Ok(true);
+        }
+        if self.has_over() && self.summary.len() == 1 {
+            // Without a summary, all CPUs together or an analysis follow.
+            return Ok(false);
         }
         let mut row = words.split_whitespace().take(COLUMNS_MAX + 2);
         let value: u64 = number(line, row.next().unwrap_or(""), "the index of a row")?;
@@ -196,7 +232,25 @@ impl<'a> Table<'a> {
                 column.push((value, count));
             }
         }
-        Ok(())
+        Ok(true)
+    }
+
+    fn has_over(&self) -> bool {
+        self.summary.iter().any(|(name, ..)| *name == "over")
+    }
+
+    /// osnoise has a column for CPUs with values only, and prints zeros where none of them is
+    /// within the histogram.
+    fn is_honest(&self, line: usize, name: &str, values: &[&str]) -> Result<(), Refusal> {
+        let is_empty = self.last.is_none() && self.tool == "osnoise" && !self.columns.is_empty();
+        match is_empty && name == "over" && values == ["0"] {
+            true => Err(Refusal::line(
+                line,
+                "all values lie beyond the histogram, and rtla prints zeros then; measure again \
+                 with more or larger buckets (-E, -b)",
+            )),
+            false => Ok(()),
+        }
     }
 
     fn fits(&self, line: usize, found: usize) -> Result<(), Refusal> {
@@ -210,12 +264,13 @@ impl<'a> Table<'a> {
     /// A value of the summary, with its line; none where rtla wrote `-`.
     fn summed(&self, name: &str, at: usize, end: usize) -> Result<(usize, Option<f64>), Refusal> {
         let found = self.summary.iter().find(|(other, ..)| *other == name);
-        let (_, line, words) = found.ok_or_else(|| {
-            let reason = format!(
-                "no line \"{name}:\" up to here; is the file cut off, or --no-summary in use?"
-            );
-            Refusal::line(end, reason)
-        })?;
+        let Some((_, line, words)) = found else {
+            if name != "over" && self.summary.len() == 1 && self.has_over() {
+                return Ok((self.end, None));
+            }
+            let reason = format!("no line \"{name}:\" up to here; is the file cut off?");
+            return Err(Refusal::line(end, reason));
+        };
         let value = match words[at] {
             "-" => None,
             word => Some(number::<f64>(*line, word, name)?),
@@ -243,26 +298,33 @@ impl<'a> Table<'a> {
 
     /// One tally a column.
     fn tallies(&self, end: usize) -> Result<Vec<(Column, Tally)>, Refusal> {
+        if self.columns.is_empty() && !self.has_over() {
+            let reason = "no line \"over:\" up to here; is the file cut off?";
+            return Err(Refusal::line(end, reason));
+        }
         let mut tallies = Vec::new();
         for (at, column) in self.columns.iter().enumerate() {
             let whole = |name| {
                 let (line, value) = self.summed(name, at, end)?;
                 Ok::<_, Refusal>((line, value.map(|value| value as u64)))
             };
-            let tally = Tally {
+            let mut tally = Tally {
                 buckets: self.buckets[at].clone(),
                 width: self.divisor.max(1),
                 overflows: whole("over")?.1.unwrap_or(0),
-                min: whole("min")?.1,
-                mean: self.average(at, end)?,
-                max: whole("max")?.1,
                 ..Tally::new(self.unit)
             };
-            let (line, count) = whole("count")?;
             let found = tally
                 .counted()
                 .and_then(|counted| counted.checked_add(tally.overflows));
-            if found != Some(count.unwrap_or(0)) {
+            let (line, count) = whole("count")?;
+            // Of no value, older versions print the start of the search as the minimum.
+            if found != Some(0) {
+                tally.min = whole("min")?.1;
+                tally.mean = self.average(at, end)?;
+                tally.max = whole("max")?.1;
+            }
+            if self.summary.len() > 1 && found != Some(count.unwrap_or(0)) {
                 let reason = format!(
                     "the count of {} of CPU {} is not the sum of its rows",
                     column.series, column.cpu
@@ -370,6 +432,62 @@ count:     1000      1000         0
         );
         let cut = &FILE[..FILE.find("max:").unwrap()];
         assert!(read(cut).unwrap_err().reason.contains("\"max:\""));
-        assert!(read("# RTLA osnoise histogram\nIndex\nover: 0\n").is_err());
+        assert_eq!(refused("over:         1 ", "over:         x ").0, 8);
+        let twice = FILE.replace("12            0", "Index   IRQ-001\n12            0");
+        assert!(read(&twice).unwrap_err().reason.contains("two runs"));
+    }
+
+    #[test]
+    fn nothing_above_the_threshold_is_a_result() {
+        let head = "# RTLA osnoise histogram\n# Time unit is microseconds (us)\n\
+            # Duration:   0 00:00:05\nIndex\n";
+        for summary in [
+            "over:\ncount:\nmin:\navg:\nmax:\n",
+            "over: 0\ncount: 0\nmin: 0\navg: 0\nmax: 0\n",
+            "over: \n",
+        ] {
+            let document = read(&format!("{head}{summary}")).unwrap();
+            assert_eq!(document.seconds, Some(5.0));
+            let series = &document.series[0];
+            assert_eq!(
+                (series.name.as_str(), series.distribution.count()),
+                ("osnoise", 0)
+            );
+        }
+        assert!(read(head).unwrap_err().reason.contains("cut off"));
+        // The same zeros below a column: rtla prints them where every value is beyond.
+        for columns in ["Index   CPU-001\n", "Index   CPU-001   CPU-003\n"] {
+            let zeros = "over: 0\ncount: 0\nmin: 0\navg: 0\nmax: 0\n";
+            let beyond = read(&format!("{}{zeros}", head.replace("Index\n", columns)));
+            assert!(beyond.unwrap_err().reason.contains("beyond the histogram"));
+        }
+    }
+
+    #[test]
+    fn a_histogram_without_a_summary_is_whole() {
+        let (rows, rest) = FILE.split_once("count:").unwrap();
+        let (_, all) = rest.split_once("ALL:").unwrap();
+        let rows = rows.replace("over:         1         1", "over:         0         0");
+        for content in [rows.clone(), format!("{rows}ALL:{all}")] {
+            let document = read(&content).unwrap();
+            let moments = document.series[1].distribution.moments().unwrap();
+            assert_eq!((moments.count, moments.max), (999, 12_000));
+        }
+        // Some lie beyond, and nothing says how far.
+        let over = rows.replace("over:         0", "over:         1");
+        assert!(read(&over).unwrap_err().reason.contains("how far"));
+    }
+
+    #[test]
+    fn a_column_without_a_value_has_no_minimum() {
+        let older = FILE.replace(
+            "min:          0         1         -",
+            "min:          0         1 18446744073709551615",
+        );
+        let older = older.replace(
+            "max:        300       310         -",
+            "max:        300       310         0",
+        );
+        assert_eq!(read(&older).unwrap().series[2].distribution.count(), 0);
     }
 }

@@ -9,15 +9,15 @@
 //!   the maximum are the file's. The mean is computed from the histogram, which is exact to the
 //!   unit; where the histogram is too coarse (overflows, wide buckets) it is the nearest that
 //!   the file's rounded one allows.
-//! - Overflows, the values beyond the last bucket, count as the maximum that the file gives:
-//!   percentiles may come out too high, never too low, and a warning says so. Without a known
-//!   maximum the file is refused.
+//! - Overflows, the values beyond the last bucket, count as the maximum that the file gives, and
+//!   are kept as such ([`crate::beyond`]): percentiles among them are not known, and a warning
+//!   says so. Without a known maximum the file is refused.
 //! - The standard deviation is always that of the histogram.
 
 use super::TimeUnit;
 use crate::distribution::{COUNT_MAX, Moments};
 use crate::histogram::VALUE_MAX;
-use crate::{Distribution, Warning};
+use crate::{Beyond, Distribution, Piece, Warning};
 
 /// The usual width of buckets, which needs no warning.
 const NS_PER_US: u64 = 1000;
@@ -66,6 +66,9 @@ pub struct Tally {
     pub width: u64,
     /// Values beyond the last bucket.
     pub overflows: u64,
+    /// Where those begin; none where the file does not give its empty buckets: behind the last
+    /// one that counts.
+    pub end: Option<u64>,
     pub min: Option<u64>,
     /// Between which two the mean is; files round it or cut it down.
     pub mean: Option<(f64, f64)>,
@@ -80,6 +83,7 @@ impl Tally {
             buckets: Vec::new(),
             width: 1,
             overflows: 0,
+            end: None,
             min: None,
             mean: None,
             max: None,
@@ -112,9 +116,22 @@ impl Tally {
             let moments = self.checked_moments(moments)?;
             let (positive, negative) = values.into_histograms();
             values = Distribution::from_parts(positive, negative, Some(moments))
+                .and_then(|values| values.with_beyond(self.beyond(max)))
                 .map_err(|error| error.to_string())?;
         }
         Ok(values)
+    }
+
+    /// The overflows as the distribution keeps them.
+    fn beyond(&self, max: u64) -> Beyond {
+        let ns = |value: u64| i64::try_from(value.saturating_mul(self.unit.ns()));
+        let behind = |(last, _): &(u64, u64)| last.saturating_add(self.width);
+        let from = self.end.or(self.buckets.last().map(behind)).unwrap_or(0);
+        Beyond::of(Piece {
+            count: self.overflows,
+            from: ns(from.min(max)).unwrap_or(i64::MAX),
+            max: ns(max).unwrap_or(i64::MAX),
+        })
     }
 
     /// The maximum, in units.
@@ -218,13 +235,17 @@ impl Tally {
             TimeUnit::Microseconds => "us",
         };
         if let (1.., Some(max)) = (self.overflows, self.max) {
+            let end = self.end.map(|end| format!("; it ends at {end} {unit}"));
             warnings.push(Warning {
                 id: "histogram_overflow".to_owned(),
                 seen: format!(
-                    "{name}: values beyond the histogram: {}, each counted as the maximum, {max} {unit}",
-                    self.overflows
+                    "{name}: values beyond the histogram: {}, each counted as the maximum, {max} \
+                     {unit}{}",
+                    self.overflows,
+                    end.unwrap_or_default()
                 ),
-                why: "high percentiles and the standard deviation may be too high".to_owned(),
+                why: "percentiles among them are not known, and the standard deviation may be too high"
+                    .to_owned(),
                 fix: Some("measure again with a larger histogram".to_owned()),
             });
         }
@@ -289,7 +310,8 @@ mod tests {
         };
         let values = over.distribution(&mut Budget::default()).unwrap();
         assert_eq!(values.count(), 5);
-        assert_eq!(values.percentile(70.0), Some(900_000));
+        assert_eq!(values.percentile(70.0), None);
+        assert_eq!(values.beyond().from(), Some(6000));
         assert_eq!(values.moments().unwrap().mean, 201_000.0);
         assert!(over.warnings("latency")[0].seen.contains("histogram: 2,"));
         assert!(refused(&Tally { max: None, ..over }).contains("does not say how far"));

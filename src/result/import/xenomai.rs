@@ -6,15 +6,18 @@
 //! in microseconds with three decimals. With `-h`, `HSD` lines follow: cell, range and count of
 //! three histograms, of which `avg` counts every sample.
 //!
-//! The samples become the series `latency` when there is a histogram. The `RTD` lines become
-//! `interval_min`, `interval_mean` and `interval_max`: one value an interval, which is all that
-//! a run without `-h` has. A run with neither (`-q`) is refused.
+//! The samples become the series `latency`: with their histogram when there is one, else with
+//! count, minimum, mean and maximum of the `RTS` line. `-s` counts the samples (`HSS`); without it
+//! their number follows from the period and the intervals or, with `-q`, the duration, and a
+//! warning says so. The `RTD` lines become `interval_min`, `interval_mean` and `interval_max`: one
+//! value an interval, which is all that a run without an `RTS` line has.
 //!
 //! Cells are 1 us wide unless `-B` was given, which the output does not say: when the average
 //! of the histogram is not that of `RTS`, it is refused. The last cell also counts what lies
 //! beyond. Cells count magnitudes: when the best value is below zero, early and late samples
 //! are mixed, and a warning says so.
 
+use super::cyclictest_summary::no_histogram;
 use super::tally::{Budget, Tally};
 use super::text::{self, lines, ns_of_us, number};
 use super::{Importer, Refusal, TimeUnit, document};
@@ -37,6 +40,10 @@ impl Importer for Xenomai {
             .any(|line| kinds.iter().any(|kind| line.starts_with(kind)))
     }
 
+    fn anchors(&self) -> &'static [&'static str] {
+        &["RTH|", "RTD|", "RTS|"]
+    }
+
     fn read(&self, content: &[u8], _: Option<TimeUnit>) -> Result<Document, Refusal> {
         let content = text::text(content)?;
         let run = Run::read(content)?;
@@ -46,27 +53,27 @@ impl Importer for Xenomai {
             ..Series::new(name, Kind::Latency, Unit::Nanoseconds, values)
         };
         let end = text::last_line(content);
-        if !run.cells.is_empty() {
-            let whole = run.whole.as_ref().ok_or_else(|| {
-                Refusal::line(
+        let samples = match &run.whole {
+            Some(whole) if run.cells.is_empty() => Some((whole, run.summary(whole)?)),
+            Some(whole) => Some((whole, whole.samples(&run.cells)?)),
+            None if run.cells.is_empty() && run.intervals[0].count() > 0 => None,
+            None => {
+                return Err(Refusal::line(
                     end,
-                    "no RTS line behind the histogram; is the file cut off?",
-                )
-            })?;
-            let (values, warnings) = whole.samples(&run.cells)?;
+                    "no RTS line up to here; is the file cut off?",
+                ));
+            }
+        };
+        if let Some((whole, (values, warnings))) = samples {
             document.audit.extend(warnings);
             document.series.push(Series {
                 missed: Some(whole.overruns),
                 ..series("latency", values)
             });
-        } else if run.intervals[0].count() == 0 {
-            let reason =
-                "neither RTD nor HSD lines, so there are no figures but a summary; run it with -h";
-            return Err(Refusal::line(end, reason));
         }
-        for (name, values) in INTERVALS.iter().zip(run.intervals) {
+        for (name, values) in INTERVALS.iter().zip(&run.intervals) {
             if values.count() > 0 {
-                document.series.push(series(name, values));
+                document.series.push(series(name, values.clone()));
             }
         }
         document.seconds = run.whole.as_ref().and_then(|whole| whole.seconds);
@@ -87,6 +94,8 @@ pub(super) const INTERVALS: [&str; 3] = ["interval_min", "interval_mean", "inter
 /// All lines, by what they hold.
 struct Run {
     period_us: Option<u64>,
+    /// How many samples the statistics (`-s`) count.
+    counted: Option<u64>,
     cpu: Option<u32>,
     /// Minimum, mean, maximum, one value an `RTD` line.
     intervals: [Distribution; 3],
@@ -99,23 +108,26 @@ impl Run {
     fn read(content: &str) -> Result<Self, Refusal> {
         let mut run = Self {
             period_us: None,
+            counted: None,
             cpu: None,
             intervals: std::array::from_fn(|_| Distribution::signed()),
             cells: Vec::new(),
             whole: None,
         };
-        for (number, line) in lines(content) {
+        for (at, line) in lines(content) {
+            if let Some(period) = line.strip_prefix("== Sampling period: ") {
+                let word = period.strip_suffix(" us").unwrap_or(period);
+                run.period_us = Some(number(at, word, "the period")?);
+            }
             match line.split_once('|') {
-                Some(("RTT", settings)) => run.settings(number, settings)?,
-                Some(("RTD", fields)) => run.interval(number, fields)?,
-                Some(("HSD", fields)) => run.cell(number, fields)?,
+                Some(("HSS", fields)) => run.statistics(at, fields)?,
+                Some(("RTT", settings)) => run.settings(at, settings)?,
+                Some(("RTD", fields)) => run.interval(at, fields)?,
+                Some(("HSD", fields)) => run.cell(at, fields)?,
                 Some(("RTS", _)) if run.whole.is_some() => {
-                    return Err(Refusal::line(
-                        number,
-                        "a second RTS line; are these two runs?",
-                    ));
+                    return Err(Refusal::line(at, "a second RTS line; are these two runs?"));
                 }
-                Some(("RTS", fields)) => run.whole = Some(Whole::read(number, fields)?),
+                Some(("RTS", fields)) => run.whole = Some(Whole::read(at, fields)?),
                 _ => {}
             }
         }
@@ -134,6 +146,54 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// `    avg|     39943|      2.200|      1.460`
+    fn statistics(&mut self, line: usize, fields: &str) -> Result<(), Refusal> {
+        let [kind, samples, _, _] = figures::<4>(line, fields)?;
+        if kind.trim() == "avg" {
+            self.counted = Some(number(line, samples.trim(), "the samples")?);
+        }
+        Ok(())
+    }
+
+    /// What the last line says of all samples, and what is to be said of it.
+    fn summary(&self, whole: &Whole) -> Result<(Distribution, Vec<Warning>), Refusal> {
+        let (count, warning) = self.samples(whole)?;
+        let values = Distribution::summary(count, whole.min_ns, whole.mean_ns as f64, whole.max_ns)
+            .map_err(|error| Refusal::line(whole.line, error.to_string()))?;
+        let warnings = [no_histogram("xenomai latency")].into_iter().chain(warning);
+        Ok((values, warnings.collect()))
+    }
+
+    /// How many samples there were, and what is to be said of the number.
+    fn samples(&self, whole: &Whole) -> Result<(u64, Option<Warning>), Refusal> {
+        if let Some(counted) = self.counted.filter(|counted| *counted > 0) {
+            return Ok((counted, None));
+        }
+        let intervals = match self.intervals[0].count() {
+            0 => whole.seconds.unwrap_or(0.0) as u64,
+            intervals => intervals,
+        };
+        let each = self.period_us.and_then(|us| 1_000_000_u64.checked_div(us));
+        let count = each.and_then(|each| each.checked_mul(intervals));
+        let count = count.filter(|count| *count > 0).ok_or_else(|| {
+            let reason = "how many samples there were does not follow from period and duration; \
+                          run it with -s";
+            Refusal::line(whole.line, reason)
+        })?;
+        let warning = Warning {
+            id: "samples_estimated".to_owned(),
+            seen: format!(
+                "the number of samples is not in the file; {count} follows from the period and \
+                 {intervals} intervals of 1 s"
+            ),
+            why: "there are fewer by what was overrun, and more in the interval that was not \
+                  printed"
+                .to_owned(),
+            fix: Some("run latency with -s".to_owned()),
+        };
+        Ok((count, Some(warning)))
     }
 
     fn interval(&mut self, line: usize, fields: &str) -> Result<(), Refusal> {
@@ -210,8 +270,9 @@ impl Whole {
         };
         let max = tally.max.unwrap_or(0);
         let beyond = |edge: u64| max.checked_sub(edge).is_some_and(|over| over >= CELL_NS);
-        if let Some((_, count)) = tally.buckets.pop_if(|(edge, _)| beyond(*edge)) {
+        if let Some((edge, count)) = tally.buckets.pop_if(|(edge, _)| beyond(*edge)) {
             tally.overflows = count;
+            tally.end = Some(edge);
         }
         if !early && !self.average_fits(&tally) {
             return Err(refused(
@@ -378,10 +439,9 @@ RTS|      1.050|      1.875|      9.400|       2|     0|    00:00:02/00:00:02
             "    90.000|       2|     0|    00",
         );
         let document = read(&over).unwrap();
-        assert_eq!(
-            document.series[0].distribution.percentile(99.99),
-            Some(90_000)
-        );
+        let values = &document.series[0].distribution;
+        assert_eq!(values.percentile(99.99), None);
+        assert_eq!(values.moments().unwrap().max, 90_000);
         assert_eq!(document.audit[0].id, "histogram_overflow");
     }
 
@@ -410,11 +470,43 @@ RTS|      1.050|      1.875|      9.400|       2|     0|    00:00:02/00:00:02
                 .contains("-B")
         );
         assert!(refused("RTS|", "XXX|").1.contains("cut off"));
-        assert!(
-            read("RTS|1|2|3|0|0|00:00:02/00:00:02\n")
-                .unwrap_err()
-                .reason
-                .contains("-h")
-        );
+        let bare = read("RTS|1|2|3|0|0|00:00:02/00:00:02\n").unwrap_err();
+        assert!(bare.reason.contains("-s"), "{}", bare.reason);
+    }
+
+    #[test]
+    fn without_a_histogram_the_last_line_is_a_summary() {
+        let statistics = "HSS|    min|         2|      1.085|      0.281\n\
+            HSS|    avg|     19943|      2.200|      1.460\n";
+        let rows = |from: &str, to: &str| {
+            let lines = FILE.lines().filter(|line| !line.starts_with("HS"));
+            let text: Vec<&str> = lines.collect();
+            (text.join("\n") + "\n").replacen(from, to, 1)
+        };
+        let quiet = "== Sampling period: 100 us\n\
+            RTS|      1.050|      1.875|      9.400|       2|     0|    00:00:02/00:00:02\n";
+        for (content, count, warnings) in [
+            (rows("RTS", &format!("{statistics}RTS")), 19_943, 1),
+            (rows("RTS", "RTS"), 20_000, 2),
+            (quiet.to_owned(), 20_000, 2),
+        ] {
+            let document = read(&content).unwrap();
+            let latency = &document.series[0];
+            let moments = latency.distribution.moments().unwrap();
+            assert_eq!(
+                (latency.name.as_str(), latency.missed),
+                ("latency", Some(2))
+            );
+            assert_eq!(
+                (moments.count, moments.min, moments.max),
+                (count, 1050, 9400),
+                "{content}"
+            );
+            assert_eq!(
+                (moments.mean, latency.distribution.percentile(50.0)),
+                (1875.0, None)
+            );
+            assert_eq!(document.audit.len(), warnings, "{:?}", document.audit);
+        }
     }
 }
