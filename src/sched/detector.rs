@@ -5,6 +5,11 @@ use super::watch::breakpoint;
 use artis_machine::Root;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long to wait for breakpoints that somebody else holds.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How system calls on an RT CPU are noticed. Page faults and signals are noticed the same
 /// way with all.
@@ -26,9 +31,16 @@ impl Detector {
     /// tracking costs RT0 more at each wakeup than the tracepoint costs the others, so only who
     /// asks for it gets it.
     pub fn best(root: &Root) -> (Self, Option<breakpoint::Error>) {
-        match breakpoint::functions(root) {
-            Ok(_) => (Self::Breakpoint, None),
-            Err(reason) => (Self::Syscall, Some(reason)),
+        let began = Instant::now();
+        loop {
+            match breakpoint::functions(root) {
+                Ok(_) => return (Self::Breakpoint, None),
+                // The kernel gives those of a process back a moment after its end.
+                Err(reason) if reason.is_passing() && began.elapsed() < PATIENCE => {
+                    thread::sleep(PATIENCE / 10);
+                }
+                Err(reason) => return (Self::Syscall, Some(reason)),
+            }
         }
     }
 

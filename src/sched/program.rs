@@ -361,10 +361,12 @@ impl<'storage> Program<'storage> {
         Ok(argument.longest_ns)
     }
 
-    /// Detaches the scheduler and waits until the kernel's own scheduler has every task.
+    /// Detaches the scheduler and waits until the kernel's own scheduler has every task. Gives the
+    /// breakpoints back, too: the next artis may want them at once.
     pub fn detach(&mut self) {
         self.switch(false);
         self.scheduler.take();
+        self.watch.take();
     }
 
     /// How the scheduler ended; `None` while it is on.

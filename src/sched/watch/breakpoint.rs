@@ -44,6 +44,13 @@ pub enum Error {
     Missed,
 }
 
+impl Error {
+    /// May it be otherwise soon? Somebody else, as a debugger, holds too many breakpoints.
+    pub fn is_passing(&self) -> bool {
+        matches!(self, Self::Refused(error) if error.raw_os_error() == Some(libc::ENOSPC))
+    }
+}
+
 /// The addresses of [`FUNCTIONS`] that this kernel has, when breakpoints on them are hit: that is
 /// tried, by a system call of this thread.
 ///
