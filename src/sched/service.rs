@@ -11,18 +11,19 @@ use super::policy;
 use super::program::{self, CPUS_MAX, Config, Program, Storage};
 use super::require;
 use super::runtime::{self, Lock, Runtime, State};
-use super::status::{IdleClock, Status, now_unix_s};
+use super::status::{IdleClock, OfflineClock, Status, now_unix_s};
 use artis_machine::cpu_shares::CpuShares;
 use artis_machine::cpus::{self, Cpus};
+use artis_machine::cpusets::{self, Claim};
 use artis_machine::kernel::{Kernel, Preemption};
 use artis_machine::privilege::Privilege;
-use artis_machine::{CpuList, Root, Unreadable, deadline_servers, topology};
+use artis_machine::{CpuList, Root, Unreadable, topology};
 use artis_partition::change::Change;
 use artis_partition::cycle;
 use artis_partition::host::Host;
 use artis_partition::journal::{self, Owner};
-use artis_partition::plan::Plan;
-use artis_partition::transaction::{self, Transaction, planned_here};
+use artis_partition::plan::{Left, Plan};
+use artis_partition::transaction::{self, Applied, Refused, Transaction, planned_here};
 use artis_task::syscall;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -46,8 +47,12 @@ const CLEAN_UP_TRIES: u32 = 200;
 pub enum Event {
     /// Settings that a killed artis had not restored.
     Restored(Vec<Change>),
-    /// debugfs is not mounted: deadline servers stay as they are.
-    ServersUnseen,
+    /// Settings that stay as they are, and why.
+    Left(Vec<Left>),
+    /// Settings that the kernel did not let be changed.
+    Refused(Vec<Refused>),
+    /// Groups of others that have RT CPUs.
+    Claimed(Vec<Claim>),
     /// These cgroups have limits on CPU time, and this kernel does not tell a scheduler of them.
     LimitsUnseen(Vec<String>),
     /// These cgroups have weights, and this kernel does not report them to a scheduler.
@@ -119,9 +124,8 @@ pub fn run(
 ) -> Result<Outcome, Error> {
     let root = Root::default();
     let runtime = Runtime::default();
-    let cpus = Cpus::read(&root)?;
-    let nrt = check_cpus(rt, &cpus)?;
-    let kernel = Kernel::read(&root)?;
+    // A list of CPUs that makes no sense comes before everything else that is wrong.
+    check_cpus(rt, &Cpus::read(&root)?)?;
     let privilege = Privilege::of_self(&root)?;
 
     // "Another artis schedules" says more than "a scheduler is on".
@@ -130,10 +134,13 @@ pub fn run(
         Hold::Theirs => return Err(Error::Running(runtime.state()?)),
         Hold::NotAllowed => None,
     };
-    let missing = require::missing(&root, &kernel, &privilege, detector, rt, &cpus.nohz_full);
-    if !missing.is_empty() {
-        return Err(Error::Missing(missing));
-    }
+    let Prospect {
+        kernel,
+        cpus,
+        nrt,
+        claims,
+        ..
+    } = Prospect::of(&root, rt, detector)?;
 
     let left_behind = put_back()?;
     if !left_behind.is_empty() {
@@ -142,8 +149,8 @@ pub fn run(
     runtime.clear();
     // From here on this guard restores everything, after an error, too.
     let undo = Undo(&runtime);
-    if !deadline_servers::visible(&root) {
-        report(Event::ServersUnseen);
+    if !claims.is_empty() {
+        report(Event::Claimed(claims));
     }
     let shares = CpuShares::read(&root);
     if !shares.limited.is_empty() && !require::tells_of_limits() {
@@ -157,9 +164,15 @@ pub fn run(
         true => cycle::plan(&root, rt)?,
         false => Vec::new(),
     };
-    let changes = be_quiet(&root, rt, &nrt)?;
-    if !changes.is_empty() {
-        report(Event::Changed(changes));
+    let (Applied { made, refused }, left) = be_quiet(&root, rt, &nrt)?;
+    if !left.is_empty() {
+        report(Event::Left(left));
+    }
+    if !refused.is_empty() {
+        report(Event::Refused(refused));
+    }
+    if !made.is_empty() {
+        report(Event::Changed(made));
     }
     if cycle {
         forget_the_past(&root, rt, absence)?;
@@ -205,7 +218,9 @@ pub fn run(
         detector,
     });
 
-    let status = |program: &Program<'_>| Status::on(&state, program.readings(), &clock, &root);
+    let status = |program: &Program<'_>, away: &OfflineClock| {
+        Status::on(&state, program.readings(), &clock, away, &root)
+    };
     let (last, waiting) = serve(&mut program, &server, &signals, &state, &status, report)?;
     program.detach();
     let ending = program.ending().unwrap_or_else(Ending::unknown);
@@ -213,6 +228,46 @@ pub fn run(
     // Only now is everything restored: the client that asked for the stop learns it by this.
     drop(waiting);
     Ok(Outcome { last, ending })
+}
+
+/// What comes of scheduling on a machine: asked before anything is changed, by `artis sched run`
+/// and by its `--check`.
+#[derive(Debug)]
+pub struct Prospect {
+    pub kernel: Kernel,
+    pub cpus: Cpus,
+    pub nrt: CpuList,
+    /// Settings that cannot be changed, and why.
+    pub left: Vec<Left>,
+    /// Groups of others that have RT CPUs.
+    pub claims: Vec<Claim>,
+}
+
+impl Prospect {
+    /// Looks at the machine, and changes nothing.
+    ///
+    /// # Errors
+    /// What stands in the way, each with what to do.
+    pub fn of(root: &Root, rt: &CpuList, detector: Detector) -> Result<Self, Error> {
+        let cpus = Cpus::read(root)?;
+        let nrt = check_cpus(rt, &cpus)?;
+        let kernel = Kernel::read(root)?;
+        let privilege = Privilege::of_self(root)?;
+        let missing = require::missing(root, &kernel, &privilege, detector, rt, &cpus);
+        if !missing.is_empty() {
+            return Err(Error::Missing(missing));
+        }
+        let groups = cpusets::groups(root)?;
+        let mut claims = cpusets::claims(&groups, rt, &cpus.online);
+        claims.retain(|claim| claim.is_exclusive() || claim.is_all_it_has());
+        Ok(Self {
+            left: Plan::for_sharing(root, rt, &nrt).left,
+            kernel,
+            cpus,
+            nrt,
+            claims,
+        })
+    }
 }
 
 /// Restores what a killed artis had changed, if no artis is on. Returns what.
@@ -317,13 +372,14 @@ fn forget_the_past(root: &Root, rt: &CpuList, absence: Vec<Change>) -> Result<()
     Ok(())
 }
 
-/// Switches off what would take RT CPUs from RT0. Returns what was changed.
-fn be_quiet(root: &Root, rt: &CpuList, nrt: &CpuList) -> Result<Vec<Change>, Error> {
+/// Switches off what would take RT CPUs from RT0. Returns what was changed, and what is left.
+fn be_quiet(root: &Root, rt: &CpuList, nrt: &CpuList) -> Result<(Applied, Vec<Left>), Error> {
     let host = Host::at(root.clone());
     let transaction = Transaction::begin(&host)?;
-    let wanted = Plan::for_sharing(root, rt, nrt)?.changes;
-    let (changes, _) = planned_here(&host, Owner::Sched, wanted)?;
-    Ok(transaction.apply(Owner::Sched, rt, changes)?.made)
+    let mut plan = Plan::for_sharing(root, rt, nrt);
+    let (changes, held) = planned_here(&host, Owner::Sched, plan.changes)?;
+    plan.left.extend(held);
+    Ok((transaction.apply(Owner::Sched, rt, changes)?, plan.left))
 }
 
 /// Restores what this or a killed scheduling process changed, CPUs first: settings of a CPU may
@@ -377,10 +433,11 @@ fn serve(
     server: &Server,
     signals: &Signals,
     state: &State,
-    status: &dyn Fn(&Program<'_>) -> Status,
+    status: &dyn Fn(&Program<'_>, &OfflineClock) -> Status,
     report: &mut dyn FnMut(Event),
 ) -> Result<(Status, Option<UnixStream>), Error> {
     let mut offline = CpuList::new();
+    let mut away = OfflineClock::default();
     let look = match program.hands_back_late() {
         true => LOOK_BEHIND_RT0,
         false => LOOK,
@@ -401,14 +458,16 @@ fn serve(
             Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => return Err(Error::Wait(error.into())),
         }
+        let absent = program.absent();
+        away.look(&absent.offline);
         if fds[0].any() == Some(true) || program.ending().is_some() {
-            return Ok((status(program), None));
+            return Ok((status(program, &away), None));
         }
         match server.next() {
-            Some(Request::Stop(stream)) => return Ok((status(program), Some(stream))),
+            Some(Request::Stop(stream)) => return Ok((status(program, &away), Some(stream))),
             Some(Request::Status(stream)) => {
                 // A client that has gone needs no answer.
-                let _ = control::answer(stream, &status(program));
+                let _ = control::answer(stream, &status(program, &away));
             }
             None => {}
         }
@@ -421,7 +480,6 @@ fn serve(
         if limits {
             stopped = program.let_on()?;
         }
-        let absent = program.absent();
         for cpu in absent.unwatched.iter() {
             // It may be offline again; then the next look does not find it unwatched.
             let _ = program.watch_again(cpu);
@@ -445,6 +503,7 @@ mod tests {
             online: online.parse().unwrap(),
             possible: possible.parse().unwrap(),
             isolated: CpuList::new(),
+            isolated_at_boot: CpuList::new(),
             nohz_full: CpuList::new(),
         }
     }
