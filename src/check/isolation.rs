@@ -6,6 +6,7 @@ use super::subject::{ChosenBy, Subject};
 use artis_machine::cpusets::{self, Claim, Hold};
 use artis_machine::facts::Facts;
 use artis_machine::kernel::CgroupVersion;
+use artis_machine::privilege::{Capability, Privilege};
 use artis_machine::rcu;
 use artis_machine::{CpuList, cgroup};
 
@@ -64,10 +65,13 @@ fn unshielded(facts: &Facts, subject: &Subject) -> Option<Finding> {
         return None;
     }
     let cpus = subject.partitionable();
-    let shares = facts
-        .kernel
-        .get()
-        .is_some_and(|kernel| super::kernel::obstacles(facts, kernel).is_empty() && kernel.btf);
+    // Sudo gives root no right that it lacks, as in a container.
+    let lacks = |privilege: &Privilege| privilege.euid == 0 && !privilege.has(Capability::SysAdmin);
+    let shares = facts.kernel.get().is_some_and(|kernel| {
+        super::kernel::obstacles(facts, kernel).is_empty()
+            && kernel.btf
+            && !facts.privilege.get().is_some_and(lacks)
+    });
     let is_taken = claims(facts, subject).iter().any(Claim::is_exclusive);
     let ways = [
         shares.then(|| {

@@ -107,9 +107,9 @@ pub(super) fn plan(root: &Root, request: &Request, plan: &mut Plan) -> Result<()
     let partition = Target::file(format!("{SHIELD}/cpuset.cpus.partition"));
     step("its partition", partition, "member", "isolated");
     plan.warnings.push(format!(
-        "the shield leaves CPU {} idle whenever no task of {SHIELD} runs there; without it, and with \
-         artis sched run, other tasks use that time. `artis run rt0` and `artis measure` go there",
-        request.rt
+        "the shield leaves {} idle whenever no task of {SHIELD} runs there; `artis run rt0` and \
+         `artis measure` put tasks there",
+        request.rt.in_words()
     ));
     Ok(())
 }

@@ -13,6 +13,7 @@ mod explain;
 mod help;
 mod install;
 mod load;
+mod machines;
 mod measure;
 mod occupancy;
 mod output;

@@ -470,12 +470,13 @@ fn a_kernel_that_accepts_a_value_and_sets_another_is_noticed() {
     }
     let host = Host::at(root.clone());
     let transaction = Transaction::begin(&host).unwrap();
-    let error = transaction
-        .apply(Owner::Partition, &rt(), changes)
-        .unwrap_err();
-    let Error::Change { source, .. } = error else {
-        panic!("{error}")
-    };
-    assert!(source.to_string().contains("made it"), "{source}");
+    let applied = transaction.apply(Owner::Partition, &rt(), changes).unwrap();
+    let why = &applied.refused[0].why;
+    assert!(why.contains("made it"), "{why}");
+    transaction
+        .revert(Owner::Partition)
+        .unwrap()
+        .whole()
+        .unwrap();
     assert_eq!(settings(&root), before);
 }
