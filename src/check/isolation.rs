@@ -5,7 +5,7 @@ use super::finding::{Finding, Severity, few};
 use super::subject::{ChosenBy, Subject};
 use artis_machine::cpusets::{self, Claim, Hold};
 use artis_machine::facts::Facts;
-use artis_machine::kernel::CgroupVersion;
+use artis_machine::kernel::{CgroupVersion, SchedExt};
 use artis_machine::privilege::{Capability, Privilege};
 use artis_machine::rcu;
 use artis_machine::{CpuList, cgroup};
@@ -70,6 +70,7 @@ fn unshielded(facts: &Facts, subject: &Subject) -> Option<Finding> {
     let shares = facts.kernel.get().is_some_and(|kernel| {
         super::kernel::obstacles(facts, kernel).is_empty()
             && kernel.btf
+            && !kernel.sched_ext.as_ref().is_some_and(SchedExt::is_on)
             && !facts.privilege.get().is_some_and(lacks)
     });
     let is_taken = claims(facts, subject).iter().any(Claim::is_exclusive);
