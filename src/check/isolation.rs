@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Which CPUs are set apart from other work, and how.
 
-use super::finding::{Finding, Severity};
+use super::finding::{Finding, Severity, few};
 use super::subject::{ChosenBy, Subject};
-use artis_machine::cgroup;
+use artis_machine::cpusets::{self, Claim, Hold};
 use artis_machine::facts::Facts;
-use artis_machine::kernel::CgroupVersion;
+use artis_machine::kernel::{CgroupVersion, SchedExt};
+use artis_machine::privilege::{Capability, Privilege};
 use artis_machine::rcu;
+use artis_machine::{CpuList, cgroup};
 
 pub(super) fn judge(facts: &Facts, subject: &Subject) -> Vec<Finding> {
     let all = [
         nobody_apart(facts, subject),
         unshielded(facts, subject),
         isolated(facts, subject),
+        claimed(facts, subject),
         tickless(facts, subject),
         callbacks(facts, subject),
         grace_periods(facts, subject),
@@ -57,23 +60,28 @@ fn nobody_apart(facts: &Facts, subject: &Subject) -> Option<Finding> {
 
 /// CPUs that are neither isolated nor RT CPUs of `artis sched`.
 fn unshielded(facts: &Facts, subject: &Subject) -> Option<Finding> {
-    let isolated = facts.cpus.get().map(|cpus| &cpus.isolated);
-    let shared = isolated.map_or_else(|| subject.cpus.clone(), |isolated| &subject.cpus - isolated);
+    let shared = &subject.cpus - &apart(facts);
     if !subject.is_apart() || shared.is_empty() || subject.chosen_by == ChosenBy::Scheduler {
         return None;
     }
-    let has_scheduler = facts
-        .kernel
-        .get()
-        .is_some_and(|kernel| kernel.sched_ext.is_some());
-    let share = if has_scheduler {
-        format!(
-            "`sudo artis sched run --rt {}` lets them compute there in user mode; ",
-            subject.cpus
-        )
-    } else {
-        String::new()
-    };
+    let cpus = subject.partitionable();
+    // Sudo gives root no right that it lacks, as in a container.
+    let lacks = |privilege: &Privilege| privilege.euid == 0 && !privilege.has(Capability::SysAdmin);
+    let shares = facts.kernel.get().is_some_and(|kernel| {
+        super::kernel::obstacles(facts, kernel).is_empty()
+            && kernel.btf
+            && !kernel.sched_ext.as_ref().is_some_and(SchedExt::is_on)
+            && !facts.privilege.get().is_some_and(lacks)
+    });
+    let is_taken = claims(facts, subject).iter().any(Claim::is_exclusive);
+    let ways = [
+        shares.then(|| {
+            format!("`sudo artis sched run --rt {cpus}` lets them compute there in user mode")
+        }),
+        (facts.shield_obstacle.get().is_none() && !is_taken)
+            .then(|| format!("`sudo artis partition apply --rt {cpus} --shield` keeps them away")),
+    ];
+    let ways: Vec<String> = ways.into_iter().flatten().collect();
     Some(Finding {
         id: "unshielded",
         severity: Severity::Worsens,
@@ -87,28 +95,59 @@ fn unshielded(facts: &Facts, subject: &Subject) -> Option<Finding> {
               the caches with their own data"
                 .to_owned(),
         source: "Piel and others, ARTiS, section 2; Documentation/admin-guide/cgroup-v2.rst (cpuset)",
-        fix: Some(format!(
-            "{share}`sudo artis partition apply --rt {} --shield` keeps them away",
-            subject.cpus
-        )),
+        fix: Some(match ways.is_empty() {
+            true => format!("boot with isolcpus=domain,managed_irq,{cpus}"),
+            false => ways.join("; "),
+        }),
         partition_fixes: &["cpuset-shield"],
     })
 }
 
-fn isolated(facts: &Facts, subject: &Subject) -> Option<Finding> {
-    let cpus = subject.among(&facts.cpus.get()?.isolated)?;
+/// CPUs where no task runs that is not put there.
+fn apart(facts: &Facts) -> CpuList {
+    let isolated = facts.cpus.get().map(|cpus| &cpus.isolated);
     let partitions = facts.isolated_partitions.get();
-    let by_partition = partitions.is_some_and(|isolated| cpus.is_subset(isolated));
-    let (by, fix) = if by_partition {
+    let all = [isolated, partitions, facts.shield.get()]
+        .into_iter()
+        .flatten();
+    all.fold(CpuList::new(), |all, cpus| &all | cpus)
+}
+
+/// CPUs that are apart, by the boot argument, the shield, or somebody else's partition.
+fn isolated(facts: &Facts, subject: &Subject) -> Option<Finding> {
+    let cpus = subject.among(&apart(facts))?;
+    let none = CpuList::new();
+    let at_boot = facts
+        .cpus
+        .get()
+        .map_or(&none, |cpus| &cpus.isolated_at_boot);
+    let shield = facts.shield.get().unwrap_or(&none);
+    let partitions = claims(facts, subject);
+    let mut partitions = partitions
+        .iter()
+        .filter(|one| one.group.hold == Hold::Partition);
+    let (by, evidence, fix) = if subject.among(at_boot).is_some() {
         (
-            "an isolated cpuset partition",
-            format!(
-                "write `member` to the cpuset.cpus.partition of the group that has them ({})",
-                cgroup::ISOLATED_FILE
-            ),
+            "isolcpus=",
+            "/sys/devices/system/cpu/isolated",
+            "boot without isolcpus=".to_owned(),
+        )
+    } else if subject.among(shield).is_some() {
+        let fix = "`sudo artis partition reset`".to_owned();
+        ("the shield of artis partition", cpusets::SHIELD, fix)
+    } else if let Some(partition) = partitions.next() {
+        (
+            "a cpuset partition",
+            cgroup::ISOLATED_FILE,
+            partition.to_string(),
         )
     } else {
-        ("isolcpus=", "boot without isolcpus=".to_owned())
+        let fix = "give them up where they were isolated".to_owned();
+        (
+            "the kernel does not say how",
+            "/sys/devices/system/cpu/isolated",
+            fix,
+        )
     };
     Some(Finding {
         id: "isolated_cpus",
@@ -117,12 +156,43 @@ fn isolated(facts: &Facts, subject: &Subject) -> Option<Finding> {
             "{} left out by the kernel's scheduler ({by})",
             cpus.in_words_are()
         ),
-        evidence: "/sys/devices/system/cpu/isolated".to_owned(),
+        evidence: evidence.to_owned(),
         why: "the kernel moves no task to them: each is idle while its real-time task sleeps, and \
               `artis sched` cannot share them"
             .to_owned(),
         source: "Documentation/admin-guide/kernel-parameters.txt (isolcpus=); Piel and others, ARTiS",
         fix: Some(format!("to share them with other work: {fix}")),
+        partition_fixes: &[],
+    })
+}
+
+fn claims(facts: &Facts, subject: &Subject) -> Vec<Claim> {
+    let groups = facts.cpu_groups.get().map_or(&[][..], Vec::as_slice);
+    cpusets::claims(groups, &subject.cpus, &facts.online())
+}
+
+/// CPUs that somebody else has: a container manager, or a service with CPUs of its own.
+fn claimed(facts: &Facts, subject: &Subject) -> Option<Finding> {
+    let all = claims(facts, subject);
+    let claims = all
+        .iter()
+        .filter(|claim| claim.is_exclusive() || claim.is_all_it_has());
+    let claims: Vec<String> = claims.map(ToString::to_string).collect();
+    if !subject.is_apart() || claims.is_empty() {
+        return None;
+    }
+    Some(Finding {
+        id: "claimed_cpus",
+        severity: Severity::Worsens,
+        seen: few(&claims),
+        evidence: format!("{}/**/cpuset.cpus", cpusets::V2),
+        why: "somebody has given these CPUs away already: the tasks of the group run there beside \
+              real-time tasks, and a shield would take the CPU from them"
+            .to_owned(),
+        source: "Documentation/admin-guide/cgroup-v2.rst (cpuset.cpus)",
+        fix: Some(
+            "choose other CPUs, unless the group is the one with the real-time tasks".to_owned(),
+        ),
         partition_fixes: &[],
     })
 }

@@ -4,17 +4,18 @@
 use super::finding::{Finding, Severity};
 use super::obstacle::Obstacle;
 use super::subject::Subject;
-use artis_machine::deadline_servers::DEBUGFS;
+use artis_machine::boot_arguments;
+use artis_machine::debugfs::Access;
 use artis_machine::facts::{Facts, PRESSURE_FILE};
 use artis_machine::kernel::{Kernel, LOCKDOWN, Preemption};
-use artis_machine::scx::{BTF_FILE, Interface};
+use artis_machine::scx::BTF_FILE;
 
-pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
+pub(super) fn judge(facts: &Facts, subject: &Subject) -> Vec<Finding> {
     let of_kernel = facts.kernel.get().map(|kernel| {
         [
-            model(facts, kernel),
+            model(kernel),
             not_preempt_rt(kernel),
-            scheduler(kernel, facts.scx.get()),
+            scheduler(facts, kernel, subject),
             btf(kernel),
         ]
     });
@@ -23,21 +24,25 @@ pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
     all.flatten().collect()
 }
 
-fn model(facts: &Facts, kernel: &Kernel) -> Option<Finding> {
+fn model(kernel: &Kernel) -> Option<Finding> {
     let (severity, seen, fix) = match kernel.preemption.preemptible() {
         Some(true) => return None,
         Some(false) => (
             Severity::Breaks,
             format!("the preemption model is {}", kernel.preemption),
-            visible_first(
-                facts,
-                Obstacle::NotPreemptible(kernel.preemption).remedy(kernel),
-            ),
+            Obstacle::NotPreemptible(kernel.preemption).remedy(kernel),
         ),
         None => (
             Severity::Worsens,
             "the preemption model that was chosen at boot is not visible".to_owned(),
-            "`sudo mount -t debugfs none /sys/kernel/debug`, and check again".to_owned(),
+            match kernel
+                .debugfs
+                .remedy()
+                .filter(|_| kernel.debugfs != Access::Locked)
+            {
+                Some(remedy) => format!("{remedy}, and check again"),
+                None => kernel.distribution.boot_with("preempt=full"),
+            },
         ),
     };
     Some(Finding {
@@ -53,16 +58,6 @@ fn model(facts: &Facts, kernel: &Kernel) -> Option<Finding> {
         fix: Some(fix),
         partition_fixes: &[],
     })
-}
-
-/// The fix, after what makes the file of debugfs appear that it names.
-fn visible_first(facts: &Facts, fix: String) -> String {
-    match facts.scheduler_debugfs.get() {
-        Some(false) if fix.contains(DEBUGFS) => {
-            format!("`sudo mount -t debugfs none {DEBUGFS}`, then {fix}")
-        }
-        _ => fix,
-    }
 }
 
 fn not_preempt_rt(kernel: &Kernel) -> Option<Finding> {
@@ -88,12 +83,18 @@ fn not_preempt_rt(kernel: &Kernel) -> Option<Finding> {
     })
 }
 
-/// What keeps `artis sched` from running here, apart from [`model`].
-fn scheduler(kernel: &Kernel, interface: Option<&Interface>) -> Option<Finding> {
-    let found = Obstacle::all(kernel, interface);
-    let first = found
-        .into_iter()
-        .find(|one| !matches!(one, Obstacle::NotPreemptible(_)))?;
+/// What keeps `artis sched` from running here, as far as the kernel shows it.
+pub(super) fn obstacles(facts: &Facts, kernel: &Kernel) -> Vec<Obstacle> {
+    Obstacle::all(kernel, facts.scx.get(), facts.cpus.get())
+}
+
+/// The first of [`obstacles`] that no other finding names.
+fn scheduler(facts: &Facts, kernel: &Kernel, subject: &Subject) -> Option<Finding> {
+    let first = obstacles(facts, kernel).into_iter().find(|one| match one {
+        Obstacle::NotPreemptible(_) => false,
+        Obstacle::Isolated(cpus) => subject.among(cpus).is_none(),
+        _ => true,
+    })?;
     Some(Finding {
         id: first.id(),
         severity: Severity::Notice,
@@ -101,6 +102,7 @@ fn scheduler(kernel: &Kernel, interface: Option<&Interface>) -> Option<Finding> 
         evidence: match first {
             Obstacle::NoSchedExt => "/sys/kernel/sched_ext",
             Obstacle::Locked(_) => LOCKDOWN,
+            Obstacle::Isolated(_) => boot_arguments::FILE,
             _ => BTF_FILE,
         }
         .to_owned(),

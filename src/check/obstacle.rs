@@ -2,6 +2,9 @@
 //! Why `artis sched` cannot run on a kernel, as far as it can be seen without trying, and what the
 //! users of its distribution can do. `artis check` and `artis sched run` say it in the same words.
 
+use artis_machine::CpuList;
+use artis_machine::cpus::Cpus;
+use artis_machine::debugfs::Access;
 use artis_machine::kernel::{DEBUGFS, Kernel, Preemption};
 use artis_machine::scx::Interface;
 
@@ -18,11 +21,13 @@ pub enum Obstacle {
     NotPreemptible(Preemption),
     /// The level.
     Locked(String),
+    /// CPUs that `isolcpus=` took out of the scheduler's domains.
+    Isolated(CpuList),
 }
 
 impl Obstacle {
     /// What stands in the way on this kernel, as far as it can be seen without trying.
-    pub fn all(kernel: &Kernel, interface: Option<&Interface>) -> Vec<Self> {
+    pub fn all(kernel: &Kernel, interface: Option<&Interface>, cpus: Option<&Cpus>) -> Vec<Self> {
         let mut found = Vec::new();
         if kernel.sched_ext.is_none() {
             found.push(Self::NoSchedExt);
@@ -43,6 +48,11 @@ impl Obstacle {
         if kernel.lockdown.as_deref() == Some("confidentiality") {
             found.push(Self::Locked("confidentiality".to_owned()));
         }
+        // `scx_enable()` of kernel/sched/ext.c wants all CPUs in the domains.
+        let isolated = cpus.map(|cpus| &cpus.isolated_at_boot);
+        if let Some(isolated) = isolated.filter(|isolated| !isolated.is_empty()) {
+            found.push(Self::Isolated(isolated.clone()));
+        }
         found
     }
 
@@ -55,6 +65,7 @@ impl Obstacle {
             Self::SoftKicks => "soft_kicks",
             Self::NotPreemptible(_) => "preemption_model",
             Self::Locked(_) => "lockdown",
+            Self::Isolated(_) => "isolated_cpus",
         }
     }
 
@@ -84,6 +95,10 @@ impl Obstacle {
             Self::Locked(level) => {
                 format!("the kernel is locked down ({level}), and no BPF program may look into it")
             }
+            Self::Isolated(cpus) => format!(
+                "the kernel was booted with isolcpus= for {}, and then takes no BPF scheduler",
+                cpus.in_words()
+            ),
         }
     }
 
@@ -109,14 +124,21 @@ impl Obstacle {
                 "it was built so; boot a kernel with CONFIG_PREEMPT_DYNAMIC=y ({})",
                 distribution.newest_kernel()
             ),
-            Self::NotPreemptible(_) => format!(
-                "`echo full | sudo tee {}`, and for each boot {}",
-                DEBUGFS,
-                distribution.boot_with("preempt=full")
-            ),
+            Self::NotPreemptible(_) => {
+                let boot = distribution.boot_with("preempt=full");
+                let now = format!("`echo full | sudo tee {DEBUGFS}`, and for each boot");
+                match (kernel.debugfs, kernel.debugfs.remedy()) {
+                    (Access::Open, _) => format!("{now} {boot}"),
+                    (Access::NotMounted, Some(mount)) => format!("{mount}, then {now} {boot}"),
+                    _ => boot,
+                }
+            }
             Self::Locked(_) => "boot without lockdown=confidentiality; where secure boot sets it, \
                                 switch that off in the firmware"
                 .to_owned(),
+            Self::Isolated(cpus) => {
+                format!("boot without isolcpus=, or with isolcpus=managed_irq,{cpus}")
+            }
         }
     }
 }
@@ -163,7 +185,7 @@ mod tests {
     /// The only obstacle, in one sentence.
     #[track_caller]
     fn sentence(kernel: &Kernel, interface: &Interface) -> String {
-        let found = Obstacle::all(kernel, Some(interface));
+        let found = Obstacle::all(kernel, Some(interface), None);
         assert_eq!(found.len(), 1, "{found:?}");
         format!("{}; {}", found[0].cause(kernel), found[0].remedy(kernel))
     }
@@ -177,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_kernel_that_has_it_all_is_taken() {
-        assert_eq!(Obstacle::all(&kernel(&[]), Some(&good())), []);
+        assert_eq!(Obstacle::all(&kernel(&[]), Some(&good()), None), []);
     }
 
     #[test]
@@ -212,7 +234,7 @@ mod tests {
             text.contains("PREEMPT_RT") && text.contains("6.18"),
             "{text}"
         );
-        assert_eq!(Obstacle::all(&kernel(&[]), Some(&soft)), []);
+        assert_eq!(Obstacle::all(&kernel(&[]), Some(&soft), None), []);
     }
 
     #[test]
@@ -237,10 +259,41 @@ mod tests {
         let text = sentence(&kernel(&[voluntary]), &good());
         assert!(text.contains("echo full"), "{text}");
         assert!(text.contains("update-grub"), "{text}");
+        // Nobody writes to debugfs where the kernel is locked down.
+        let locked = ("sys/kernel/security/lockdown", "none [integrity]\n");
+        let chosen = ("proc/cmdline", "preempt=voluntary");
+        let text = sentence(&kernel(&[voluntary, locked, chosen]), &good());
+        assert!(
+            !text.contains("echo full") && text.contains("preempt=full"),
+            "{text}"
+        );
         let fixed = ("proc/sys/kernel/version", "#1 SMP\n");
         let no_debugfs = ("sys/kernel/debug/sched/preempt", "");
         let text = sentence(&kernel(&[fixed, no_debugfs]), &good());
         assert!(text.contains("CONFIG_PREEMPT_DYNAMIC"), "{text}");
+    }
+
+    #[test]
+    fn isolcpus_is_named_where_it_takes_cpus_out_of_the_domains() {
+        let found = |cmdline: &str, shown: &str| {
+            let (_folder, root) = canned(&[
+                ("proc/cmdline", cmdline),
+                ("sys/devices/system/cpu/online", "0-1\n"),
+                ("sys/devices/system/cpu/possible", "0-1\n"),
+                ("sys/devices/system/cpu/isolated", shown),
+            ]);
+            let cpus = Cpus::read(&root).unwrap();
+            Obstacle::all(&kernel(&[]), Some(&good()), Some(&cpus))
+        };
+        let isolated = found("isolcpus=domain,managed_irq,1", "1\n");
+        assert_eq!(isolated, [Obstacle::Isolated("1".parse().unwrap())]);
+        assert!(
+            isolated[0]
+                .remedy(&kernel(&[]))
+                .contains("isolcpus=managed_irq,1")
+        );
+        assert_eq!(found("isolcpus=managed_irq,1", ""), []);
+        assert_eq!(found("quiet", ""), []);
     }
 
     #[test]
@@ -249,6 +302,6 @@ mod tests {
         let strict = level("none integrity [confidentiality]\n");
         assert!(sentence(&strict, &good()).contains("lockdown=confidentiality"));
         let mild = level("none [integrity] confidentiality\n");
-        assert_eq!(Obstacle::all(&mild, Some(&good())), []);
+        assert_eq!(Obstacle::all(&mild, Some(&good()), None), []);
     }
 }

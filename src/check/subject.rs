@@ -73,8 +73,21 @@ impl Subject {
         (!common.is_empty()).then_some(common)
     }
 
-    /// The command that makes a partition for them.
+    /// The command that makes a partition for them, or, as it takes neither CPU 0 nor all CPUs, for
+    /// those of them that it takes.
     pub(super) fn partition(&self) -> String {
-        format!("`sudo artis partition apply --rt {}`", self.cpus)
+        format!("`sudo artis partition apply --rt {}`", self.partitionable())
+    }
+
+    /// See [`Self::partition`].
+    pub(super) fn partitionable(&self) -> CpuList {
+        let boot = CpuList::from_iter([0]);
+        let movable = &self.cpus - &boot;
+        let last = || CpuList::from_iter(movable.last().or_else(|| self.others.last()));
+        match movable.is_empty() || self.others.is_empty() {
+            true if self.others.is_empty() && self.cpus.len() < 2 => self.cpus.clone(),
+            true => last(),
+            false => movable,
+        }
     }
 }

@@ -3,7 +3,6 @@
 
 use super::finding::{Finding, Severity};
 use super::subject::Subject;
-use artis_machine::deadline_servers::DEBUGFS;
 use artis_machine::facts::{Fact, Facts};
 
 pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
@@ -13,6 +12,7 @@ pub(super) fn judge(facts: &Facts, _subject: &Subject) -> Vec<Finding> {
         problem("rcu_nocbs=", &facts.rcu_nocbs),
         problem("waiting RCU callbacks", &facts.rcu_may_wait),
         problem("isolated cpuset partitions", &facts.isolated_partitions),
+        problem("cpusets of control groups", &facts.cpu_groups),
         problem("CPUs", &facts.cpus),
         problem("deadline servers", &facts.deadline_servers),
         problem("the clock source", &facts.clock),
@@ -59,23 +59,18 @@ fn problem<T>(what: &str, fact: &Fact<T>) -> Option<Finding> {
 }
 
 fn debugfs(facts: &Facts) -> Option<Finding> {
-    if *facts.scheduler_debugfs.get()? {
-        return None;
-    }
+    let access = *facts.scheduler_debugfs.get()?;
     Some(Finding {
         id: "no_debugfs",
         severity: Severity::Notice,
-        seen:
-            "the scheduler's debugfs files are not visible: not mounted, not allowed, or not in this \
-               kernel"
-                .to_owned(),
+        seen: format!("the scheduler's debugfs files: {}", access.reason()?),
         evidence: facts.scheduler_debugfs.from.clone(),
-        why: "only they show deadline servers, the preemption model and managed interrupts"
-            .to_owned(),
+        why:
+            "only they show deadline servers, which keep running, the preemption model and managed \
+              interrupts"
+                .to_owned(),
         source: "Documentation/filesystems/debugfs.rst",
-        fix: Some(format!(
-            "`sudo mount -t debugfs none {DEBUGFS}`, and check as root"
-        )),
+        fix: access.remedy().map(str::to_owned),
         partition_fixes: &[],
     })
 }

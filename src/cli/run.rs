@@ -6,10 +6,15 @@
 use super::exit::UsageError;
 use super::output::stdout;
 use super::value;
-use crate::machine::{CpuList, Root};
+use crate::check::obstacle::Obstacle;
+use crate::machine::cpus::Cpus;
+use crate::machine::kernel::Kernel;
+use crate::machine::scx::Interface;
+use crate::machine::{CpuList, Root, cgroup};
+use crate::partition::plan::{Plan, Request};
 use crate::task::protected::{self, Protected};
 use crate::task::scheduler::{self, Scheduler};
-use crate::task::{Class, threads};
+use crate::task::{Class, shield, threads};
 use anyhow::Context;
 use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, Write};
@@ -181,14 +186,18 @@ fn check(root: &Root, class: Class) -> anyhow::Result<Option<String>> {
         Class::Rt0 { cpu, .. } => match scheduler::running(root)? {
             Some(Scheduler { rt_cpus, .. }) if rt_cpus.contains(cpu) => Ok(None),
             Some(Scheduler { rt_cpus, .. }) => Err(not_an_rt_cpu(cpu, &rt_cpus)),
-            None => Ok(Some(unprotected(root, cpu))),
+            None => Ok(unprotected(root, cpu)),
         },
         // Without sched_ext the kernel refuses, and that error says more.
         Class::Rt1 { .. } if !root.exists(scheduler::SCHED_EXT) => Ok(None),
         Class::Rt1 { .. } => Ok(scheduler::running(root)?.is_none().then(|| {
-            "the artis scheduler is not on, so this is a normal task with a nice value until \
-             `artis sched run --rt LIST` starts it"
-                .to_owned()
+            let remedy = match sharing_obstacle(root) {
+                None => "until `artis sched run --rt LIST` starts it".to_owned(),
+                Some(obstacle) => format!("and it cannot be: {obstacle}"),
+            };
+            format!(
+                "the artis scheduler is not on, so this is a normal task with a nice value {remedy}"
+            )
         })),
     }
 }
@@ -201,19 +210,42 @@ fn not_an_rt_cpu(cpu: u32, rt_cpus: &CpuList) -> anyhow::Error {
     .into()
 }
 
-/// The warning for an RT0 task without the scheduler, with what can be done about it here.
-fn unprotected(root: &Root, cpu: u32) -> String {
-    let remedy = match root.exists(scheduler::SCHED_EXT) {
-        true => format!("start it with `artis sched run --rt {cpu}`"),
-        false => format!(
-            "this kernel has no sched_ext for it, but `artis partition apply --rt {cpu} --shield` \
-             keeps other tasks away"
+/// Why no scheduler can run on this kernel, as `artis sched run` and `artis check` say it.
+fn sharing_obstacle(root: &Root) -> Option<String> {
+    let kernel = Kernel::read(root).ok()?;
+    let interface = Interface::read(root).ok().flatten();
+    let cpus = Cpus::read(root).ok();
+    let obstacles = Obstacle::all(&kernel, interface.as_ref(), cpus.as_ref());
+    Some(obstacles.first()?.cause(&kernel))
+}
+
+/// The warning for an RT0 task without the scheduler, with what can be done about it here; none
+/// where other tasks are kept away from the CPU.
+fn unprotected(root: &Root, cpu: u32) -> Option<String> {
+    let one = CpuList::from_iter([cpu]);
+    let isolated = Cpus::read(root).is_ok_and(|cpus| cpus.isolated.contains(cpu));
+    let partitions = cgroup::isolated(root).ok().flatten();
+    if isolated || partitions.is_some_and(|cpus| cpus.contains(cpu)) || shield::has(root, &one) {
+        return None;
+    }
+    let shielded = Request::new(root, &one).ok().map(|request| Request {
+        shield: true,
+        ..request
+    });
+    let can_shield = shielded.is_some_and(|request| !Plan::make(root, &request).lacks_shield());
+    let keeps_away = format!("`artis partition apply --rt {cpu} --shield` keeps other tasks away");
+    let remedy = match (sharing_obstacle(root), can_shield) {
+        (None, _) => format!("start it with `artis sched run --rt {cpu}`"),
+        (Some(obstacle), true) => format!("{obstacle}, but {keeps_away}"),
+        (Some(obstacle), false) => format!(
+            "{obstacle}, and there can be no shield (`artis partition plan --rt {cpu} --shield` says \
+             why): boot with isolcpus=domain,managed_irq,{cpu}"
         ),
     };
-    format!(
+    Some(format!(
         "the artis scheduler is not on, so other tasks' kernel work may delay this one on CPU \
          {cpu}; {remedy}"
-    )
+    ))
 }
 
 /// Changes this thread, and becomes the command.
@@ -287,9 +319,24 @@ mod tests {
         assert_eq!(check(&root, Class::Rt1 { level: 1 }).unwrap(), None);
     }
 
+    /// A machine of two CPUs with sched_ext and cgroup v2, and these files.
+    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+        let usual = [
+            ("sys/devices/system/cpu/online", "0-1\n"),
+            ("sys/devices/system/cpu/possible", "0-1\n"),
+            ("proc/sys/kernel/osrelease", "7.3.4\n"),
+            ("proc/sys/kernel/version", "#1 SMP PREEMPT_DYNAMIC\n"),
+            ("sys/kernel/debug/sched/preempt", "none full (lazy)\n"),
+            ("sys/kernel/sched_ext/state", "disabled\n"),
+            ("sys/fs/cgroup/cgroup.controllers", "cpuset cpu\n"),
+            ("sys/fs/cgroup/cgroup.subtree_control", "cpuset cpu\n"),
+        ];
+        canned(&[&usual, files].concat())
+    }
+
     #[test]
     fn without_a_scheduler_real_time_classes_warn() {
-        let (_folder, root) = canned(&[("sys/kernel/sched_ext/state", "disabled\n")]);
+        let (_folder, root) = machine(&[]);
         let warning = check(&root, rt0(1)).unwrap().unwrap();
         assert!(warning.contains("artis sched run --rt 1"), "{warning}");
         assert!(check(&root, Class::Rt1 { level: 1 }).unwrap().is_some());
@@ -297,14 +344,39 @@ mod tests {
     }
 
     #[test]
-    fn without_sched_ext_nobody_is_sent_to_the_scheduler() {
-        let (_folder, root) = canned(&[]);
+    fn where_it_cannot_run_nobody_is_sent_to_the_scheduler() {
+        let isolcpus = ("proc/cmdline", "isolcpus=0\n");
+        let (folder, root) = machine(&[isolcpus, ("sys/devices/system/cpu/isolated", "0\n")]);
         let warning = check(&root, rt0(1)).unwrap().unwrap();
+        assert!(warning.contains("isolcpus= for CPU 0"), "{warning}");
         assert!(
             warning.contains("partition apply --rt 1 --shield"),
             "{warning}"
         );
         assert!(!warning.contains("sched run"), "{warning}");
+        let words = check(&root, Class::Rt1 { level: 1 }).unwrap().unwrap();
+        assert!(
+            words.contains("isolcpus=") && !words.contains("sched run"),
+            "{words}"
+        );
+        std::fs::remove_dir_all(folder.path().join("sys/fs/cgroup")).unwrap();
+        let warning = check(&root, rt0(1)).unwrap().unwrap();
+        assert!(warning.contains("there can be no shield"), "{warning}");
+        std::fs::remove_dir_all(folder.path().join("sys/kernel/sched_ext")).unwrap();
+        let warning = check(&root, rt0(1)).unwrap().unwrap();
+        assert!(warning.contains("has no sched_ext"), "{warning}");
         assert_eq!(check(&root, Class::Rt1 { level: 1 }).unwrap(), None);
+    }
+
+    #[test]
+    fn a_cpu_that_others_are_kept_from_needs_no_warning() {
+        for file in [
+            ("sys/devices/system/cpu/isolated", "1\n"),
+            ("sys/fs/cgroup/cpuset.cpus.isolated", "1\n"),
+            ("sys/fs/cgroup/artis-rt/cpuset.cpus", "1\n"),
+        ] {
+            let (_folder, root) = machine(&[file]);
+            assert_eq!(check(&root, rt0(1)).unwrap(), None, "{file:?}");
+        }
     }
 }

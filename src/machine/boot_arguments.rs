@@ -23,6 +23,17 @@ pub struct Isolcpus {
     pub cpus: CpuList,
 }
 
+impl Isolcpus {
+    /// The CPUs that get no task which is not bound to them.
+    pub fn domain(&self) -> CpuList {
+        let is_domain = self.flags.is_empty() || self.flags.iter().any(|flag| flag == "domain");
+        match is_domain {
+            true => self.cpus.clone(),
+            false => CpuList::new(),
+        }
+    }
+}
+
 impl BootArguments {
     /// Parses the line. Spaces between double quotes belong to the value.
     pub fn parse(cmdline: &str) -> Self {
@@ -74,13 +85,24 @@ impl BootArguments {
         let Some(value) = self.value("isolcpus") else {
             return Ok(None);
         };
-        let is_flag = |word: &&str| ["nohz", "domain", "managed_irq"].contains(word);
-        let flags = value.split(',').take_while(is_flag);
-        let flags: Vec<String> = flags.map(str::to_owned).collect();
-        let list: Vec<&str> = value.split(',').skip(flags.len()).collect();
+        // As `housekeeping_isolcpus_setup()` of kernel/sched/isolation.c: words with a comma behind
+        // them are flags, and the kernel skips those that it does not know.
+        let is_word = |word: &&str| word.starts_with(|one: char| one.is_ascii_alphabetic());
+        let is_list = |word: &&str| *word == "N" || word.starts_with("N-") || *word == "all";
+        let words: Vec<&str> = value.split(',').collect();
+        let before_last = words.iter().take(words.len() - 1);
+        let count = before_last
+            .take_while(|word| is_word(word) && !is_list(word))
+            .count();
+        let (flags, list) = words.split_at(count);
+        let known = |word: &&&str| ["nohz", "domain", "managed_irq"].contains(*word);
         Ok(Some(Isolcpus {
-            flags,
-            cpus: cpus(&list.join(","), possible)?,
+            flags: flags
+                .iter()
+                .filter(known)
+                .map(|word| (*word).to_owned())
+                .collect(),
+            cpus: &cpus(&list.join(","), possible)? & possible,
         }))
     }
 }
@@ -120,6 +142,22 @@ mod tests {
         let isolcpus = arguments.isolcpus(&eight()).unwrap().unwrap();
         assert_eq!(isolcpus.flags, ["nohz", "managed_irq"]);
         assert_eq!(isolcpus.cpus.to_string(), "1-3,5");
+        for (value, cpus, domain) in [
+            ("1", "1", "1"),
+            ("domain,managed_irq,1", "1", "1"),
+            ("managed_irq,1-2", "1-2", ""),
+            ("nohz,2", "2", ""),
+            ("nohz,domain,0-7:1/2", "0,2,4,6", "0,2,4,6"),
+            ("1,3-N", "1,3-7", "1,3-7"),
+            ("newer_flag,5", "5", "5"),
+            ("6-9", "6-7", "6-7"),
+        ] {
+            let line = format!("isolcpus={value}");
+            let isolcpus = BootArguments::parse(&line).isolcpus(&eight());
+            let isolcpus = isolcpus.unwrap().unwrap();
+            assert_eq!(isolcpus.cpus.to_string(), cpus, "{value}");
+            assert_eq!(isolcpus.domain().to_string(), domain, "{value}");
+        }
         let cpus = |name| arguments.cpus(name, &eight());
         assert_eq!(cpus("rcu_nocbs").unwrap().to_string(), "4-7");
         assert_eq!(cpus("nohz_full").unwrap(), eight());

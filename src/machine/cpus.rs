@@ -3,6 +3,7 @@
 //!
 //! Source: the kernel's `Documentation/ABI/testing/sysfs-devices-system-cpu`.
 
+use super::boot_arguments::{self, BootArguments};
 use super::cpulist::{CpuList, ParseError};
 use super::{Root, Unreadable};
 use serde::Serialize;
@@ -14,8 +15,11 @@ pub struct Cpus {
     pub online: CpuList,
     /// CPUs that can come online: the kernel's per-CPU arrays have room for them.
     pub possible: CpuList,
-    /// CPUs taken out of the scheduler's domains by `isolcpus=` or an isolated cpuset partition.
+    /// CPUs taken out of the scheduler's domains, as the kernel shows them: by `isolcpus=`, and on
+    /// some kernels by an isolated cpuset partition.
     pub isolated: CpuList,
+    /// CPUs that `isolcpus=` took out of them.
+    pub isolated_at_boot: CpuList,
     /// CPUs whose tick stops while one task runs (`nohz_full=`).
     pub nohz_full: CpuList,
 }
@@ -36,13 +40,30 @@ impl Cpus {
     /// # Errors
     /// When `online` or `possible` is absent, or any of the files cannot be read or parsed.
     pub fn read(root: &Root) -> Result<Self, Error> {
+        let online = required(root, "online")?;
+        let possible = required(root, "possible")?;
+        // Kernels built without the feature do not have the file.
+        let isolated = optional(root, "isolated")?;
         Ok(Self {
-            online: required(root, "online")?,
-            possible: required(root, "possible")?,
-            // Kernels built without the feature do not have the file.
-            isolated: optional(root, "isolated")?.unwrap_or_default(),
+            online,
+            isolated_at_boot: isolated_at_boot(root, &possible, isolated.as_ref()),
+            possible,
+            isolated: isolated.unwrap_or_default(),
             nohz_full: optional(root, "nohz_full")?.unwrap_or_default(),
         })
+    }
+}
+
+/// What the boot argument asked for and the kernel took; a kernel that does not show its boot
+/// arguments isolates nothing that could be blamed on them.
+fn isolated_at_boot(root: &Root, possible: &CpuList, shown: Option<&CpuList>) -> CpuList {
+    let cmdline = root.hint(boot_arguments::FILE).unwrap_or_default();
+    let isolcpus = BootArguments::parse(&cmdline).isolcpus(possible);
+    let asked = isolcpus.ok().flatten().map(|isolcpus| isolcpus.domain());
+    match (asked, shown) {
+        (Some(asked), Some(shown)) => &asked & shown,
+        (Some(asked), None) => asked,
+        (None, _) => CpuList::new(),
     }
 }
 
@@ -82,6 +103,25 @@ mod tests {
         assert_eq!(cpus.possible.to_string(), "0-7");
         assert!(cpus.isolated.is_empty());
         assert!(cpus.nohz_full.is_empty());
+    }
+
+    #[test]
+    fn what_the_boot_argument_isolates_is_not_what_a_partition_does() {
+        for (cmdline, shown, at_boot) in [
+            ("isolcpus=domain,managed_irq,1", "1\n", "1"),
+            ("isolcpus=managed_irq,1", "\n", ""),
+            ("isolcpus=1-2", "1-3\n", "1-2"),
+            ("quiet", "3\n", ""),
+        ] {
+            let (_folder, root) = canned(&[
+                ("proc/cmdline", cmdline),
+                ("sys/devices/system/cpu/online", "0-3\n"),
+                ("sys/devices/system/cpu/possible", "0-3\n"),
+                ("sys/devices/system/cpu/isolated", shown),
+            ]);
+            let cpus = Cpus::read(&root).unwrap();
+            assert_eq!(cpus.isolated_at_boot.to_string(), at_boot, "{cmdline}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! Kernels from 6.12 on have them instead of RT throttling, and show them in debugfs.
 //! Source: `Documentation/scheduler/sched-deadline.rst` and `kernel/sched/debug.c`.
 
+use super::debugfs::{self, Access};
 use super::{CpuList, Root, Unreadable};
 use std::collections::BTreeMap;
 
@@ -15,7 +16,7 @@ pub const EXT_SERVER: &str = "ext_server";
 pub const SERVERS: [&str; 2] = ["fair_server", EXT_SERVER];
 
 /// Where debugfs is mounted.
-pub const DEBUGFS: &str = "/sys/kernel/debug";
+pub const DEBUGFS: &str = debugfs::FOLDER;
 
 /// The file of a server's runtime in each period, nanoseconds; 0 is off.
 pub fn runtime_file(server: &str, cpu: u32) -> String {
@@ -31,11 +32,17 @@ pub fn runtime_ns(root: &Root, server: &str, cpu: u32) -> Result<Option<u64>, Un
     root.number(runtime_file(server, cpu))
 }
 
-/// The servers that are on, and on which of these CPUs.
+/// The servers that are on, and on which of these CPUs; none where they cannot be seen.
 ///
 /// # Errors
-/// When a file exists and cannot be read or understood.
-pub fn on(root: &Root, cpus: &CpuList) -> Result<BTreeMap<&'static str, CpuList>, Unreadable> {
+/// When a file can be opened and not be read or understood.
+pub fn on(
+    root: &Root,
+    cpus: &CpuList,
+) -> Result<Option<BTreeMap<&'static str, CpuList>>, Unreadable> {
+    if Access::of(root) != Access::Open {
+        return Ok(None);
+    }
     let mut on: BTreeMap<&str, CpuList> = BTreeMap::new();
     for cpu in cpus.iter() {
         for server in SERVERS {
@@ -44,12 +51,12 @@ pub fn on(root: &Root, cpus: &CpuList) -> Result<BTreeMap<&'static str, CpuList>
             }
         }
     }
-    Ok(on)
+    Ok(Some(on))
 }
 
-/// Does this machine show them? Without debugfs they run all the same.
-pub fn visible(root: &Root) -> bool {
-    root.exists(format!("{DEBUGFS}/sched"))
+/// The kernel has them; false where it has none, or does not show it.
+pub fn exist(root: &Root) -> bool {
+    root.exists(format!("{DEBUGFS}/sched/{}", SERVERS[0]))
 }
 
 #[cfg(test)]
@@ -63,13 +70,13 @@ mod tests {
             "sys/kernel/debug/sched/fair_server/cpu1/runtime",
             "50000000\n",
         )]);
-        assert!(visible(&root));
+        assert!(exist(&root));
         assert_eq!(
             runtime_ns(&root, "fair_server", 1).unwrap(),
             Some(50_000_000)
         );
         assert_eq!(runtime_ns(&root, "ext_server", 1).unwrap(), None);
-        let on = on(&root, &"0-3".parse().unwrap()).unwrap();
+        let on = on(&root, &"0-3".parse().unwrap()).unwrap().unwrap();
         let cpus: Vec<String> = on.values().map(CpuList::to_string).collect();
         assert_eq!((on.len(), cpus), (1, vec!["1".to_owned()]));
     }

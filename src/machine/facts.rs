@@ -22,7 +22,10 @@ use super::virtualisation::{self, Hypervisor};
 use super::watchdogs::{self, Watchdogs};
 use super::workqueues::{self, Workqueues};
 use super::{CpuList, Root, Unreadable};
-use super::{clock_source, deadline_servers, frequency, idle, mitigations, mounts, rcu, scx, smi};
+use super::{
+    clock_source, cpusets, deadline_servers, debugfs, frequency, idle, mitigations, mounts, rcu,
+    scx, smi,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -118,9 +121,15 @@ pub struct Facts {
     /// Whether RCU callbacks may wait for seconds where threads run them.
     pub rcu_may_wait: Fact<bool>,
     pub isolated_partitions: Fact<CpuList>,
+    /// Control groups with CPUs of their own, without that of artis's shield.
+    pub cpu_groups: Fact<Vec<cpusets::Group>>,
+    /// The CPUs of artis's shield.
+    pub shield: Fact<CpuList>,
+    /// Why there can be no shield here.
+    pub shield_obstacle: Fact<&'static str>,
     pub rt_group: Fact<RtGroup>,
-    /// Whether debugfs shows the scheduler and its deadline servers.
-    pub scheduler_debugfs: Fact<bool>,
+    /// How the scheduler's files in debugfs can be used: deadline servers, the preemption model.
+    pub scheduler_debugfs: Fact<debugfs::Access>,
     pub deadline_servers: Fact<BTreeMap<&'static str, CpuList>>,
     pub clock: Fact<Clock>,
     pub idle_states: Fact<Vec<idle::Allowed>>,
@@ -204,17 +213,20 @@ impl Facts {
             rcu_nocbs: Fact::new(boot_arguments::FILE, rcu_nocbs(&arguments, possible)),
             rcu_may_wait: Fact::new(rcu::LAZY_FILE, rcu::may_wait(root).map(Some)),
             isolated_partitions: Fact::new(cgroup::ISOLATED_FILE, cgroup::isolated(root)),
+            cpu_groups: Fact::new(cpusets::V2, cpusets::groups(root).map(Some)),
+            shield: Fact::new(cpusets::SHIELD, cpusets::shield(root)),
+            shield_obstacle: Fact::known(cpusets::V2, cpusets::shield_obstacle(root)),
             rt_group: Fact::known(
                 "/proc/self/cgroup, cpu.rt_runtime_us",
                 cgroup::rt_group(root, "self"),
             ),
             scheduler_debugfs: Fact::known(
-                format!("{}/sched", deadline_servers::DEBUGFS),
-                Some(deadline_servers::visible(root)),
+                format!("{}/sched", debugfs::FOLDER),
+                Some(debugfs::Access::of(root)),
             ),
             deadline_servers: Fact::new(
                 format!("{}/sched/*_server/cpu*/runtime", deadline_servers::DEBUGFS),
-                deadline_servers::on(root, &online).map(Some),
+                deadline_servers::on(root, &online),
             ),
             clock: Fact::new(clock_source::FILE, clock(root)),
             idle_states: Fact::new(

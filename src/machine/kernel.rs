@@ -6,6 +6,7 @@
 
 use super::boot_arguments::{self, BootArguments};
 use super::build_config::BuildConfig;
+use super::debugfs::Access;
 use super::distribution::Distribution;
 use super::scx::BTF_FILE;
 use super::{Root, Unreadable};
@@ -132,6 +133,8 @@ pub struct Kernel {
     pub rt_throttling: Option<RtThrottling>,
     /// Its lockdown: `none`, `integrity` or `confidentiality`; `None`: it does not say.
     pub lockdown: Option<String>,
+    /// How its scheduler's files in debugfs can be used.
+    pub debugfs: Access,
     /// Whose it is.
     pub distribution: Distribution,
 }
@@ -153,11 +156,8 @@ impl Kernel {
             btf: root.exists(BTF_FILE),
             cgroup: cgroup(root),
             rt_throttling: rt_throttling(root)?,
-            lockdown: root
-                .hint(LOCKDOWN)
-                .as_deref()
-                .and_then(in_brackets)
-                .map(str::to_owned),
+            lockdown: lockdown(root),
+            debugfs: Access::of(root),
             distribution: Distribution::read(root),
             release,
             version,
@@ -208,6 +208,17 @@ fn preemption(root: &Root, release: &str, version: &str, cmdline: &str) -> (Pree
         Preemption::Voluntary
     };
     build_default(root, release).unwrap_or((undecided, from(VERSION)))
+}
+
+/// Its lockdown, as the kernel says, or as it was booted: its file needs securityfs.
+pub fn lockdown(root: &Root) -> Option<String> {
+    let shown = root.hint(LOCKDOWN);
+    if let Some(level) = shown.as_deref().and_then(in_brackets) {
+        return Some(level.to_owned());
+    }
+    let cmdline = root.hint(boot_arguments::FILE)?;
+    let level = BootArguments::parse(&cmdline).value("lockdown")?.to_owned();
+    matches!(level.as_str(), "integrity" | "confidentiality").then_some(level)
 }
 
 /// `none` of `[none] integrity confidentiality`.

@@ -24,6 +24,19 @@ pub struct Unreadable {
     pub source: std::io::Error,
 }
 
+impl Unreadable {
+    /// Why, and what to do about it, in one sentence.
+    pub fn in_words(&self) -> String {
+        let path = self.path.display();
+        match self.source.kind() {
+            ErrorKind::PermissionDenied if !nix::unistd::geteuid().is_root() => {
+                format!("only root may read {path}; use sudo")
+            }
+            _ => format!("could not read {path}: {}", self.source),
+        }
+    }
+}
+
 impl Root {
     /// The real path of `path` (absolute, or relative to the root).
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
@@ -39,10 +52,11 @@ impl Root {
         let path = self.path(path);
         match std::fs::read(&path) {
             Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).trim().to_owned())),
-            // A process that ended while its files are read answers ESRCH.
+            // A process that ended while its files are read answers ESRCH, a group or device that
+            // was removed ENODEV.
             Err(error)
                 if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
-                    || error.raw_os_error() == Some(libc::ESRCH) =>
+                    || matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ENODEV)) =>
             {
                 Ok(None)
             }

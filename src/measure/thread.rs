@@ -6,6 +6,7 @@
 
 use artis_machine::{CpuList, Root};
 use artis_task::diagnose::{self, Refusal, Step};
+use artis_task::shield;
 use artis_task::syscall::{self, SCHED_DEADLINE, SCHED_EXT, Scheduling};
 use nix::errno::Errno;
 use nix::sys::prctl;
@@ -116,7 +117,7 @@ pub fn prepare_on(cpus: Option<&CpuList>, policy: Policy) -> Result<(), Error> {
     let explain = |step, errno| diagnose::explain(&Root::default(), tid, before, step, errno);
     // Bound first, so that it is never a real-time task on another CPU.
     if let Some(cpus) = cpus {
-        syscall::set_affinity(tid, cpus).map_err(|errno| Error::Bind {
+        shield::bind(&Root::default(), tid, cpus).map_err(|errno| Error::Bind {
             errno,
             // All of them are refused, or none.
             refusal: explain(Step::Bind(cpus.first().unwrap_or(0)), errno),

@@ -6,6 +6,7 @@ use super::change::Change;
 use super::host::Host;
 use super::journal::{self, Owner};
 use super::plan::{Plan, Request};
+use super::shield::losing;
 use super::transaction::{self, Applied, Refused, Reverted, Transaction, in_force, planned_here};
 use artis_machine::Unreadable;
 use artis_machine::privilege::{Capability, Privilege};
@@ -17,8 +18,10 @@ pub enum Error {
          --shield, or stop the scheduler with `artis sched stop`"
     )]
     ShieldWithScheduler,
-    #[error("this user may make none of the planned changes; run artis with sudo")]
-    NothingPermitted,
+    #[error("{}; choose other CPUs, leave out --shield, or add --force", .0)]
+    Claimed(String),
+    #[error("none of the planned changes can be made: {0}")]
+    NothingPermitted(String),
     #[error(transparent)]
     Journal(#[from] journal::Error),
     #[error(transparent)]
@@ -72,6 +75,13 @@ pub fn apply(
     let was_there =
         ours.is_some_and(|one| one.is_whole() && one.rt == request.rt) && plan.changes.is_empty();
     if !was_there {
+        let losing: Vec<String> = losing(&host.root, request)?
+            .iter()
+            .map(|claim| format!("{claim}, and the shield would take it away"))
+            .collect();
+        if !losing.is_empty() {
+            return Err(Error::Claimed(losing.join("; ")));
+        }
         let reverted = transaction.revert(Owner::Partition)?.whole()?;
         if !reverted.is_empty() {
             notice(Notice::Earlier(&reverted));
@@ -83,8 +93,8 @@ pub fn apply(
         missing: &missing,
         warnings: &plan.warnings,
     });
-    if changes.is_empty() && !missing.is_empty() {
-        return Err(Error::NothingPermitted);
+    if let Some(first) = missing.first().filter(|_| changes.is_empty()) {
+        return Err(Error::NothingPermitted(first.why.clone()));
     }
     let Applied { made, refused } = transaction.apply(Owner::Partition, &request.rt, changes)?;
     plan.changes = made;
@@ -99,9 +109,9 @@ pub fn apply(
 /// The plan without what is right already and what other owners hold.
 ///
 /// # Errors
-/// When a setting cannot be read, or a journal is damaged or not trusted.
+/// When a journal is damaged or not trusted.
 pub fn needed(host: &Host<'_>, request: &Request) -> Result<Plan, Error> {
-    let mut plan = Plan::make(&host.root, request)?;
+    let mut plan = Plan::make(&host.root, request);
     let wanted = std::mem::take(&mut plan.changes);
     let (changes, left) = planned_here(host, Owner::Partition, wanted)?;
     plan.changes = changes;

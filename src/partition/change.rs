@@ -170,14 +170,15 @@ pub struct Change {
 }
 
 impl Change {
-    /// Whether a refusal by the machine is no error. A kernel before 6.9 does not say which
-    /// interrupts cannot be moved, and a thread may have ended.
+    /// Whether a refusal by the machine is no error: what a kernel, a hypervisor or a container
+    /// manager forbids is one change less. A CPU that does not go offline is what was asked for.
     pub fn may_be_refused(&self) -> bool {
-        self.kind == Kind::IrqAffinity
-            || matches!(
-                self.target,
-                Target::Scheduling { .. } | Target::Affinity { .. }
-            )
+        self.kind != Kind::CpuCycle
+    }
+
+    /// Whether it makes no sense without the other changes of its kind.
+    pub fn is_part_of_a_whole(&self) -> bool {
+        self.kind == Kind::CpusetShield
     }
 }
 

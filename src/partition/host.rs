@@ -111,7 +111,7 @@ impl<'a> Host<'a> {
                 self.must_be_alive(*tid, *start_ticks)?;
                 Ok(syscall::set_affinity(*tid, &cpus)?)
             }
-            Target::Group { path } if value == PRESENT => fs::create_dir(self.root.path(path)),
+            Target::Group { path } if value == PRESENT => self.make_group(path),
             Target::Group { path } => self.remove_group(path),
             Target::Controller { path, name } => {
                 let sign = if value == ON { '+' } else { '-' };
@@ -161,14 +161,28 @@ impl<'a> Host<'a> {
             .write_all(value.as_bytes())
     }
 
-    /// Moves the group's processes to its parent first: a group with processes cannot be removed.
+    /// Makes a group that single threads can be put into, where the kernel lets it be one.
+    fn make_group(&self, path: &str) -> io::Result<()> {
+        fs::create_dir(self.root.path(path))?;
+        let kind = format!("{path}/cgroup.type");
+        if self.root.exists(&kind) {
+            // Otherwise whole processes can be put there.
+            let _ = self.write(&kind, "threaded");
+        }
+        Ok(())
+    }
+
+    /// Moves the group's tasks to its parent first: a group with tasks cannot be removed. A
+    /// threaded group does not list processes.
     fn remove_group(&self, path: &str) -> io::Result<()> {
         let folder = self.root.path(path);
         let parent = folder.parent().unwrap_or(Path::new("/"));
-        let processes = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
-        for process in processes.lines() {
-            // A process that has ended meanwhile does not keep the group.
-            let _ = fs::write(parent.join("cgroup.procs"), process);
+        for file in ["cgroup.procs", "cgroup.threads"] {
+            let tasks = fs::read_to_string(folder.join(file)).unwrap_or_default();
+            for task in tasks.lines() {
+                // A task that has ended meanwhile does not keep the group.
+                let _ = fs::write(parent.join(file), task);
+            }
         }
         fs::remove_dir(folder)
     }

@@ -13,14 +13,14 @@ const WANTED: &str = "RT0 waits for it, so it is handled where RT0 runs";
 const COMING: &str = "interrupts of drivers loaded later would go to RT CPUs";
 
 pub(super) fn plan(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unreadable> {
-    default(root, request, plan)?;
     for irq in &irq_affinity::read(root)? {
         one(request, irq, plan);
     }
     Ok(())
 }
 
-fn default(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unreadable> {
+/// The interrupts of drivers that are loaded later.
+pub(super) fn default(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unreadable> {
     let Some(cpus) = irq_affinity::default(root)? else {
         plan.leave(
             Kind::DefaultIrqAffinity,
@@ -119,6 +119,7 @@ mod tests {
     fn interrupts_leave_rt_cpus_and_get_a_way_back() {
         let (_folder, root) = machine();
         let mut planned = Plan::default();
+        default(&root, &request(), &mut planned).unwrap();
         plan(&root, &request(), &mut planned).unwrap();
         let changes: Vec<_> = planned
             .changes

@@ -7,6 +7,7 @@
 use super::change::{Change, Kind, Target};
 use super::host::scheduling_text;
 use super::plan::{Plan, Request, without_rt};
+use artis_machine::cpusets::V2;
 use artis_machine::kernel_threads::{self, KernelThread};
 use artis_machine::{CpuList, Root, Unreadable, rcu};
 
@@ -106,12 +107,17 @@ pub(super) fn grace_periods(
     nrt: &CpuList,
     plan: &mut Plan,
 ) -> Result<(), Unreadable> {
+    // Somebody's cpuset partition keeps the kernel's threads away, too.
+    let reachable = root.cpus(format!("{V2}/cpuset.cpus.effective"))?;
     for thread in rcu::threads(root).filter(|thread| !thread.bound) {
         let (new, reason) = if thread.priority > 0 {
             let new = without_rt(&thread.allowed, rt, nrt);
             (new, "as a real-time task it would take RT CPUs too")
         } else {
             let new = &(&thread.allowed | rt) | nrt;
+            let new = reachable
+                .as_ref()
+                .map_or_else(|| new.clone(), |cpus| &new & cpus);
             (
                 new,
                 "an RT CPU that wakes it must not wait for the run queue of another",
@@ -230,13 +236,15 @@ mod tests {
             );
             format!("16 ({name}) {fields} {priority} {policy} 0 0 0 0 0\n")
         };
-        let plan = |name: &str, priority, policy, allowed: &str| {
-            let files = [
+        let plan_beside = |effective: Option<&str>, name: &str, priority, policy, allowed: &str| {
+            let mut files = vec![
                 ("proc/16/stat", stat(name, priority, policy)),
                 ("proc/16/status", format!("Cpus_allowed_list:\t{allowed}\n")),
                 ("proc/16/comm", format!("{name}\n")),
                 (&rcu::FIRST_LOOK_FILE[1..], "1\n".to_owned()),
             ];
+            let shown = effective.map(str::to_owned);
+            files.extend(shown.map(|cpus| ("sys/fs/cgroup/cpuset.cpus.effective", cpus)));
             let files: Vec<(&str, &str)> = files.iter().map(|(a, b)| (*a, b.as_str())).collect();
             let (_folder, root) = canned(&files);
             let mut plan = Plan::default();
@@ -247,6 +255,9 @@ mod tests {
                 .map(|one| (one.kind, one.old, one.new))
                 .collect::<Vec<_>>()
         };
+        let plan = |name: &str, priority, policy, allowed: &str| {
+            plan_beside(None, name, priority, policy, allowed)
+        };
         let affinity =
             |old: &str, new: &str| (Kind::KthreadAffinity, old.to_owned(), new.to_owned());
         let look = (Kind::RcuFirstLook, "1".to_owned(), "0".to_owned());
@@ -256,6 +267,11 @@ mod tests {
                 [affinity(old, new), look.clone()]
             );
         }
+        // Somebody's partition has the RT CPU, so the thread cannot get there.
+        assert_eq!(
+            plan_beside(Some("0-2"), "rcu_preempt", 0, libc::SCHED_OTHER, "0-2"),
+            [affinity("0-2", "0-2"), look.clone()]
+        );
         assert_eq!(
             plan("rcu_sched", 1, libc::SCHED_FIFO, "0-3"),
             [affinity("0-3", "0-2")]

@@ -23,7 +23,7 @@ mod kthreads;
 pub mod plan;
 mod power;
 mod servers;
-pub mod shield;
+mod shield;
 mod timers;
 pub mod transaction;
 mod workqueues;

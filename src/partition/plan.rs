@@ -9,9 +9,11 @@
 use super::change::{Change, Kind, Target};
 use super::{irqbalance, irqs, kthreads, power, servers, shield, timers, workqueues};
 use artis_machine::cpus::{self, Cpus};
+use artis_machine::cpusets::Claim;
 use artis_machine::{CpuList, Root, Unreadable, irq_affinity, rcu};
 use serde::Serialize;
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// What the user asks for, checked against this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub struct Request {
     pub exit_latency_us_max: u32,
     /// Only tasks that are put into the shield's group run on RT CPUs.
     pub shield: bool,
+    /// The shield may take the only CPUs of somebody else's group.
+    pub force: bool,
     /// The boot argument that takes RCU's callbacks off RT CPUs.
     pub callbacks_argument: String,
     /// Real-time tasks may take all of a CPU.
@@ -85,6 +89,7 @@ impl Request {
                 rt0_irqs: BTreeSet::new(),
                 exit_latency_us_max: EXIT_LATENCY_US_MAX,
                 shield: false,
+                force: false,
                 callbacks_argument: rcu::callbacks_argument(rcu::may_wait(root)?, rt),
                 unthrottle: false,
             });
@@ -141,55 +146,99 @@ pub struct Left {
     pub why: String,
 }
 
+impl fmt::Display for Left {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "left as it is: {}; {}", self.what, self.why)
+    }
+}
+
 /// The changes to make, and what is left.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Plan {
     pub changes: Vec<Change>,
     pub left: Vec<Left>,
+    /// Groups of others that have RT CPUs.
+    pub claims: Vec<Claim>,
     /// Effects of the plan that the user may not want.
     pub warnings: Vec<String>,
 }
 
 impl Plan {
     /// The whole plan for this machine. It contains settings that are right already, because
-    /// another owner may have made them so: see [`super::transaction::planned`].
-    ///
-    /// # Errors
-    /// When a setting exists and cannot be read or understood.
-    pub fn make(root: &Root, request: &Request) -> Result<Self, Unreadable> {
-        let mut plan = Self::common(root, &request.rt, &request.nrt)?;
-        timers::throttling(root, request, &mut plan)?;
+    /// another owner may have made them so: see [`super::transaction::planned`]. What exists and
+    /// cannot be read or understood is left as it is.
+    pub fn make(root: &Root, request: &Request) -> Self {
+        let mut plan = Self::common(root, &request.rt, &request.nrt);
+        plan.part(Kind::RtThrottling, "RT throttling", |plan| {
+            timers::throttling(root, request, plan)
+        });
         irqbalance::plan(root, request, &mut plan);
-        irqs::plan(root, request, &mut plan)?;
+        plan.part(Kind::DefaultIrqAffinity, "interrupts to come", |plan| {
+            irqs::default(root, request, plan)
+        });
+        plan.part(Kind::IrqAffinity, "interrupts", |plan| {
+            irqs::plan(root, request, plan)
+        });
         kthreads::plan(root, request, &mut plan);
-        workqueues::writeback(root, request, &mut plan)?;
-        power::plan(root, request, &mut plan)?;
+        plan.part(Kind::Writeback, "writeback of files", |plan| {
+            workqueues::writeback(root, request, plan)
+        });
+        power::plan(root, request, &mut plan);
+        plan.part(Kind::CpusetShield, "cpusets of control groups", |plan| {
+            shield::claims(root, request, plan)
+        });
         if request.shield {
-            shield::plan(root, request, &mut plan)?;
+            plan.part(Kind::CpusetShield, shield::WHAT, |plan| {
+                shield::plan(root, request, plan)
+            });
         }
-        Ok(plan)
+        plan
     }
 
     /// The part that the scheduler needs: it stops what would take an RT CPU from RT0, or bring
     /// kernel work of other tasks there.
-    ///
-    /// # Errors
-    /// As [`Plan::make`].
-    pub fn for_sharing(root: &Root, rt: &CpuList, nrt: &CpuList) -> Result<Self, Unreadable> {
-        let mut plan = Self::common(root, rt, nrt)?;
-        kthreads::grace_periods(root, rt, nrt, &mut plan)?;
-        Ok(plan)
+    pub fn for_sharing(root: &Root, rt: &CpuList, nrt: &CpuList) -> Self {
+        let mut plan = Self::common(root, rt, nrt);
+        plan.part(Kind::KthreadAffinity, "RCU's thread", |plan| {
+            kthreads::grace_periods(root, rt, nrt, plan)
+        });
+        plan
     }
 
     /// What a partition and the scheduler both need.
-    fn common(root: &Root, rt: &CpuList, nrt: &CpuList) -> Result<Self, Unreadable> {
+    fn common(root: &Root, rt: &CpuList, nrt: &CpuList) -> Self {
         let mut plan = Self::default();
-        servers::plan(root, rt, &mut plan)?;
-        timers::migration(root, &mut plan)?;
-        timers::statistics(root, &mut plan)?;
-        timers::watchdog(root, rt, nrt, &mut plan)?;
-        workqueues::unbound(root, rt, nrt, &mut plan)?;
-        Ok(plan)
+        servers::plan(root, rt, &mut plan);
+        plan.part(Kind::TimerMigration, "timer migration", |plan| {
+            timers::migration(root, plan)
+        });
+        plan.part(Kind::StatInterval, "counts of memory", |plan| {
+            timers::statistics(root, plan)
+        });
+        plan.part(Kind::WatchdogCpumask, "lockup detector", |plan| {
+            timers::watchdog(root, rt, nrt, plan)
+        });
+        plan.part(Kind::WorkqueueMask, "unbound workqueues", |plan| {
+            workqueues::unbound(root, rt, nrt, plan)
+        });
+        plan
+    }
+
+    /// Plans a part. What of the machine cannot be read ends this part, and no other.
+    pub(super) fn part(
+        &mut self,
+        kind: Kind,
+        what: &str,
+        make: impl FnOnce(&mut Self) -> Result<(), Unreadable>,
+    ) {
+        if let Err(error) = make(self) {
+            self.leave(kind, what, error.in_words());
+        }
+    }
+
+    /// The wanted shield is one of the things that are left as they are.
+    pub fn lacks_shield(&self) -> bool {
+        self.left.iter().any(|left| left.id == Kind::CpusetShield)
     }
 
     pub(super) fn push(&mut self, change: Change) {
@@ -281,8 +330,47 @@ pub(super) mod tests {
     #[test]
     fn an_empty_machine_has_nothing_to_change() {
         let (_folder, root) = canned(&[]);
-        let plan = Plan::make(&root, &request()).unwrap();
+        let plan = Plan::make(&root, &request());
         assert_eq!(plan.changes, []);
         assert!(plan.left.iter().all(|left| !left.why.is_empty()));
+    }
+
+    #[test]
+    fn a_setting_that_cannot_be_read_is_left_and_no_other() {
+        let files = [
+            ("proc/sys/kernel/timer_migration", "1\n"),
+            ("proc/sys/kernel/watchdog_cpumask", "all\n"),
+            ("proc/irq/default_smp_affinity", "f\n"),
+            ("proc/irq/9/smp_affinity_list", "nonsense\n"),
+            ("sys/devices/virtual/workqueue/cpumask", "f\n"),
+            // A folder where a file should be cannot be read.
+            ("sys/devices/system/cpu/cpu3/cpufreq/scaling_governor/x", ""),
+            ("sys/devices/system/cpu/cpu3/cpuidle/state0/name", "C6\n"),
+            (
+                "sys/devices/system/cpu/cpu3/cpuidle/state0/latency",
+                "133\n",
+            ),
+            ("sys/devices/system/cpu/cpu3/cpuidle/state0/disable", "0\n"),
+        ];
+        let (_folder, root) = canned(&files);
+        let plan = Plan::make(&root, &request());
+        let left = |kind| plan.left.iter().find(|one| one.id == kind).unwrap();
+        for kind in [Kind::WatchdogCpumask, Kind::IrqAffinity, Kind::Governor] {
+            assert!(
+                left(kind).why.contains("could not read"),
+                "{:?}",
+                left(kind)
+            );
+        }
+        let made: Vec<Kind> = plan.changes.iter().map(|one| one.kind).collect();
+        assert_eq!(
+            made,
+            [
+                Kind::TimerMigration,
+                Kind::WorkqueueMask,
+                Kind::DefaultIrqAffinity,
+                Kind::IdleStates
+            ]
+        );
     }
 }

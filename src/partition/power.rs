@@ -6,16 +6,17 @@
 use super::change::Kind;
 use super::plan::{Plan, Request};
 use artis_machine::frequency::governor_file;
-use artis_machine::{Root, Unreadable, idle};
+use artis_machine::idle::{self, IdleState};
+use artis_machine::{Root, Unreadable};
 
 const PERFORMANCE: &str = "performance";
 
-pub(super) fn plan(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unreadable> {
-    governors(root, request, plan)?;
-    idle_states(root, request, plan)
+pub(super) fn plan(root: &Root, request: &Request, plan: &mut Plan) {
+    governors(root, request, plan);
+    idle_states(root, request, plan);
 }
 
-fn governors(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unreadable> {
+fn governors(root: &Root, request: &Request, plan: &mut Plan) {
     let mut found = false;
     for cpu in request.rt.iter() {
         let path = governor_file(cpu);
@@ -33,12 +34,14 @@ fn governors(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unre
             plan.leave(Kind::Governor, what, why);
             continue;
         }
-        let file = (
-            what,
-            path,
-            "changing the frequency takes time, and a low one makes everything slow",
-        );
-        found |= plan.file(root, Kind::Governor, file, |_| Some(PERFORMANCE.to_owned()))?;
+        let reason = "changing the frequency takes time, and a low one makes everything slow";
+        let file = (what.clone(), path, reason);
+        plan.part(Kind::Governor, &what, |plan| {
+            // What is there and cannot be read is named as that.
+            let there = plan.file(root, Kind::Governor, file, |_| Some(PERFORMANCE.to_owned()));
+            found |= !matches!(there, Ok(false));
+            there.map(drop)
+        });
     }
     if !found {
         plan.leave(
@@ -47,28 +50,17 @@ fn governors(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unre
             "this kernel changes no frequencies; the hypervisor or the firmware may",
         );
     }
-    Ok(())
 }
 
-fn idle_states(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Unreadable> {
+fn idle_states(root: &Root, request: &Request, plan: &mut Plan) {
     let mut found = false;
     for cpu in request.rt.iter() {
-        for (number, state) in idle::states(root, cpu)?.into_iter().enumerate() {
-            found = true;
-            if state.exit_latency_us <= request.exit_latency_us_max {
-                continue;
-            }
-            let what = format!(
-                "idle state {} of CPU {cpu} ({} us to leave), off",
-                state.name, state.exit_latency_us
-            );
-            let file = (
-                what,
-                format!("{}/state{number}/disable", idle::folder(cpu)),
-                "the time to leave a deep idle state adds to each wakeup latency",
-            );
-            plan.file(root, Kind::IdleStates, file, |_| Some("1".to_owned()))?;
-        }
+        let what = format!("idle states of CPU {cpu}");
+        plan.part(Kind::IdleStates, &what, |plan| {
+            let states = idle::states(root, cpu).inspect_err(|_| found = true)?;
+            found |= !states.is_empty();
+            deep_states(root, request, cpu, states, plan)
+        });
     }
     if !found {
         plan.leave(
@@ -76,6 +68,30 @@ fn idle_states(root: &Root, request: &Request, plan: &mut Plan) -> Result<(), Un
             "idle states",
             "this kernel cannot choose them: the hypervisor does, or idle= or cpuidle.off was given",
         );
+    }
+}
+
+fn deep_states(
+    root: &Root,
+    request: &Request,
+    cpu: u32,
+    states: Vec<IdleState>,
+    plan: &mut Plan,
+) -> Result<(), Unreadable> {
+    for (number, state) in states.into_iter().enumerate() {
+        if state.exit_latency_us <= request.exit_latency_us_max {
+            continue;
+        }
+        let what = format!(
+            "idle state {} of CPU {cpu} ({} us to leave), off",
+            state.name, state.exit_latency_us
+        );
+        let file = (
+            what,
+            format!("{}/state{number}/disable", idle::folder(cpu)),
+            "the time to leave a deep idle state adds to each wakeup latency",
+        );
+        plan.file(root, Kind::IdleStates, file, |_| Some("1".to_owned()))?;
     }
     Ok(())
 }
@@ -108,7 +124,7 @@ mod tests {
             ("sys/devices/system/cpu/cpu3/cpuidle/state1/disable", "0\n"),
         ]);
         let mut planned = Plan::default();
-        plan(&root, &request(), &mut planned).unwrap();
+        plan(&root, &request(), &mut planned);
         let changes: Vec<_> = planned
             .changes
             .iter()
@@ -136,7 +152,7 @@ mod tests {
             ),
         ]);
         let mut planned = Plan::default();
-        plan(&root, &request(), &mut planned).unwrap();
+        plan(&root, &request(), &mut planned);
         assert!(planned.changes.is_empty());
         assert!(planned.left[0].why.contains("powersave ondemand"));
     }

@@ -3,29 +3,27 @@
 
 use super::change::Kind;
 use super::plan::Plan;
-use artis_machine::deadline_servers::{DEBUGFS, SERVERS, runtime_file, visible};
-use artis_machine::{CpuList, Root, Unreadable};
+use artis_machine::deadline_servers::{SERVERS, runtime_file};
+use artis_machine::debugfs::Access;
+use artis_machine::{CpuList, Root};
 
 const REASON: &str = "the server of a lower class takes some 5 % of the CPU from real-time tasks";
 
-pub(super) fn plan(root: &Root, rt: &CpuList, plan: &mut Plan) -> Result<(), Unreadable> {
-    if !visible(root) {
-        plan.leave(
-            Kind::DeadlineServers,
-            "deadline servers",
-            format!(
-                "{DEBUGFS} is not mounted, so they cannot be seen: mount -t debugfs debugfs {DEBUGFS}"
-            ),
-        );
+pub(super) fn plan(root: &Root, rt: &CpuList, plan: &mut Plan) {
+    if let Some(why) = Access::of(root).obstacle() {
+        plan.leave(Kind::DeadlineServers, "deadline servers", why);
+        return;
     }
     for cpu in rt.iter() {
         for server in SERVERS {
             let what = format!("{server} of CPU {cpu}, ns each period");
-            let file = (what, runtime_file(server, cpu), REASON);
-            plan.file(root, Kind::DeadlineServers, file, |_| Some("0".to_owned()))?;
+            let file = (what.clone(), runtime_file(server, cpu), REASON);
+            plan.part(Kind::DeadlineServers, &what, |plan| {
+                let off = |_: &str| Some("0".to_owned());
+                plan.file(root, Kind::DeadlineServers, file, off).map(drop)
+            });
         }
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -42,7 +40,7 @@ mod tests {
             (&file("ext_server", 1), "50000000\n"),
         ]);
         let mut planned = Plan::default();
-        plan(&root, &"1".parse().unwrap(), &mut planned).unwrap();
+        plan(&root, &"1".parse().unwrap(), &mut planned);
         let paths: Vec<_> = planned
             .changes
             .iter()
@@ -55,10 +53,28 @@ mod tests {
     }
 
     #[test]
+    fn a_locked_down_kernel_is_named_and_nothing_is_mounted() {
+        for files in [
+            &[(
+                "sys/kernel/security/lockdown",
+                "none [integrity] confidentiality\n",
+            )],
+            &[("proc/cmdline", "quiet lockdown=integrity\n")],
+        ] {
+            let (_folder, root) = canned(files);
+            let mut planned = Plan::default();
+            plan(&root, &"1".parse().unwrap(), &mut planned);
+            let why = &planned.left[0].why;
+            assert!(why.contains("locked down (Secure Boot)"), "{why}");
+            assert!(!why.contains("mount"), "{why}");
+        }
+    }
+
+    #[test]
     fn without_debugfs_they_are_left_with_a_reason() {
         let (_folder, root) = canned(&[]);
         let mut planned = Plan::default();
-        plan(&root, &"1".parse().unwrap(), &mut planned).unwrap();
-        assert!(planned.left[0].why.contains("mount -t debugfs"));
+        plan(&root, &"1".parse().unwrap(), &mut planned);
+        assert!(planned.left[0].why.contains("mount -t debugfs none"));
     }
 }

@@ -7,7 +7,8 @@
 
 use super::change::Kind;
 use super::plan::{Plan, Request, without_rt};
-use artis_machine::deadline_servers::{DEBUGFS, SERVERS};
+use artis_machine::deadline_servers;
+use artis_machine::debugfs::Access;
 use artis_machine::facts::TIMER_MIGRATION;
 use artis_machine::memory::{STAT_INTERVAL_CALM_S, STAT_INTERVAL_FILE};
 use artis_machine::{CpuList, Root, Unreadable, watchdogs};
@@ -39,7 +40,6 @@ pub(super) fn throttling(
     let Some(now) = root.read(THROTTLING)? else {
         return Ok(());
     };
-    let replaced = root.exists(format!("{DEBUGFS}/sched/{}", SERVERS[0]));
     if now == "-1" {
         return Ok(());
     }
@@ -56,7 +56,7 @@ pub(super) fn throttling(
         );
         return Ok(());
     }
-    let why = if replaced {
+    let why = if deadline_servers::exist(root) && Access::of(root) == Access::Open {
         "this kernel has deadline servers in its place, and those are switched off on RT CPUs"
     } else {
         "it saves the machine from a real-time task in an endless loop, and stops only tasks that \

@@ -79,9 +79,7 @@ pub(super) fn in_words(facts: &Facts) -> Vec<(&'static str, String, &str)> {
         let budget = if group.has_budget() { "a" } else { "no" };
         format!("on, {budget} budget for this one")
     });
-    if facts.scheduler_debugfs.get() == Some(&true) {
-        lines.add("deadline servers", &facts.deadline_servers, by_cpus);
-    }
+    lines.add("deadline servers", &facts.deadline_servers, by_cpus);
     lines.add("interrupts", &facts.interrupts, |interrupts| {
         interrupts_in_words(interrupts)
     });

@@ -28,7 +28,7 @@ pub fn applied(request: &Request, plan: &Plan, refused: &[Refused]) -> String {
     if !refused.is_empty() {
         text += "\nrefused by the kernel\n";
         for one in refused {
-            text += &format!("  {}: {}\n", one.change, one.why);
+            text += &wrapped(&format!("{}: {}", one.change, one.why));
         }
     }
     text += &left(&plan.left);

@@ -124,7 +124,8 @@ pub fn in_words(details: &Details, counters: Counters) -> String {
     for spot in &details.detector_blind_spots {
         let _ = writeln!(text, "  - {spot}");
     }
-    rt_cpu_times(&mut text, &details.rt_cpu_times);
+    let uptime_ns = Duration::from_secs(details.uptime_s).as_nanos() as u64;
+    rt_cpu_times(&mut text, &details.rt_cpu_times, uptime_ns);
     let _ = writeln!(
         text,
         "\nlongest wait of a runnable Linux task: {:.1} ms",
@@ -153,29 +154,34 @@ pub fn in_words(details: &Details, counters: Counters) -> String {
     text
 }
 
-fn rt_cpu_times(text: &mut String, all_times: &[CpuTimes]) {
+fn rt_cpu_times(text: &mut String, all_times: &[CpuTimes], uptime_ns: u64) {
     let _ = writeln!(
         text,
-        "\n{:<8}{:>10}{:>10}{:>10}{:>10}{:>22}",
-        "RT CPU", "Linux", "RT1+", "kthreads", "idle", "RT0 and interrupts"
+        "\n{:<8}{:>10}{:>10}{:>10}{:>10}{:>10}{:>22}",
+        "RT CPU", "Linux", "RT1+", "kthreads", "offline", "idle", "RT0 and interrupts"
     );
     for times in all_times {
-        let all = times.linux_ns
-            + times.rt1_ns
-            + times.kthread_ns
-            + times.idle_ns
-            + times.rt0_and_interrupts_ns;
+        let known = times.linux_ns + times.rt1_ns + times.kthread_ns + times.offline_ns;
+        let all = match times.idle_ns.zip(times.rt0_and_interrupts_ns) {
+            Some((idle, rt0)) => known + idle + rt0,
+            None => known.max(uptime_ns),
+        };
         let share = |ns: u64| format!("{:.1} %", ns as f64 * 100.0 / all.max(1) as f64);
+        let share_if = |ns: Option<u64>| ns.map_or_else(|| "?".to_owned(), share);
         let _ = writeln!(
             text,
-            "{:<8}{:>10}{:>10}{:>10}{:>10}{:>22}",
+            "{:<8}{:>10}{:>10}{:>10}{:>10}{:>10}{:>22}",
             times.cpu,
             share(times.linux_ns),
             share(times.rt1_ns),
             share(times.kthread_ns),
-            share(times.idle_ns),
-            share(times.rt0_and_interrupts_ns)
+            share(times.offline_ns),
+            share_if(times.idle_ns),
+            share_if(times.rt0_and_interrupts_ns)
         );
+    }
+    if all_times.iter().any(|times| times.idle_ns.is_none()) {
+        let _ = writeln!(text, "?: the kernel shows it when the CPU is online again");
     }
 }
 
@@ -241,6 +247,38 @@ mod tests {
     }
 
     #[test]
+    fn time_offline_stands_apart() {
+        let line = |idle_ns, rt0_and_interrupts_ns| {
+            let times = CpuTimes {
+                cpu: 1,
+                linux_ns: 1,
+                rt1_ns: 0,
+                kthread_ns: 0,
+                offline_ns: 5,
+                idle_ns,
+                rt0_and_interrupts_ns,
+            };
+            let mut text = String::new();
+            rt_cpu_times(&mut text, &[times], 10);
+            let lines: Vec<&str> = text.lines().skip(2).collect();
+            lines
+                .join("|")
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        assert_eq!(
+            line(Some(2), Some(2)),
+            "1 10.0 % 0.0 % 0.0 % 50.0 % 20.0 % 20.0 %"
+        );
+        let offline = line(None, None);
+        assert!(
+            offline.starts_with("1 10.0 % 0.0 % 0.0 % 50.0 % ? ?|?: "),
+            "{offline}"
+        );
+    }
+
+    #[test]
     fn counters_of_zero_are_shown_to_whoever_asks() {
         let (name, meaning) = COUNTERS[0];
         let details = Details {
@@ -261,8 +299,9 @@ mod tests {
                 linux_ns: 1,
                 rt1_ns: 0,
                 kthread_ns: 0,
-                idle_ns: 3,
-                rt0_and_interrupts_ns: 0,
+                offline_ns: 0,
+                idle_ns: Some(3),
+                rt0_and_interrupts_ns: Some(0),
             }],
         };
         let short = in_words(&details, Counters::NotZero);

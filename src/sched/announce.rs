@@ -21,11 +21,21 @@ macro_rules! say {
 pub fn announce(event: Event) {
     match event {
         Event::Restored(changes) => announce_restored(&changes),
-        Event::ServersUnseen => say!(
-            "artis: warning: /sys/kernel/debug is not mounted, so the kernel's deadline servers \
-             may take RT CPUs from RT0 for some 5 % of the time; \
-             `mount -t debugfs debugfs /sys/kernel/debug`"
-        ),
+        Event::Left(left) => {
+            for one in left {
+                say!("artis: {one}");
+            }
+        }
+        Event::Refused(refused) => {
+            for one in refused {
+                say!("artis: {one}");
+            }
+        }
+        Event::Claimed(claims) => {
+            for claim in claims {
+                say!("artis: warning: {claim}");
+            }
+        }
         // The lab's guests have no cgroups but the root.
         Event::LimitsUnseen(_) | Event::WeightsUnseen(_) => {}
         Event::Cycled(rt) => say!(

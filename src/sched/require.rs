@@ -6,6 +6,8 @@
 use super::detector::Detector;
 use super::watch::breakpoint;
 use artis_check::obstacle::Obstacle;
+use artis_machine::cpus::Cpus;
+use artis_machine::cpusets;
 use artis_machine::kernel::Kernel;
 use artis_machine::privilege::{Capability, Privilege};
 use artis_machine::scx::{self, Interface};
@@ -44,9 +46,10 @@ pub fn missing(
     privilege: &Privilege,
     detector: Detector,
     rt: &CpuList,
-    tickless: &CpuList,
+    cpus: &Cpus,
 ) -> Vec<String> {
     let mut missing = privileges(privilege);
+    missing.extend(shield(root, rt));
     if let Some(ext) = kernel.sched_ext.as_ref().filter(|ext| ext.is_on()) {
         missing.push(format!(
             "another sched_ext scheduler is on ({}); stop it first",
@@ -57,7 +60,8 @@ pub fn missing(
         missing.push(in_words(&error));
         None
     });
-    let obstacles = Obstacle::all(kernel, btf.as_ref().map(Interface::of).as_ref());
+    let interface = btf.as_ref().map(Interface::of);
+    let obstacles = Obstacle::all(kernel, interface.as_ref(), Some(cpus));
     missing.extend(
         obstacles
             .iter()
@@ -80,7 +84,7 @@ pub fn missing(
                     .to_owned(),
             );
         }
-        Detector::Entry if !rt.is_subset(tickless) => missing.push(format!(
+        Detector::Entry if !rt.is_subset(&cpus.nohz_full) => missing.push(format!(
             "the entry detector needs context tracking on every RT CPU; boot with \
              nohz_full={rt}, or use --detector syscall"
         )),
@@ -137,6 +141,21 @@ fn has_member(btf: &Btf<'_>, structure: &str, member: &str) -> bool {
     })
 }
 
+/// The shield of `artis partition` keeps away those that RT CPUs are to be shared with.
+fn shield(root: &Root, rt: &CpuList) -> Option<String> {
+    let shield = match cpusets::shield(root) {
+        Ok(shield) => &shield? & rt,
+        Err(error) => return Some(error.in_words()),
+    };
+    (!shield.is_empty()).then(|| {
+        format!(
+            "the shield of artis partition keeps other tasks from {}; end it with `artis partition \
+             reset`, and apply without --shield",
+            shield.in_words()
+        )
+    })
+}
+
 fn privileges(privilege: &Privilege) -> Vec<String> {
     let needed = [
         (Capability::SysAdmin, "CAP_SYS_ADMIN"),
@@ -190,6 +209,7 @@ fn absent(names: &[&'static str], has: impl Fn(&str) -> bool) -> Vec<&'static st
 #[cfg(test)]
 mod tests {
     use super::*;
+    use artis_machine::debugfs::Access;
     use artis_machine::distribution::Distribution;
     use artis_machine::kernel::{Preemption, SchedExt};
     use artis_machine::privilege::Limit;
@@ -207,6 +227,7 @@ mod tests {
             cgroup: None,
             rt_throttling: None,
             lockdown: None,
+            debugfs: Access::Open,
             distribution: Distribution::default(),
         }
     }
@@ -235,10 +256,20 @@ mod tests {
         (folder, root)
     }
 
+    fn two_cpus() -> Cpus {
+        Cpus {
+            online: "0-1".parse().unwrap(),
+            possible: "0-1".parse().unwrap(),
+            isolated: CpuList::new(),
+            isolated_at_boot: CpuList::new(),
+            nohz_full: CpuList::new(),
+        }
+    }
+
     fn ask(kernel: &Kernel, privilege: &Privilege, detector: Detector) -> Vec<String> {
         let (_folder, root) = traced();
         let rt = "1".parse().unwrap();
-        missing(&root, kernel, privilege, detector, &rt, &CpuList::new())
+        missing(&root, kernel, privilege, detector, &rt, &two_cpus())
     }
 
     #[test]
@@ -314,7 +345,7 @@ mod tests {
             &root_privilege(),
             Detector::Syscall,
             &rt,
-            &CpuList::new(),
+            &two_cpus(),
         );
         assert!(
             found.iter().any(|text| text.contains("mount -t tracefs")),

@@ -12,19 +12,20 @@ use super::policy;
 use super::program::{self, CPUS_MAX, Config, Program, Storage};
 use super::require;
 use super::runtime::{self, Lock, Runtime, State};
-use super::status::{IdleClock, Status, now_unix_s};
+use super::status::{IdleClock, OfflineClock, Status, now_unix_s};
 use super::urgent::{self, Urgency};
 use artis_machine::cpu_shares::CpuShares;
 use artis_machine::cpus::{self, Cpus};
+use artis_machine::cpusets::{self, Claim};
 use artis_machine::kernel::{Kernel, Preemption};
 use artis_machine::privilege::Privilege;
-use artis_machine::{CpuList, Root, Unreadable, deadline_servers, topology};
+use artis_machine::{CpuList, Root, Unreadable, topology};
 use artis_partition::change::Change;
 use artis_partition::cycle;
 use artis_partition::host::Host;
 use artis_partition::journal::{self, Owner};
-use artis_partition::plan::Plan;
-use artis_partition::transaction::{self, Transaction, planned_here};
+use artis_partition::plan::{Left, Plan};
+use artis_partition::transaction::{self, Applied, Refused, Transaction, planned_here};
 use artis_task::syscall;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -48,8 +49,12 @@ const CLEAN_UP_TRIES: u32 = 200;
 pub enum Event {
     /// Settings that a killed artis had not restored.
     Restored(Vec<Change>),
-    /// debugfs is not mounted: deadline servers stay as they are.
-    ServersUnseen,
+    /// Settings that stay as they are, and why.
+    Left(Vec<Left>),
+    /// Settings that the kernel did not let be changed.
+    Refused(Vec<Refused>),
+    /// Groups of others that have RT CPUs.
+    Claimed(Vec<Claim>),
     /// These cgroups have limits on CPU time, and this kernel does not tell a scheduler of them.
     LimitsUnseen(Vec<String>),
     /// These cgroups have weights, and this kernel does not report them to a scheduler.
@@ -121,9 +126,8 @@ pub fn run(
 ) -> Result<Outcome, Error> {
     let root = Root::default();
     let runtime = Runtime::default();
-    let cpus = Cpus::read(&root)?;
-    let nrt = check_cpus(rt, &cpus)?;
-    let kernel = Kernel::read(&root)?;
+    // A list of CPUs that makes no sense comes before everything else that is wrong.
+    check_cpus(rt, &Cpus::read(&root)?)?;
     let privilege = Privilege::of_self(&root)?;
 
     // "Another artis schedules" says more than "a scheduler is on".
@@ -132,10 +136,13 @@ pub fn run(
         Hold::Theirs => return Err(Error::Running(runtime.state()?)),
         Hold::NotAllowed => None,
     };
-    let missing = require::missing(&root, &kernel, &privilege, detector, rt, &cpus.nohz_full);
-    if !missing.is_empty() {
-        return Err(Error::Missing(missing));
-    }
+    let Prospect {
+        kernel,
+        cpus,
+        nrt,
+        claims,
+        ..
+    } = Prospect::of(&root, rt, detector)?;
 
     let left_behind = put_back()?;
     if !left_behind.is_empty() {
@@ -144,8 +151,8 @@ pub fn run(
     runtime.clear();
     // From here on this guard restores everything, after an error, too.
     let undo = Undo(&runtime);
-    if !deadline_servers::visible(&root) {
-        report(Event::ServersUnseen);
+    if !claims.is_empty() {
+        report(Event::Claimed(claims));
     }
     let shares = CpuShares::read(&root);
     if !shares.limited.is_empty() && !require::tells_of_limits() {
@@ -159,9 +166,15 @@ pub fn run(
         true => cycle::plan(&root, rt)?,
         false => Vec::new(),
     };
-    let changes = be_quiet(&root, rt, &nrt)?;
-    if !changes.is_empty() {
-        report(Event::Changed(changes.clone()));
+    let (Applied { made, refused }, left) = be_quiet(&root, rt, &nrt)?;
+    if !left.is_empty() {
+        report(Event::Left(left));
+    }
+    if !refused.is_empty() {
+        report(Event::Refused(refused));
+    }
+    if !made.is_empty() {
+        report(Event::Changed(made.clone()));
     }
     if cycle {
         forget_the_past(&root, rt, absence)?;
@@ -207,7 +220,7 @@ pub fn run(
         },
     )?;
     let _urgency = Urgency::watch(program.records(), nrt.clone(), rcu);
-    let mut lookout = Lookout::new(&root, rt, &nrt, &changes);
+    let mut lookout = Lookout::new(&root, rt, &nrt, &made);
     let clock = IdleClock::start(&root);
     report(Event::Ready {
         rt: rt.clone(),
@@ -215,7 +228,9 @@ pub fn run(
         detector,
     });
 
-    let status = |program: &Program<'_>| Status::on(&state, program.readings(), &clock, &root);
+    let status = |program: &Program<'_>, away: &OfflineClock| {
+        Status::on(&state, program.readings(), &clock, away, &root)
+    };
     let end = serve(
         &mut program,
         &mut lookout,
@@ -238,6 +253,46 @@ pub fn run(
         last: end.last,
         ending,
     })
+}
+
+/// What comes of scheduling on a machine: asked before anything is changed, by `artis sched run`
+/// and by its `--check`.
+#[derive(Debug)]
+pub struct Prospect {
+    pub kernel: Kernel,
+    pub cpus: Cpus,
+    pub nrt: CpuList,
+    /// Settings that cannot be changed, and why.
+    pub left: Vec<Left>,
+    /// Groups of others that have RT CPUs.
+    pub claims: Vec<Claim>,
+}
+
+impl Prospect {
+    /// Looks at the machine, and changes nothing.
+    ///
+    /// # Errors
+    /// What stands in the way, each with what to do.
+    pub fn of(root: &Root, rt: &CpuList, detector: Detector) -> Result<Self, Error> {
+        let cpus = Cpus::read(root)?;
+        let nrt = check_cpus(rt, &cpus)?;
+        let kernel = Kernel::read(root)?;
+        let privilege = Privilege::of_self(root)?;
+        let missing = require::missing(root, &kernel, &privilege, detector, rt, &cpus);
+        if !missing.is_empty() {
+            return Err(Error::Missing(missing));
+        }
+        let groups = cpusets::groups(root)?;
+        let mut claims = cpusets::claims(&groups, rt, &cpus.online);
+        claims.retain(|claim| claim.is_exclusive() || claim.is_all_it_has());
+        Ok(Self {
+            left: Plan::for_sharing(root, rt, &nrt).left,
+            kernel,
+            cpus,
+            nrt,
+            claims,
+        })
+    }
 }
 
 /// Restores what a killed artis had changed, if no artis is on. Returns what.
@@ -342,13 +397,14 @@ fn forget_the_past(root: &Root, rt: &CpuList, absence: Vec<Change>) -> Result<()
     Ok(())
 }
 
-/// Switches off what would take RT CPUs from RT0. Returns what was changed.
-fn be_quiet(root: &Root, rt: &CpuList, nrt: &CpuList) -> Result<Vec<Change>, Error> {
+/// Switches off what would take RT CPUs from RT0. Returns what was changed, and what is left.
+fn be_quiet(root: &Root, rt: &CpuList, nrt: &CpuList) -> Result<(Applied, Vec<Left>), Error> {
     let host = Host::at(root.clone());
     let transaction = Transaction::begin(&host)?;
-    let wanted = Plan::for_sharing(root, rt, nrt)?.changes;
-    let (changes, _) = planned_here(&host, Owner::Sched, wanted)?;
-    Ok(transaction.apply(Owner::Sched, rt, changes)?.made)
+    let mut plan = Plan::for_sharing(root, rt, nrt);
+    let (changes, held) = planned_here(&host, Owner::Sched, plan.changes)?;
+    plan.left.extend(held);
+    Ok((transaction.apply(Owner::Sched, rt, changes)?, plan.left))
 }
 
 /// Restores what this or a killed scheduling process changed, CPUs first: settings of a CPU may
@@ -416,15 +472,16 @@ fn serve(
     server: &Server,
     signals: &Signals,
     state: &State,
-    status: &dyn Fn(&Program<'_>) -> Status,
+    status: &dyn Fn(&Program<'_>, &OfflineClock) -> Status,
     report: &mut dyn FnMut(Event),
 ) -> Result<End, Error> {
-    let end = |program: &Program<'_>, waiting, unserved| End {
-        last: status(program),
+    let end = |program: &Program<'_>, away: &OfflineClock, waiting, unserved| End {
+        last: status(program, away),
         waiting,
         unserved,
     };
     let mut offline = CpuList::new();
+    let mut away = OfflineClock::default();
     let look = match program.hands_back_late() {
         true => LOOK_BEHIND_RT0,
         false => LOOK,
@@ -445,17 +502,19 @@ fn serve(
             Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => return Err(Error::Wait(error.into())),
         }
+        let absent = program.absent();
+        away.look(&absent.offline);
         if fds[0].any() == Some(true) || program.ending().is_some() {
-            return Ok(end(program, None, None));
+            return Ok(end(program, &away, None, None));
         }
         if let Some(unserved) = lookout.look(program)? {
-            return Ok(end(program, None, Some(unserved)));
+            return Ok(end(program, &away, None, Some(unserved)));
         }
         match server.next() {
-            Some(Request::Stop(stream)) => return Ok(end(program, Some(stream), None)),
+            Some(Request::Stop(stream)) => return Ok(end(program, &away, Some(stream), None)),
             Some(Request::Status(stream)) => {
                 // A client that has gone needs no answer.
-                let _ = control::answer(stream, &status(program));
+                let _ = control::answer(stream, &status(program, &away));
             }
             None => {}
         }
@@ -468,7 +527,6 @@ fn serve(
         if limits {
             stopped = program.let_on()?;
         }
-        let absent = program.absent();
         for cpu in absent.unwatched.iter() {
             // It may be offline again; then the next look does not find it unwatched.
             let _ = program.watch_again(cpu);
@@ -492,6 +550,7 @@ mod tests {
             online: online.parse().unwrap(),
             possible: possible.parse().unwrap(),
             isolated: CpuList::new(),
+            isolated_at_boot: CpuList::new(),
             nohz_full: CpuList::new(),
         }
     }

@@ -7,7 +7,7 @@ use super::runtime::State;
 use artis_machine::{CpuList, Root};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The scheduler, as it is now.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -49,10 +49,13 @@ pub struct CpuTimes {
     pub linux_ns: u64,
     pub rt1_ns: u64,
     pub kthread_ns: u64,
-    /// Idle, as the kernel accounts it: in steps of 10 ms.
-    pub idle_ns: u64,
-    /// The rest: RT0 tasks, and interrupts and switches between tasks.
-    pub rt0_and_interrupts_ns: u64,
+    /// Offline, in steps of 200 ms.
+    pub offline_ns: u64,
+    /// Idle, as the kernel accounts it: in steps of 10 ms; none while the CPU is offline, when the
+    /// kernel does not show it.
+    pub idle_ns: Option<u64>,
+    /// The rest: RT0 tasks, and interrupts and switches between tasks; none as with the idle time.
+    pub rt0_and_interrupts_ns: Option<u64>,
 }
 
 impl Status {
@@ -64,22 +67,34 @@ impl Status {
     }
 
     /// Puts together what the scheduling process knows.
-    pub fn on(state: &State, readings: Readings, clock: &IdleClock, root: &Root) -> Self {
+    pub fn on(
+        state: &State,
+        readings: Readings,
+        clock: &IdleClock,
+        away: &OfflineClock,
+        root: &Root,
+    ) -> Self {
         let since = UNIX_EPOCH + Duration::from_secs(state.since_unix_s);
         let uptime = clock.started.elapsed();
         let rt_cpu_times = readings
             .ran
             .iter()
             .map(|(&cpu, ran)| {
+                let offline_ns = away.offline_ns(cpu);
+                let tasks_ns = ran.linux_ns + ran.rt1_ns + ran.kthread_ns;
                 let idle_ns = clock.idle_ns(root, cpu);
-                let known = ran.linux_ns + ran.rt1_ns + ran.kthread_ns + idle_ns;
+                let rest = |idle_ns: u64| {
+                    let known = tasks_ns + offline_ns + idle_ns;
+                    (uptime.as_nanos() as u64).saturating_sub(known)
+                };
                 CpuTimes {
                     cpu,
                     linux_ns: ran.linux_ns,
                     rt1_ns: ran.rt1_ns,
                     kthread_ns: ran.kthread_ns,
+                    offline_ns,
                     idle_ns,
-                    rt0_and_interrupts_ns: (uptime.as_nanos() as u64).saturating_sub(known),
+                    rt0_and_interrupts_ns: idle_ns.map(rest),
                 }
             })
             .collect();
@@ -135,7 +150,7 @@ pub fn now_unix_s() -> u64 {
 /// How long each CPU had been idle when the scheduler was loaded.
 #[derive(Debug)]
 pub struct IdleClock {
-    started: std::time::Instant,
+    started: Instant,
     at_start_ns: BTreeMap<u32, u64>,
 }
 
@@ -143,13 +158,46 @@ impl IdleClock {
     pub fn start(root: &Root) -> Self {
         Self {
             at_start_ns: idle_times_ns(root),
-            started: std::time::Instant::now(),
+            started: Instant::now(),
         }
     }
 
-    fn idle_ns(&self, root: &Root, cpu: u32) -> u64 {
-        let now = idle_times_ns(root).get(&cpu).copied().unwrap_or(0);
-        now.saturating_sub(self.at_start_ns.get(&cpu).copied().unwrap_or(0))
+    /// None while the CPU is offline.
+    fn idle_ns(&self, root: &Root, cpu: u32) -> Option<u64> {
+        let now = idle_times_ns(root).get(&cpu).copied()?;
+        Some(now.saturating_sub(self.at_start_ns.get(&cpu).copied().unwrap_or(0)))
+    }
+}
+
+/// How long CPUs have been offline since the scheduler was loaded, as far as looks have seen it.
+#[derive(Debug, Default)]
+pub struct OfflineClock {
+    before: BTreeMap<u32, Duration>,
+    since: BTreeMap<u32, Instant>,
+}
+
+impl OfflineClock {
+    /// These CPUs are offline now.
+    pub fn look(&mut self, offline: &CpuList) {
+        for cpu in offline.iter() {
+            self.since.entry(cpu).or_insert_with(Instant::now);
+        }
+        let back: Vec<u32> = self
+            .since
+            .keys()
+            .copied()
+            .filter(|cpu| !offline.contains(*cpu))
+            .collect();
+        for cpu in back {
+            let ended = self.since.remove(&cpu).map(|since| since.elapsed());
+            *self.before.entry(cpu).or_default() += ended.unwrap_or_default();
+        }
+    }
+
+    fn offline_ns(&self, cpu: u32) -> u64 {
+        let before = self.before.get(&cpu).copied().unwrap_or_default();
+        let now = self.since.get(&cpu).map(Instant::elapsed);
+        (before + now.unwrap_or_default()).as_nanos() as u64
     }
 }
 
@@ -173,6 +221,37 @@ fn idle_times_ns(root: &Root) -> BTreeMap<u32, u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn time_offline_is_counted_for_each_cpu_and_stops_when_it_is_back() {
+        let list = |text: &str| CpuList::from_kernel(text).unwrap();
+        let mut clock = OfflineClock::default();
+        clock.look(&list(""));
+        assert_eq!(clock.offline_ns(1), 0);
+        clock.look(&list("1"));
+        std::thread::sleep(Duration::from_millis(2));
+        assert!(clock.offline_ns(1) >= 2_000_000);
+        clock.look(&list("2"));
+        let one = clock.offline_ns(1);
+        assert!(one >= 2_000_000);
+        assert_eq!(clock.offline_ns(1), one);
+        clock.look(&list("1-2"));
+        assert!(clock.offline_ns(1) >= one && clock.offline_ns(3) == 0);
+    }
+
+    #[test]
+    fn while_a_cpu_is_offline_its_idle_time_is_unknown() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = Root(folder.path().to_owned());
+        std::fs::create_dir(root.path("proc")).unwrap();
+        let write = |text: &str| std::fs::write(root.path("proc/stat"), text).unwrap();
+        write("cpu1 1 2 3 400 5 6 7 0 0 0\n");
+        let clock = IdleClock::start(&root);
+        write("cpu1 1 2 3 401 5 6 7 0 0 0\n");
+        assert_eq!(clock.idle_ns(&root, 1), Some(10_000_000));
+        write("cpu0 1 2 3 4 5 6 7 0 0 0\n");
+        assert_eq!(clock.idle_ns(&root, 1), None);
+    }
 
     #[test]
     fn idle_time_is_idle_and_iowait_of_each_cpu() {

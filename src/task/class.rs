@@ -5,6 +5,7 @@
 //! value offers to a BPF scheduler.
 
 use super::diagnose::{self, Refusal, Step};
+use super::shield;
 use super::syscall::{self, SCHED_DEADLINE, SCHED_EXT, Scheduling};
 use artis_machine::{CpuList, Root, cpus};
 use nix::errno::Errno;
@@ -94,7 +95,7 @@ impl Class {
         };
         match self {
             Self::Rt0 { cpu, .. } => {
-                syscall::set_affinity(tid, &CpuList::from_iter([cpu]))
+                shield::bind(root, tid, &CpuList::from_iter([cpu]))
                     .map_err(|errno| refused(Step::Bind(cpu), errno))?;
                 set_policy().inspect_err(|_| {
                     // The first refusal is the error to report; a thread that has ended meanwhile
@@ -105,6 +106,8 @@ impl Class {
             Self::Rt1 { .. } | Self::Linux => {
                 set_policy()?;
                 if was_rt0(before, &allowed) {
+                    // Without the right to leave it stays where it is, and may not run elsewhere.
+                    let _ = shield::leave(root, tid);
                     let possible = cpus::Cpus::read(root)?.possible;
                     syscall::set_affinity(tid, &possible)
                         .map_err(|errno| refused(Step::Release, errno))?;

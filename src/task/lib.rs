@@ -14,6 +14,7 @@ pub mod kind;
 pub mod memory;
 pub mod protected;
 pub mod scheduler;
+pub mod shield;
 pub mod starter;
 pub mod syscall;
 pub mod threads;

@@ -84,7 +84,7 @@ fn apply(request: &Request, fatal: usize, fate: Fate) -> i32 {
             _ => Ok(()),
         }
     });
-    let plan = Plan::make(&host.root, request).expect("a plan");
+    let plan = Plan::make(&host.root, request);
     let transaction = Transaction::begin(&host).expect("the right to change the machine");
     let (changes, _) = planned_here(&host, Owner::Partition, plan.changes).expect("journals");
     let applied = transaction.apply(Owner::Partition, &request.rt, changes);

@@ -14,6 +14,7 @@ mod help;
 mod imports;
 mod install;
 mod load;
+mod machines;
 mod measure;
 mod occupancy;
 mod output;

@@ -40,7 +40,13 @@ pub static MEASURE: Script = Script {
 
 fn the_machine_is_measured_as_what_it_can_be_and_is_as_before(kernel: &str) {
     let ran = TWO_CPUS.ran(kernel, &MEASURE);
-    for (name, scheduler) in [("stock", None), ("tuned", None), ("artis", Some("artis"))] {
+    let ways = [
+        ("stock", None),
+        ("tuned", None),
+        ("shield", None),
+        ("artis", Some("artis")),
+    ];
+    for (name, scheduler) in ways {
         let result = ran.json(&format!("{name}-1"));
         assert_eq!(result["machine"]["scheduler"].as_str(), scheduler, "{name}");
         let latency = &result["series"].as_array().unwrap()[0];

@@ -16,12 +16,14 @@ macro_rules! on_kernel {
 }
 
 mod caches;
+mod claims;
 mod decide;
 mod explain;
 mod gpio;
 mod guest;
 mod guest_program;
 mod machine;
+mod machines;
 mod pages;
 mod partition;
 mod rtc;

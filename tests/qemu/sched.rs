@@ -63,6 +63,9 @@ pub static TWO_CPUS: Group = Group {
         &super::rtc::RTC,
         &super::gpio::EDGES,
         &super::decide::MEASURE,
+        &super::claims::SHIELD,
+        &super::claims::POD,
+        &super::claims::HIDDEN,
         &super::explain::EXPLAIN,
         &WRONG_WORDS,
         &NOTIFY,
@@ -399,8 +402,16 @@ fn an_rt_cpu_goes_offline_and_comes_back(kernel: &str) {
     let offline = ran.json("offline");
     assert_eq!(offline["enabled"], true);
     assert_eq!(offline["rt_cpus_offline"], "1");
+    // The time offline stands apart, and what the kernel hides meanwhile is not made up.
+    let times = &offline["rt_cpu_times"][0];
+    assert!(times["offline_ns"].as_u64() > Some(0), "{times}");
+    for hidden in ["idle_ns", "rt0_and_interrupts_ns"] {
+        assert!(times[hidden].is_null(), "{times}");
+    }
     let online = ran.json("online");
     assert_eq!(online["rt_cpus_offline"], "");
+    let times = &online["rt_cpu_times"][0];
+    assert!(times["rt0_and_interrupts_ns"].is_u64(), "{times}");
     assert_eq!(counter(&online, "cpu_offline"), OFFLINE.count("TURNS"));
     assert_eq!(counter(&online, "cpu_online"), OFFLINE.count("TURNS"));
     assert!(

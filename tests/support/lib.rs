@@ -31,3 +31,36 @@ pub fn canned(files: &[(&str, &str)]) -> (TempDir, Root) {
     let root = Root(folder.path().to_owned());
     (folder, root)
 }
+
+/// BTF of functions, each with the names of its parameters, and of variables, as the kernel's file
+/// has it: `Documentation/bpf/btf.rst`.
+pub fn btf(functions: &[(&str, &[&str])], variables: &[&str]) -> Vec<u8> {
+    const INT: u32 = 1 << 24;
+    const FUNC: u32 = 12 << 24;
+    const FUNC_PROTO: u32 = 13 << 24;
+    const VAR: u32 = 14 << 24;
+    let mut names = vec![0u8];
+    let mut name = |text: &str| {
+        let at = names.len() as u32;
+        names.extend(text.bytes().chain([0]));
+        at
+    };
+    // Type 1 is an int of 32 bits; prototype and function follow in pairs.
+    let mut types = vec![name("int"), INT, 4, 32];
+    for (pair, (function, parameters)) in functions.iter().enumerate() {
+        types.extend([0, FUNC_PROTO | parameters.len() as u32, 1]);
+        for parameter in *parameters {
+            types.extend([name(parameter), 1]);
+        }
+        types.extend([name(function), FUNC | 1, 2 + 2 * pair as u32]);
+    }
+    for variable in variables {
+        types.extend([name(variable), VAR, 1, 1]);
+    }
+    let types: Vec<u8> = types.into_iter().flat_map(u32::to_ne_bytes).collect();
+    let lengths = [24, 0, types.len(), types.len(), names.len()].map(|word| word as u32);
+    let mut file = 0xeb9f_u16.to_ne_bytes().to_vec();
+    file.extend([1, 0]);
+    file.extend(lengths.into_iter().flat_map(u32::to_ne_bytes));
+    [file, types, names].concat()
+}

@@ -39,7 +39,7 @@ use std::sync::atomic::AtomicUsize;
 )]
 pub struct Args {
     /// CPUs to measure, one thread on each [default: all that are allowed]
-    #[arg(short, long, value_name = "LIST", value_parser = value::cpus::list)]
+    #[arg(short, long, value_name = "LIST", value_parser = value::cpus::own)]
     affinity: Option<CpuList>,
     /// Period, microseconds
     #[arg(short, long, value_name = "US", default_value_t = 1000)]

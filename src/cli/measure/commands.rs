@@ -33,7 +33,7 @@ use std::time::Duration;
 )]
 pub struct Args {
     /// CPUs that the commands, and what starts them, may use [default: all that are allowed]
-    #[arg(short = 'a', long, value_name = "LIST", value_parser = value::cpus::list)]
+    #[arg(short = 'a', long, value_name = "LIST", value_parser = value::cpus::own)]
     cpus: Option<CpuList>,
     /// Pause from a command's end to the next one's start, microseconds
     #[arg(short, long, value_name = "US", default_value_t = 0)]

@@ -29,7 +29,7 @@ use std::process::ExitCode;
 )]
 pub struct Args {
     /// CPUs, one thread on each [default: all that are allowed]
-    #[arg(short = 'a', long, value_name = "LIST", value_parser = value::cpus::list)]
+    #[arg(short = 'a', long, value_name = "LIST", value_parser = value::cpus::own)]
     cpus: Option<CpuList>,
     #[command(flatten)]
     piece: piece::Options,

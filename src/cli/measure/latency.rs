@@ -55,7 +55,7 @@ pub struct Args {
     #[arg(value_parser = value::duration::microseconds(0..=3_600_000_000_u64))]
     distance: u64,
     /// CPUs to bind the threads to, one after the other [default: all that are allowed]
-    #[arg(short, long, value_name = "LIST", num_args = 0..=1, value_parser = value::cpus::list)]
+    #[arg(short, long, value_name = "LIST", num_args = 0..=1, value_parser = value::cpus::own)]
     affinity: Option<Option<CpuList>>,
     /// Number of threads; alone: one per CPU, which is the default
     #[arg(short, long, value_name = "N", num_args = 0..=1)]

@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(value_parser = value::number::whole(1..=u16::MAX))]
     workers: u16,
     /// CPUs that all threads may use [default: all that are allowed]
-    #[arg(short = 'a', long, value_name = "LIST", value_parser = value::cpus::list)]
+    #[arg(short = 'a', long, value_name = "LIST", value_parser = value::cpus::own)]
     cpus: Option<CpuList>,
     #[command(flatten)]
     until: Until,

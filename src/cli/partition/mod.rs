@@ -4,6 +4,7 @@
 use super::exit::{BOUND_MISSED, UsageError};
 use super::output::{print_json, stdout};
 use super::value;
+use crate::machine::cpusets::Claim;
 use crate::machine::{CpuList, Root};
 use crate::partition::apply::{self, Notice, Partitioned};
 use crate::partition::change::Change;
@@ -60,6 +61,9 @@ struct RequestArgs {
     /// Keep all other tasks off the RT CPUs (cgroup v2): safe and wasteful; not with artis sched
     #[arg(long)]
     shield: bool,
+    /// Shield CPUs although a group of somebody else has no other
+    #[arg(long, requires = "shield")]
+    force: bool,
     /// Let real-time tasks use all of a CPU
     #[arg(long)]
     no_throttling: bool,
@@ -82,7 +86,7 @@ struct PlanArgs {
 /// Make the changes that plan prints; until reset or reboot
 ///
 /// A partition that is in force for other CPUs, or was not finished, is reverted first. Ends with 2
-/// when a part of the plan was not permitted, or refused by the kernel.
+/// when a part of the plan was not permitted, or refused by the kernel, or no shield is possible.
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  sudo artis partition apply --rt 3 --priority 80")]
 struct ApplyArgs {
@@ -148,6 +152,8 @@ struct Report<'a> {
     missing: &'a [Refused],
     /// What the kernel did not let be changed.
     refused: &'a [Refused],
+    /// Groups of others that have RT CPUs.
+    claims: &'a [Claim],
     warnings: &'a [String],
 }
 
@@ -163,6 +169,7 @@ impl RequestArgs {
             rt0_priority: self.priority,
             exit_latency_us_max: self.exit_latency,
             shield: self.shield,
+            force: self.force,
             unthrottle: self.no_throttling,
             ..request
         })
@@ -180,7 +187,7 @@ fn plan(args: &PlanArgs) -> anyhow::Result<ExitCode> {
             ToolArg::Cmdline => Tool::Cmdline,
             ToolArg::Kubernetes => Tool::Kubernetes,
         };
-        let plan = Plan::make(&host.root, &request)?;
+        let plan = Plan::make(&host.root, &request);
         write!(stdout, "{}", export::render(tool, &plan, &request))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -209,6 +216,7 @@ fn report<'a>(
         left: &plan.left,
         missing,
         refused,
+        claims: &plan.claims,
         warnings: &plan.warnings,
     }
 }
@@ -249,7 +257,7 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
         refused,
         was_there,
     } = match apply::apply(&host, &request, &mut notice) {
-        Err(error @ apply::Error::ShieldWithScheduler) => {
+        Err(error @ (apply::Error::ShieldWithScheduler | apply::Error::Claimed(_))) => {
             return Err(UsageError(error.to_string()).into());
         }
         made => made?,
@@ -259,18 +267,21 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
         print_json(&mut stdout, &report(&request, &plan, &missing, &refused))?;
     } else if args.quiet {
         for one in &refused {
-            say!("artis: refused by the kernel: {}: {}", one.change, one.why);
+            say!("artis: {one}");
         }
     } else if was_there {
         writeln!(stdout, "RT CPUs {} are partitioned already", request.rt)?;
     } else {
         write!(stdout, "{}", text::applied(&request, &plan, &refused))?;
     }
-    Ok(if missing.is_empty() && refused.is_empty() {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(BOUND_MISSED)
-    })
+    let lacks_shield = request.shield && plan.lacks_shield();
+    Ok(
+        if missing.is_empty() && refused.is_empty() && !lacks_shield {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::from(BOUND_MISSED)
+        },
+    )
 }
 
 fn show(args: &ReportArgs) -> anyhow::Result<ExitCode> {

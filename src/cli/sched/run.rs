@@ -6,14 +6,15 @@ use super::settings::{Options, Settings};
 use super::voice::Voice;
 use crate::cli::output::{print_json, stdout};
 use crate::machine::Root;
+use crate::machine::cpusets::Claim;
 use crate::partition::host::Host;
+use crate::partition::plan::Left;
 use crate::report::scheduler::{Counters, in_words};
 use crate::sched::control;
 use crate::sched::ending::Ending;
 use crate::sched::runtime::Runtime;
-use crate::sched::service::{self, Outcome};
+use crate::sched::service::{self, Outcome, Prospect};
 use crate::sched::status::Status;
-use crate::service::can_schedule;
 use crate::service::partition::Lease;
 use serde::Serialize;
 use std::io::Write;
@@ -53,6 +54,15 @@ struct Checked<'a> {
     #[serde(flatten)]
     settings: &'a Settings,
     partition: bool,
+    /// What would stay as it is, and groups of others that have RT CPUs; none where it cannot run.
+    #[serde(flatten)]
+    outlook: Option<Outlook>,
+}
+
+#[derive(Serialize)]
+struct Outlook {
+    left: Vec<Left>,
+    claims: Vec<Claim>,
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
@@ -82,18 +92,35 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
 }
 
+/// Says what would be done, and fails where `artis sched run` would.
 fn check(args: &Args, settings: &Settings) -> anyhow::Result<()> {
     let partition = settings.partition.is_some();
+    let running = control::ask_status(&Runtime::default().socket())?.is_some();
+    let prospect = match running {
+        true => Err(service::Error::Running(Runtime::default().state()?)),
+        false => Prospect::of(&Root::default(), &settings.rt, settings.detector),
+    };
+    let (outlook, error) = match prospect {
+        Ok(Prospect { left, claims, .. }) => (Some(Outlook { left, claims }), None),
+        Err(error) => (None, Some(error)),
+    };
     let mut stdout = stdout();
     if args.json {
         let checked = Checked {
             settings,
             partition,
+            outlook,
         };
         print_json(&mut stdout, &checked)?;
     } else if !args.quiet {
         for line in settings.heading() {
             writeln!(stdout, "{line}")?;
+        }
+        for claim in outlook.iter().flat_map(|outlook| &outlook.claims) {
+            writeln!(stdout, "{claim}")?;
+        }
+        for left in outlook.iter().flat_map(|outlook| &outlook.left) {
+            writeln!(stdout, "{left}")?;
         }
         let more = match partition {
             true => "the machine is partitioned for the RT CPUs, until the scheduler stops",
@@ -101,7 +128,7 @@ fn check(args: &Args, settings: &Settings) -> anyhow::Result<()> {
         };
         writeln!(stdout, "{more}")?;
     }
-    Ok(())
+    Ok(error.map_or(Ok(()), Err)?)
 }
 
 /// Runs the scheduler, inside the partition where one is wanted.
@@ -118,7 +145,7 @@ fn schedule(settings: &Settings, voice: &mut Voice) -> anyhow::Result<Outcome> {
     if control::ask_status(&Runtime::default().socket())?.is_none() {
         clean_up_partition(&host)?;
         if let Some(request) = &settings.partition {
-            can_schedule(&host.root, rt, *detector)?;
+            Prospect::of(&host.root, rt, *detector)?;
             voice.begin();
             let begun = Lease::begin(&host, request, &mut |notice| voice.notice(notice))?;
             voice.partitioned(&begun.1);

@@ -73,7 +73,7 @@ impl Voice {
     /// The partition is in force.
     pub fn partitioned(&self, made: &Partitioned) {
         for one in &made.refused {
-            say!("artis: refused by the kernel: {}: {}", one.change, one.why);
+            say!("artis: {one}");
         }
         if self.quiet {
         } else if made.was_there {

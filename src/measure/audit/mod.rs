@@ -118,7 +118,11 @@ fn unchecked(id: &str, error: &Unchecked) -> Warning {
         id: id.to_owned(),
         seen: format!("could not be checked: {error}"),
         why: "what could not be read may spoil the figures".to_owned(),
-        fix: Some("run artis as root, on the machine itself and not in a container".to_owned()),
+        fix: match error {
+            // It says so itself.
+            Unchecked::Hidden(_) => None,
+            _ => Some("run artis as root, on the machine itself and not in a container".to_owned()),
+        },
     }
 }
 

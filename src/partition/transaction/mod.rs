@@ -4,13 +4,14 @@
 //! A setting that two owners changed gets its old value when the last of them reverts it. A value
 //! that somebody else has set meanwhile is reported and stays.
 
-use super::change::{Change, Detour, Target};
+use super::change::{Change, Detour, Kind, Target};
 use super::host::Host;
 use super::journal::{self, Journal, OWNERS, Owner, Store};
 use super::plan::Left;
 use artis_machine::CpuList;
 use nix::fcntl::Flock;
 use serde::Serialize;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::time::{Duration, Instant, SystemTime};
@@ -51,6 +52,12 @@ pub struct Refused {
     #[serde(flatten)]
     pub change: Change,
     pub why: String,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "refused by the kernel: {}: {}", self.change, self.why)
+    }
 }
 
 /// The changes that were made.
@@ -312,10 +319,19 @@ impl<'a> Transaction<'a> {
             return Ok(applied);
         }
         self.announce(owner, rt, changes.clone())?;
+        // A whole that a refusal has ended.
+        let mut given_up = None;
         for change in changes {
+            if given_up == Some(change.kind) {
+                continue;
+            }
             match self.make(&change) {
                 Ok(()) => applied.made.push(change),
                 Err(error) if change.may_be_refused() && is_refusal(&error) => {
+                    if change.is_part_of_a_whole() {
+                        given_up = Some(change.kind);
+                        self.give_up(change.kind, &mut applied.made);
+                    }
                     let why = error.to_string();
                     applied.refused.push(Refused { change, why });
                 }
@@ -329,6 +345,15 @@ impl<'a> Transaction<'a> {
             }
         }
         Ok(applied)
+    }
+
+    /// Takes back what was made of a whole that cannot be completed. What does not go back now is
+    /// in the journal, and goes back with everything else.
+    fn give_up(&self, kind: Kind, made: &mut Vec<Change>) {
+        for change in made.iter().rev().filter(|one| one.kind == kind) {
+            let _ = self.host.set(&change.target, &change.old);
+        }
+        made.retain(|one| one.kind != kind);
     }
 
     /// Reverts what the owner changed, last change first, and removes its journal.
@@ -369,9 +394,7 @@ impl<'a> Transaction<'a> {
             Some(now) => {
                 // A value that is neither old nor new would be taken for somebody else's.
                 let _ = self.host.set(&change.target, &change.old);
-                Err(io::Error::other(format!(
-                    "the kernel accepted it without an error, and made it {now:?}"
-                )))
+                Err(io::Error::other(Unlike(now)))
             }
             None => Err(ErrorKind::NotFound.into()),
         }
@@ -456,13 +479,27 @@ fn is_gone(error: &io::Error) -> bool {
     error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(libc::ESRCH)
 }
 
-/// The errors with which the kernel refuses to move an interrupt or to change a thread.
+/// The value that a setting has instead of the one that was written.
+#[derive(Debug, thiserror::Error)]
+#[error("the kernel accepted it without an error, and made it {0:?}")]
+struct Unlike(String);
+
+/// The errors with which a kernel, a security module or a container refuses a change.
 fn is_refusal(error: &io::Error) -> bool {
-    let refusals = [libc::EIO, libc::EINVAL, libc::ENOSPC, libc::EPERM];
-    is_gone(error)
-        || error
-            .raw_os_error()
-            .is_some_and(|errno| refusals.contains(&errno))
+    const REFUSALS: [i32; 9] = [
+        libc::EACCES,
+        libc::EBUSY,
+        libc::EINVAL,
+        libc::EIO,
+        libc::ENODEV,
+        libc::ENOSPC,
+        libc::EOPNOTSUPP,
+        libc::EPERM,
+        libc::EROFS,
+    ];
+    let is_unlike = error.get_ref().is_some_and(|inner| inner.is::<Unlike>());
+    let errno = error.raw_os_error();
+    is_unlike || is_gone(error) || errno.is_some_and(|errno| REFUSALS.contains(&errno))
 }
 
 #[cfg(test)]

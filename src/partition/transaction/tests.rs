@@ -51,7 +51,7 @@ fn settings(root: &Root) -> BTreeMap<&'static str, String> {
 
 fn wanted(root: &Root) -> Vec<Change> {
     let request = Request::new(root, &rt()).unwrap();
-    Plan::make(root, &request).unwrap().changes
+    Plan::make(root, &request).changes
 }
 
 /// What `artis partition apply` does.
@@ -134,6 +134,77 @@ fn apply_then_reset_leaves_everything_as_before() {
     assert_eq!(journals(&root), 0);
     assert!(in_force(&host).unwrap().is_empty());
     assert!(reset(&host).unwrap().restored.is_empty());
+}
+
+/// A machine that refuses each change of this kind, as a kernel does.
+fn forbidding(
+    root: &Root,
+    errno: i32,
+    forbidden: impl Fn(usize) -> bool + 'static,
+) -> Host<'static> {
+    let count = Cell::new(0);
+    Host::announcing(root.clone(), move |step| {
+        if step != Step::Set {
+            return Ok(());
+        }
+        let number = count.replace(count.get() + 1);
+        match forbidden(number) {
+            true => Err(io::Error::from_raw_os_error(errno)),
+            false => Ok(()),
+        }
+    })
+}
+
+/// What a kernel, a security module or a container forbids is one change less, whichever it is.
+#[test]
+fn a_refused_change_is_left_out_and_the_others_are_made() {
+    for errno in [
+        libc::EPERM,
+        libc::EACCES,
+        libc::EROFS,
+        libc::EBUSY,
+        libc::EOPNOTSUPP,
+    ] {
+        for forbidden in 0..8 {
+            let (_folder, root) = canned(&FILES);
+            let before = settings(&root);
+            let host = forbidding(&root, errno, move |number| number == forbidden);
+            let applied = apply(&host).unwrap();
+            assert_eq!((applied.made.len(), applied.refused.len()), (7, 1));
+            reset(&Host::at(root.clone())).unwrap().whole().unwrap();
+            assert_eq!(settings(&root), before);
+        }
+    }
+}
+
+/// Half a shield is none: what was made of it is taken back.
+#[test]
+fn a_shield_is_made_whole_or_not_at_all() {
+    const GROUPS: [(&str, &str); 2] = [
+        ("sys/fs/cgroup/cgroup.controllers", "cpuset cpu\n"),
+        ("sys/fs/cgroup/cgroup.subtree_control", "cpuset cpu\n"),
+    ];
+    let (_folder, root) = canned(&[&FILES[..], &GROUPS].concat());
+    let request = Request {
+        shield: true,
+        ..Request::new(&root, &rt()).unwrap()
+    };
+    let changes = Plan::make(&root, &request).changes;
+    // A canned group has no files, so its CPUs cannot be set.
+    let host = Host::at(root.clone());
+    let (changes, _) = planned_here(&host, Owner::Partition, changes).unwrap();
+    let begun = Transaction::begin(&host).unwrap();
+    let applied = begun.apply(Owner::Partition, &rt(), changes).unwrap();
+    assert_eq!(applied.refused.len(), 1, "{:?}", applied.refused);
+    assert_eq!(applied.refused[0].change.kind, Kind::CpusetShield);
+    assert!(
+        applied
+            .made
+            .iter()
+            .all(|one| one.kind != Kind::CpusetShield)
+    );
+    assert!(!root.exists("/sys/fs/cgroup/artis-rt"));
+    begun.revert(Owner::Partition).unwrap().whole().unwrap();
 }
 
 #[test]
@@ -299,9 +370,7 @@ fn the_last_owner_reverts_what_two_changed() {
         let host = Host::at(root.clone());
         let begin = || Transaction::begin(&host).unwrap();
         apply(&host).unwrap();
-        let sharing = Plan::for_sharing(&root, &rt(), &"0-2".parse().unwrap())
-            .unwrap()
-            .changes;
+        let sharing = Plan::for_sharing(&root, &rt(), &"0-2".parse().unwrap()).changes;
         let (changes, left) = planned_here(&host, Owner::Sched, sharing).unwrap();
         assert_eq!((changes.len(), left.len()), (4, 0));
         begin().apply(Owner::Sched, &rt(), changes).unwrap();
@@ -323,7 +392,7 @@ fn rt_cpus_come_back_to_the_settings_of_the_scheduler() {
     let (_folder, root) = canned(&files);
     let host = Host::at(root.clone());
     let transaction = Transaction::begin(&host).unwrap();
-    let sharing = Plan::for_sharing(&root, &rt(), &"0-2".parse().unwrap()).unwrap();
+    let sharing = Plan::for_sharing(&root, &rt(), &"0-2".parse().unwrap());
     let now = || {
         let read = |path: &str| root.read(path).unwrap().unwrap();
         (read("sys/devices/virtual/workqueue/cpumask"), read(online))
@@ -401,12 +470,13 @@ fn a_kernel_that_accepts_a_value_and_sets_another_is_noticed() {
     }
     let host = Host::at(root.clone());
     let transaction = Transaction::begin(&host).unwrap();
-    let error = transaction
-        .apply(Owner::Partition, &rt(), changes)
-        .unwrap_err();
-    let Error::Change { source, .. } = error else {
-        panic!("{error}")
-    };
-    assert!(source.to_string().contains("made it"), "{source}");
+    let applied = transaction.apply(Owner::Partition, &rt(), changes).unwrap();
+    let why = &applied.refused[0].why;
+    assert!(why.contains("made it"), "{why}");
+    transaction
+        .revert(Owner::Partition)
+        .unwrap()
+        .whole()
+        .unwrap();
     assert_eq!(settings(&root), before);
 }

@@ -86,12 +86,14 @@ pub enum Refusal {
     Offline { cpu: u32, online: CpuList },
     #[error(
         "its cgroup's cpuset excludes CPU {cpu}: {file} is {allowed}; choose one of those with \
-         --cpu, or add the CPU to the cpuset of the group and of its parents"
+         --cpu, or {way_in}"
     )]
     Cpuset {
         cpu: u32,
         file: String,
         allowed: CpuList,
+        /// What else there is to do.
+        way_in: String,
     },
     #[error(
         "it is the kernel thread {name}, which the kernel binds to its own CPUs for good; leave it \
@@ -138,7 +140,7 @@ pub fn explain(root: &Root, tid: i32, before: Scheduling, step: Step, errno: Err
         (_, Errno::EBUSY) if before.policy == SCHED_DEADLINE => Some(Refusal::Deadline { who }),
         (Step::Policy(to), Errno::EINVAL) => no_sched_ext(root, who, to),
         (Step::Bind(cpu), Errno::EINVAL) => offline(root, cpu)
-            .or_else(|| cpuset_excludes(root, tid, cpu))
+            .or_else(|| cpuset_excludes(root, tid, who, cpu))
             .or_else(|| bound(root, tid)),
         (Step::Policy(to), Errno::EPERM) => policy_not_permitted(root, tid, who, before, to),
         (Step::Bind(_) | Step::Release, Errno::EPERM) => affinity_not_permitted(root, tid),
@@ -249,9 +251,15 @@ fn rt_group(root: &Root, tid: i32, who: Who, to: Scheduling) -> Option<Refusal> 
     })
 }
 
-fn cpuset_excludes(root: &Root, tid: i32, cpu: u32) -> Option<Refusal> {
+fn cpuset_excludes(root: &Root, tid: i32, who: Who, cpu: u32) -> Option<Refusal> {
     let (file, allowed) = cpuset::of(root, &tid.to_string())?;
-    (!allowed.contains(cpu)).then_some(Refusal::Cpuset { cpu, file, allowed })
+    let cpus = CpuList::from_iter([cpu]);
+    (!allowed.contains(cpu)).then(|| Refusal::Cpuset {
+        cpu,
+        file,
+        allowed,
+        way_in: cpuset::way_in(root, &cpus, who),
+    })
 }
 
 #[cfg(test)]

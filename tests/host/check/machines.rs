@@ -56,6 +56,27 @@ fn write(root: &Root, path: &str, text: &str) {
     }
 }
 
+impl Machine {
+    /// The same machine with these files changed, or, where there is no text, without this file or
+    /// folder.
+    pub fn with(self, changes: &[(&str, Option<&str>)]) -> Self {
+        for (path, text) in changes {
+            match text {
+                Some(text) => write(&self.root, path, text),
+                None => {
+                    let path = self.root.path(path);
+                    let gone = match path.is_dir() {
+                        true => std::fs::remove_dir_all(&path),
+                        false => std::fs::remove_file(&path),
+                    };
+                    gone.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+                }
+            }
+        }
+        self
+    }
+}
+
 fn put(root: &Root, path: &str, text: &str) {
     let path = root.path(path);
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();

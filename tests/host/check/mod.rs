@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis check` as a user runs it: on canned machines, and on the one that runs the tests.
 
-mod machines;
+pub mod machines;
 
 use machines::Machine;
 use serde_json::Value;

@@ -10,7 +10,8 @@ use super::real_time;
 use super::{Plan, Unchecked, User, checked};
 use crate::thread::{PRIORITY, Policy};
 use artis_machine::cpus::Cpus;
-use artis_machine::deadline_servers::{self, DEBUGFS, SERVERS};
+use artis_machine::deadline_servers::{self, DEBUGFS};
+use artis_machine::debugfs::Access;
 use artis_machine::idle::C1_EXIT_LATENCY_US;
 use artis_machine::kernel::{SchedExt, rt_throttling, sched_ext};
 use artis_machine::virtualisation::virtualisation;
@@ -119,8 +120,7 @@ fn has_servers(root: &Root) -> bool {
         .split(['.', '-'])
         .map_while(|part| part.parse().ok());
     let version = numbers.next().zip(numbers.next());
-    version.is_some_and(|version| version >= SERVERS_SINCE)
-        || root.exists(format!("{DEBUGFS}/sched/{}", SERVERS[0]))
+    version.is_some_and(|version| version >= SERVERS_SINCE) || deadline_servers::exist(root)
 }
 
 fn throttling(root: &Root, plan: &Plan) -> Judged {
@@ -153,20 +153,16 @@ fn servers(root: &Root, plan: &Plan) -> Judged {
     if !real_time(plan) {
         return Ok(None);
     }
-    if !deadline_servers::visible(root) {
+    let on = match deadline_servers::on(root, &plan.cpus)? {
+        Some(on) if on.is_empty() => return Ok(None),
+        Some(on) => on,
         // A kernel without debugfs does not even have the folder.
-        if !root.exists(DEBUGFS) {
-            return Ok(None);
+        None if !root.exists(DEBUGFS) => return Ok(None),
+        None => {
+            let why = Access::of(root).obstacle().unwrap_or_default();
+            return Err(Unchecked::Hidden(why));
         }
-        return Err(Unchecked::Hidden(format!(
-            "{DEBUGFS}/sched is not there; `sudo mount -t debugfs none {DEBUGFS}`, and measure as \
-             root"
-        )));
-    }
-    let on = deadline_servers::on(root, &plan.cpus)?;
-    if on.is_empty() {
-        return Ok(None);
-    }
+    };
     let cpus = on.values().fold(CpuList::new(), |all, cpus| &all | cpus);
     let numbers: Vec<String> = cpus.iter().map(|cpu| cpu.to_string()).collect();
     finding(
