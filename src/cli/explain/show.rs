@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis explain show`: prints a written explanation again.
 
-use super::files::Files;
-use crate::explain::Document;
+use super::files::{self, Files};
 use crate::result::file::read_text;
-use anyhow::Context;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -21,7 +19,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let text = read_text(&args.file)?;
-    let document = Document::read(&text).with_context(|| args.file.display().to_string())?;
+    let document = files::parse(&args.file, &text)?;
     args.files.open()?.publish(&document)?;
     Ok(ExitCode::SUCCESS)
 }
