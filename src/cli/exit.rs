@@ -2,9 +2,16 @@
 //! Exit status of every command: 0 fine, 1 error, 2 a bound was missed, 3 the scheduler is not on,
 //! 64 usage.
 
+use crate::result::claims::Conflict;
+use crate::result::{file, import, target};
+use anyhow::Context;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use signal_hook::consts::SIGXFSZ;
+use std::error::Error;
 use std::io;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A bound or threshold was missed, as rtla has it; or not all that was asked for could be done.
 pub const BOUND_MISSED: u8 = 2;
@@ -20,10 +27,34 @@ pub const USAGE: u8 = 64;
 #[error("{0}")]
 pub struct UsageError(pub String);
 
+/// Prepares this process for what must not end it: a limit on the size of files is an error of the
+/// write, and a panic says what it has to say through the filter for terminals.
+///
+/// # Errors
+/// When the kernel refuses a handler.
+pub fn prepare() -> anyhow::Result<()> {
+    // A handler, because an ignored signal would stay ignored in the programs that artis starts.
+    signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))
+        .context("cannot catch signals")?;
+    std::panic::set_hook(Box::new(|panic| {
+        let backtrace = std::backtrace::Backtrace::capture();
+        say!("artis: {panic}");
+        if backtrace.status() == std::backtrace::BacktraceStatus::Captured {
+            say!("{backtrace}");
+        }
+    }));
+    Ok(())
+}
+
 /// Prints what clap has to say and gives the exit status: help and version are success.
 pub fn parse_error(error: &clap::Error) -> ExitCode {
-    // A closed pipe (`artis --help | head -1`) is not an error.
-    let _ = error.print();
+    if error.use_stderr() {
+        // It quotes arguments.
+        say_text!("{}", error.render());
+    } else {
+        // A closed pipe (`artis --help | head -1`) is not an error.
+        let _ = error.print();
+    }
     if let Some(word) = negative(error) {
         say!("artis: {word} looks like a negative value, and no option takes one with a unit");
     }
@@ -50,11 +81,25 @@ pub fn failure(error: &anyhow::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     say!("artis: {error:#}");
-    if error.chain().any(|cause| cause.is::<UsageError>()) {
+    if error.chain().any(is_usage) {
         ExitCode::from(USAGE)
     } else {
         ExitCode::FAILURE
     }
+}
+
+/// Whether other words on the command line would help.
+fn is_usage(cause: &(dyn Error + 'static)) -> bool {
+    use file::Error::Conflict as Taken;
+    let of_import = |error: &import::Error| matches!(error, import::Error::File(Taken(_)));
+    let of_target = |error: &target::Error| matches!(error, target::Error::Conflict(_));
+    cause.is::<UsageError>()
+        || cause.is::<Conflict>()
+        || cause
+            .downcast_ref()
+            .is_some_and(|error| matches!(error, Taken(_)))
+        || cause.downcast_ref().is_some_and(of_import)
+        || cause.downcast_ref().is_some_and(of_target)
 }
 
 /// Whether it is only that nobody reads the output any more.

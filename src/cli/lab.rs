@@ -2,7 +2,7 @@
 //! `artis lab`: list and fetch stock kernels, boot one and run a command in it.
 
 use super::exit::UsageError;
-use super::output::stdout;
+use super::output::{print_json, raw_stdout, stdout};
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
 use super::value;
@@ -19,9 +19,12 @@ use crate::lab::image::Image;
 use crate::lab::image::file::GuestFile;
 use crate::lab::image::programs::{Own, Programs};
 use crate::lab::machine::Machine;
+use crate::lab::machine::output::RESERVED;
 use crate::lab::machine::record::Ended;
 use crate::lab::progress::Progress;
 use crate::report::kernels::table;
+use crate::result::claims::is_one_file;
+use crate::result::file;
 use std::ffi::OsString;
 use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
@@ -148,8 +151,7 @@ fn list(kernels: &Kernels, json: bool) -> anyhow::Result<ExitCode> {
     let listed = kernels.list(&mut Stderr::default())?;
     let mut out = stdout();
     if json {
-        serde_json::to_writer_pretty(&mut out, &listed).map_err(std::io::Error::from)?;
-        writeln!(out)?;
+        print_json(&mut out, &listed)?;
         return Ok(ExitCode::SUCCESS);
     }
     out.write_all(table(&listed).as_bytes())?;
@@ -202,6 +204,9 @@ fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
     let files = files
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| UsageError(error.to_string()))?;
+    for file in &files {
+        refuse_file(file, args.memory, args.output.as_deref())?;
+    }
     let devices = Devices {
         disk_bytes: args.disk,
         network: args.network,
@@ -222,7 +227,10 @@ fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
     let mut progress = Stderr::default();
     let modules_of_image = args.module_folder.as_deref();
     let kernel = match own::is_path(&args.kernel) {
-        true => kernels.own(Path::new(&args.kernel), modules_of_image)?,
+        true => {
+            file::regular(Path::new(&args.kernel))?;
+            kernels.own(Path::new(&args.kernel), modules_of_image)?
+        }
         false if modules_of_image.is_some() => {
             let words = "--module-folder is for a kernel image, --kernel PATH";
             return Err(UsageError(words.to_owned()).into());
@@ -259,7 +267,12 @@ fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
         machine.cpus,
         machine.engine.timing()
     ));
-    let ran = machine.run(&args.command, &mut stdout(), &mut stderr(), &mut progress);
+    let ran = machine.run(
+        &args.command,
+        &mut raw_stdout(),
+        &mut stderr(),
+        &mut progress,
+    );
     // The console is the only trace of what went wrong.
     let outcome = ran.map_err(|error| passing.keep_console(error))?;
     for refused in &outcome.unpacked.refused {
@@ -285,6 +298,28 @@ fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
             ended_by(signal)
         }
     })
+}
+
+/// Refuses a file that does not fit into the guest, or that the lab's own files would replace.
+fn refuse_file(file: &GuestFile, memory_mib: u32, output: Option<&Path>) -> anyhow::Result<()> {
+    let host = file.host.display();
+    if file::regular(&file.host)? > u64::from(memory_mib) << 20 {
+        return Err(UsageError(format!(
+            "--file {host} is larger than the guest's memory; give the guest more (--memory MIB)"
+        ))
+        .into());
+    }
+    let written = RESERVED.iter().filter_map(|name| Some(output?.join(name)));
+    match written
+        .into_iter()
+        .find(|path| is_one_file(path, &file.host))
+    {
+        None => Ok(()),
+        Some(_) => Err(UsageError(format!(
+            "--output would overwrite {host}, which the guest gets; name another folder"
+        ))
+        .into()),
+    }
 }
 
 /// The exit status of a command that a signal ended, as shells have it.

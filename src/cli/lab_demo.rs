@@ -4,7 +4,7 @@
 
 use super::exit::{BOUND_MISSED, UsageError};
 use super::lab::{ended_by, resolve, system};
-use super::output::stdout;
+use super::output::Outcome;
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
 use super::value;
@@ -20,8 +20,8 @@ use crate::report::demo::table;
 use crate::result::file::Target;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
-use std::io::{Write, stderr};
-use std::path::{Path, PathBuf};
+use std::io::stderr;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Show what artis does: the same work in three configurations
@@ -84,7 +84,6 @@ struct Document<'a> {
 /// Runs it.
 pub fn run(kernels: &Kernels, args: &Demo) -> anyhow::Result<ExitCode> {
     // Opened before the long run: a path that cannot be written is known at once.
-    let to_stdout = args.json.as_deref() == Some(Path::new("-"));
     let target = args.json.as_deref().map(Target::open).transpose()?;
     let mut progress = Stderr::default();
     let kernel = resolve(kernels, &args.kernel, &mut progress)?;
@@ -128,13 +127,14 @@ pub fn run(kernels: &Kernels, args: &Demo) -> anyhow::Result<ExitCode> {
         seconds: args.seconds,
         missed: verdict::missed(&figures),
     };
-    // The table first: it is there even when the file cannot be written.
-    if !to_stdout {
-        write!(stdout(), "{}", table(&heading, &figures))?;
+    Outcome {
+        text: &table(&heading, &figures),
+        document: &document,
+        json: target,
+        files: Vec::new(),
+        failures: Vec::new(),
     }
-    if let Some(target) = target {
-        target.write_document(&document)?;
-    }
+    .publish()?;
     Ok(match document.missed.is_empty() {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(BOUND_MISSED),

@@ -3,20 +3,19 @@
 
 use super::exit::UsageError;
 use super::lab::{ended_by, system};
-use super::output::stdout;
+use super::output::Outcome;
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
 use super::value;
 use crate::lab::debian::kernel::Kernels;
 use crate::lab::engine::Kind;
-use crate::lab::experiment::plan::{self, Experiment};
+use crate::lab::experiment::plan::Experiment;
 use crate::lab::experiment::{rows, run};
 use crate::lab::progress::Progress;
 use crate::report::brief;
 use crate::report::experiment::table;
 use crate::result::file::Target;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Run an experiment in the deterministic engine, and print its table
@@ -61,14 +60,6 @@ pub(super) struct Releases {
     kernel_rt: Option<String>,
 }
 
-/// Reads an experiment; what is wrong in the file is a usage error.
-pub(super) fn read(file: &Path) -> anyhow::Result<Experiment> {
-    Experiment::read(file).map_err(|error| match error {
-        plan::Error::Malformed { .. } => anyhow::Error::new(UsageError(error.to_string())),
-        plan::Error::Unreadable { .. } => error.into(),
-    })
-}
-
 /// How guests of experiments are run: one at a time, those in the cache not again.
 pub(super) fn options(releases: Releases) -> anyhow::Result<run::Options> {
     let named = [
@@ -101,11 +92,10 @@ pub(super) fn failed(error: run::Error, progress: &mut Stderr) -> anyhow::Result
 
 /// Runs it.
 pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
-    let mut experiment = read(&args.file)?;
+    let mut experiment = Experiment::read(&args.file)?;
     if !args.only.is_empty() {
         experiment.keep_only(&args.only).map_err(UsageError)?;
     }
-    let to_stdout = args.json.as_deref() == Some(Path::new("-"));
     let target = args.json.as_deref().map(Target::open).transpose()?;
     let mut progress = Stderr::default();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -119,13 +109,14 @@ pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
         Ok(measured) => measured,
     };
     let document = rows::document(&experiment, &measured);
-    // The table first: it is there even when the file cannot be written.
-    if !to_stdout {
-        let layout = if args.brief { brief::table } else { table };
-        write!(stdout(), "{}", layout(&experiment.title, &document))?;
+    let layout = if args.brief { brief::table } else { table };
+    Outcome {
+        text: &layout(&experiment.title, &document),
+        document: &document,
+        json: target,
+        files: Vec::new(),
+        failures: Vec::new(),
     }
-    if let Some(target) = target {
-        target.write_document(&document)?;
-    }
+    .publish()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -3,10 +3,11 @@
 
 use super::exit::UsageError;
 use super::explain::files::Files;
-use super::lab_experiment::{Releases, failed, options, read};
+use super::lab_experiment::{Releases, failed, options};
 use super::progress::Stderr;
 use super::value;
 use crate::lab::debian::kernel::Kernels;
+use crate::lab::experiment::plan::Experiment;
 use crate::lab::explain::{Error, Wanted, Which, explain};
 use crate::lab::progress::Progress;
 use crate::result::file::Target;
@@ -54,7 +55,7 @@ pub struct Args {
 
 /// Runs it.
 pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
-    let experiment = read(&args.file)?;
+    let experiment = Experiment::read(&args.file)?;
     let wanted = Wanted {
         configuration: &args.configuration,
         seed: args.seed,

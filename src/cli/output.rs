@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! How every command prints: to standard output, with errors that say so. What a long run gave is
-//! printed first and written then, so that neither can lose the other.
+//! How every command prints: to standard output, with errors that say so, and through the one
+//! filter for terminals. What a long run gave is printed first and written then, so that neither
+//! can lose the other.
 
 use super::advice::followable;
 use super::exit;
 use crate::result::file::{self, Target};
+use crate::result::terminal::{self, printable};
+use crate::result::{standard, target};
 use anyhow::anyhow;
 use serde::Serialize;
 use std::fmt;
@@ -12,26 +15,46 @@ use std::io::{self, ErrorKind, StdoutLock, Write};
 use std::path::Path;
 
 /// Standard output, this process's own until dropped. Its errors name it.
-pub struct Output(StdoutLock<'static>);
+pub struct Output {
+    out: StdoutLock<'static>,
+    is_text: bool,
+}
 
-/// Opens standard output.
+/// Opens standard output for text, which loses what would steer a terminal.
 pub fn stdout() -> Output {
-    Output(io::stdout().lock())
+    Output {
+        out: io::stdout().lock(),
+        is_text: true,
+    }
+}
+
+/// Opens standard output for the bytes of another program, as they are.
+pub fn raw_stdout() -> Output {
+    Output {
+        is_text: false,
+        ..stdout()
+    }
 }
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes).map_err(named)
+        standard::check_open().map_err(named)?;
+        if !self.is_text {
+            return self.out.write(bytes).map_err(named);
+        }
+        let text = printable(&String::from_utf8_lossy(bytes));
+        self.out.write_all(text.as_bytes()).map_err(named)?;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush().map_err(named)
+        self.out.flush().map_err(named)
     }
 }
 
 /// Prints on standard error, for [`say!`]; when that fails there is nowhere left to say so.
 pub fn to_stderr(text: fmt::Arguments<'_>) {
-    let text = followable(&text.to_string());
+    let text = followable(&printable(&text.to_string()));
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
@@ -39,6 +62,8 @@ pub fn to_stderr(text: fmt::Arguments<'_>) {
 fn named(error: io::Error) -> io::Error {
     let next = match error.kind() {
         ErrorKind::StorageFull => "; free space where it goes, or send it elsewhere",
+        ErrorKind::FileTooLarge => "; raise the limit on the size of files (ulimit -f)",
+        _ if error.raw_os_error() == Some(libc::EBADF) => "; it is closed, send it somewhere",
         _ => "",
     };
     io::Error::new(
@@ -53,20 +78,20 @@ fn named(error: io::Error) -> io::Error {
 /// When `out` cannot be written; a closed pipe stays recognisable as such.
 pub fn print_json(out: &mut dyn Write, document: &impl Serialize) -> anyhow::Result<()> {
     // Not serialised straight to `out`: that would wrap the I/O error in one of JSON.
-    let text = serde_json::to_string_pretty(document)?;
+    let text = terminal::json(&serde_json::to_string_pretty(document)?);
     writeln!(out, "{text}")?;
     Ok(())
 }
 
 /// What a long run gave.
 pub struct Outcome<'a, D> {
-    /// For people, on standard output, unless the document goes there.
+    /// For people, on standard output, unless the document or a file goes there.
     pub text: &'a str,
     pub document: &'a D,
     /// Where the document goes, if anywhere.
     pub json: Option<Target>,
     /// Other files and their content.
-    pub files: Vec<(Target, String)>,
+    pub files: Vec<(Target, Vec<u8>)>,
     /// What failed during the run.
     pub failures: Vec<anyhow::Error>,
 }
@@ -79,7 +104,8 @@ impl<D: Serialize> Outcome<'_, D> {
     /// The first failure; the others are printed. A closed pipe comes last: it is no failure alone.
     pub fn publish(self) -> anyhow::Result<()> {
         let mut failures = self.failures;
-        let to_stdout = self.json.as_ref().is_some_and(Target::is_stdout);
+        let others = self.files.iter().map(|(target, _)| target);
+        let to_stdout = self.json.iter().chain(others).any(Target::is_stdout);
         let printed = match to_stdout {
             true => Ok(()),
             false => stdout().write_all(self.text.as_bytes()),
@@ -91,12 +117,14 @@ impl<D: Serialize> Outcome<'_, D> {
                 Some(_) => error.into(),
             });
         }
-        let files = self.files.into_iter();
-        let files = files.map(|(target, text)| (target, text.into_bytes()));
         let json = self.json.map(|target| (target, document));
-        for (target, content) in json.into_iter().chain(files) {
+        for (target, content) in json.into_iter().chain(self.files) {
             if let Err(error) = target.write_or_rescue(&content) {
-                failures.push(error.into());
+                let error = anyhow::Error::from(error);
+                if !exit::is_broken_pipe(&error) && error.downcast_ref().is_some_and(is_lost) {
+                    say_text!("{}", String::from_utf8_lossy(&content));
+                }
+                failures.push(error);
             }
         }
         failures.sort_by_key(exit::is_broken_pipe);
@@ -111,14 +139,22 @@ impl<D: Serialize> Outcome<'_, D> {
     }
 }
 
+/// Whether no file took the figures, so that standard error is the only place left for them.
+fn is_lost(error: &target::Error) -> bool {
+    matches!(error, target::Error::Write { .. })
+}
+
 /// The error of a text that could not be printed. Nobody asked for a file, so the document is the
-/// only place left for its figures.
+/// only place left for its figures: in another file, or else on standard error.
 fn kept_elsewhere(error: io::Error, document: &[u8]) -> anyhow::Error {
     if error.kind() == ErrorKind::BrokenPipe {
         return error.into();
     }
     match file::rescue(Path::new("result.json"), None, document) {
         Some(rescued) => anyhow!("{error}; the result is in {}", rescued.display()),
-        None => error.into(),
+        None => {
+            say_text!("{}", String::from_utf8_lossy(document));
+            anyhow!("{error}; no folder takes the result, so it stands above")
+        }
     }
 }

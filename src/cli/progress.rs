@@ -2,6 +2,7 @@
 //! Long steps on standard error: a live line on a terminal, short plain lines elsewhere.
 
 use crate::lab::progress::Progress;
+use crate::result::terminal::plain;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -22,7 +23,7 @@ impl Progress for Stderr {
         if std::io::stderr().is_terminal() {
             let bar = self.bar.get_or_insert_with(live_line);
             let percent = percent.map_or_else(String::new, |percent| format!(", {percent:.0} %"));
-            bar.set_message(format!("{what}{percent}"));
+            bar.set_message(plain(&format!("{what}{percent}")));
             return;
         }
         // "booting, 3 s" is the step that began as "booting".
@@ -67,7 +68,7 @@ impl LiveLine {
     /// Shows `text`, which is computed only when somebody can see it.
     pub fn show(&self, text: impl FnOnce() -> String) {
         if let Some(bar) = &self.0 {
-            bar.set_message(text());
+            bar.set_message(plain(&text()));
         }
     }
 }

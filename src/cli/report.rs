@@ -16,6 +16,7 @@ use crate::result::experiment::Experiment;
 use crate::result::file::Target;
 use anyhow::{anyhow, bail};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -72,7 +73,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         )
         .into());
     }
-    refuse_overwriting(args)?;
     let files = input::files(&args.files)?;
     let target = Target::open(&args.output)?;
     let page = page(args, files)?;
@@ -96,21 +96,6 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         );
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The page would take the place of a file that it shows.
-fn refuse_overwriting(args: &Args) -> Result<(), UsageError> {
-    let whole = |path: &Path| std::fs::canonicalize(path).ok();
-    let output = whole(&args.output);
-    let inputs = args.files.iter().map(Input::path);
-    let mut all = inputs.chain(args.job.as_deref());
-    match all.find(|path| output.is_some() && whole(path) == output) {
-        None => Ok(()),
-        Some(path) => Err(UsageError(format!(
-            "the page would overwrite {}, which it shows; name another file: -o report.html",
-            path.display()
-        ))),
-    }
 }
 
 fn page(args: &Args, files: Vec<File>) -> anyhow::Result<Page> {
@@ -142,11 +127,12 @@ fn page(args: &Args, files: Vec<File>) -> anyhow::Result<Page> {
         true => None,
         false => Some(compared(args, base, &groups)?),
     };
+    let runs: BTreeMap<&str, &[Document]> = results(&groups).collect();
     let names = comparison.iter().flat_map(Comparison::names);
     let measured: Vec<Measured> = names
         .enumerate()
         .filter_map(|(index, known)| {
-            let (name, documents) = results(&groups).find(|(name, _)| **name == known)?;
+            let (name, documents) = runs.get_key_value(known.as_str())?;
             Some(Measured {
                 index,
                 name,
@@ -184,9 +170,9 @@ fn page(args: &Args, files: Vec<File>) -> anyhow::Result<Page> {
 }
 
 /// The result files of each configuration.
-fn results(groups: &[Group]) -> impl Iterator<Item = (&String, &[Document])> {
+fn results(groups: &[Group]) -> impl Iterator<Item = (&str, &[Document])> {
     groups.iter().filter_map(|group| match group {
-        Group::Results(name, documents) => Some((name, documents.as_slice())),
+        Group::Results(name, documents) => Some((name.as_str(), documents.as_slice())),
         Group::Experiment(..) => None,
     })
 }

@@ -78,9 +78,12 @@ pub struct Document {
 /// What is wrong with a document.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("not a document of artis explain: {0}")]
+    #[error(transparent)]
     Json(#[from] serde_json::Error),
-    #[error("its schema is {0:?}, and this artis reads {SCHEMA}")]
+    #[error(
+        "the schema is {0:?}, and {SCHEMA:?} is needed here; give the file to the command that \
+         reads it, or take an artis that knows this schema"
+    )]
     Schema(String),
     #[error("number {number} of the worst: {reason}")]
     Recording {

@@ -6,6 +6,7 @@
 //! prints nothing. A measuring thread allocates nothing, locks nothing and logs nothing once it has
 //! started: what it needs is made before, and what it found is read afterwards or through atomics.
 
+pub mod alone;
 pub mod audit;
 pub mod clock;
 pub mod commands;

@@ -17,11 +17,29 @@ const ABANDON: u8 = 2;
 
 /// Starts `count` threads. Each prepares itself; when all have done so, each does its `work`. What
 /// a thread prepared never leaves it. The caller waits in `meanwhile`, whose argument says whether
-/// all threads have finished, and gets their results in order.
+/// all threads have finished, and gets their results in order. See [`run_until`] for many threads.
 ///
 /// # Errors
 /// The first failure of `prepare` or of a thread's start; then none has begun its work.
 pub fn run<P, T, E>(
+    count: usize,
+    prepare: impl Fn(usize) -> Result<P, E> + Sync,
+    work: impl Fn(usize, P) -> T + Sync,
+    meanwhile: impl FnOnce(&dyn Fn() -> bool),
+) -> Result<Vec<T>, E>
+where
+    T: Send,
+    E: Send + From<SpawnError>,
+{
+    run_until(&|| false, count, prepare, work, meanwhile)
+}
+
+/// As [`run`]. Once `stopped` says so, no more threads are started, but one at least.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_until<P, T, E>(
+    stopped: &dyn Fn() -> bool,
     count: usize,
     prepare: impl Fn(usize) -> Result<P, E> + Sync,
     work: impl Fn(usize, P) -> T + Sync,
@@ -37,6 +55,9 @@ where
         let mut threads = Vec::new();
         let mut refused = None;
         for index in 0..count {
+            if index > 0 && stopped() {
+                break;
+            }
             let (ready, start, prepare, work) = (ready.clone(), &start, &prepare, &work);
             let body = move || {
                 let prepared = match prepare(index) {
@@ -75,7 +96,7 @@ where
             }
         }
         // A thread that panicked gave no answer. Joining it below passes the panic on.
-        let all = refused.is_none() && prepared == count;
+        let all = refused.is_none() && prepared == threads.len();
         start.store(if all { BEGIN } else { ABANDON }, Ordering::Release);
         threads.iter().for_each(|thread| thread.thread().unpark());
         if let Some(error) = refused {
@@ -121,6 +142,26 @@ mod tests {
         );
         assert_eq!(results.unwrap(), [0, 11, 22, 33]);
         assert_eq!(looked.into_inner(), 1);
+    }
+
+    #[test]
+    fn after_a_stop_no_more_threads_are_started() {
+        let started = AtomicUsize::new(0);
+        let results: Result<Vec<usize>, Refused> = run_until(
+            &|| started.load(Ordering::Relaxed) > 0,
+            1000,
+            |index| {
+                started.fetch_add(1, Ordering::Relaxed);
+                Ok(index)
+            },
+            |index, _| index,
+            |_| (),
+        );
+        let results = results.unwrap();
+        assert!(!results.is_empty() && results.len() == started.into_inner());
+        let results: Result<Vec<usize>, Refused> =
+            run_until(&|| true, 1000, Ok, |index, _| index, |_| ());
+        assert_eq!(results.unwrap(), [0]);
     }
 
     #[test]

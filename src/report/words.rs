@@ -8,10 +8,7 @@ use artis_decide::compare::gate::{Bound, Check, Verdict};
 use artis_decide::compare::interval::METHOD;
 use artis_decide::compare::{Cell, Comparison};
 
-/// Control characters of a file do not reach the terminal.
-pub fn plain(text: &str) -> String {
-    text.chars().filter(|one| !one.is_control()).collect()
-}
+pub use artis_result::terminal::plain;
 
 /// What the table's words mean, and what speaks against it.
 pub(super) fn legend(all: &Comparison) -> String {

@@ -1,8 +1,112 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! What is wrong with a JSON file, in a sentence: the parser's own words name Rust types and
-//! give no remedy.
+//! What is wrong with a JSON or TOML file, in a sentence: the parsers' own words name Rust types
+//! and give no remedy.
 
 use serde_json::error::Category;
+use std::ops::Range;
+
+/// What is wrong with a TOML file that people write.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}{reason}", self.place())]
+pub struct Fault {
+    /// From 1; none where the file as a whole is meant.
+    pub line: Option<usize>,
+    /// Begins with the key where there is one.
+    pub reason: String,
+}
+
+impl Fault {
+    fn place(&self) -> String {
+        self.line
+            .map_or_else(String::new, |line| format!("line {line}: "))
+    }
+
+    /// What the parser found in `text` at `span`, in words. `allowed` says what the number of a key
+    /// may be.
+    pub fn in_toml(
+        text: &str,
+        span: Option<Range<usize>>,
+        message: &str,
+        allowed: &dyn Fn(&str) -> Option<String>,
+    ) -> Self {
+        let message = message.replace('\n', ", ");
+        if let Some(name) = message.strip_prefix("missing field ") {
+            let name = name.trim_matches('`');
+            return Self {
+                line: None,
+                reason: format!("the key {name} is missing; add it"),
+            };
+        }
+        let span = span.unwrap_or(0..0);
+        let before = text.get(..span.start).unwrap_or(text);
+        let line = before.matches('\n').count() + 1;
+        let found = text.get(span).unwrap_or_default().trim();
+        let key = key_before(before).unwrap_or_default();
+        let reason = in_words(&message, found, key, allowed);
+        Self {
+            line: Some(line),
+            reason,
+        }
+    }
+}
+
+/// The key whose value begins after this text.
+fn key_before(text: &str) -> Option<&str> {
+    let (before, _) = text.rsplit_once('=')?;
+    let key = before.rsplit(['\n', '{', ',']).next()?.trim();
+    let is_key = |letter: char| letter.is_ascii_alphanumeric() || "-_\"'.".contains(letter);
+    (!key.is_empty() && key.chars().all(is_key)).then_some(key)
+}
+
+fn in_words(
+    message: &str,
+    found: &str,
+    key: &str,
+    allowed: &dyn Fn(&str) -> Option<String>,
+) -> String {
+    let listed = |known: &str| known.trim_start_matches("one of ").replace('`', "");
+    if let Some((name, known)) = split(message, "unknown field ", ", expected ") {
+        let name = name.trim_matches('`');
+        return format!("{name} is no key here; write {}", listed(known));
+    }
+    let of_key = match key {
+        "" => String::new(),
+        key => format!("{key}: "),
+    };
+    if let Some((name, known)) = split(message, "unknown variant ", ", expected ") {
+        return format!(
+            "{of_key}{} is not known here; write {}",
+            quoted(name),
+            quoted(known.trim_start_matches("one of ")).replace(", ", " or ")
+        );
+    }
+    let fitting = [
+        ("invalid type: ", "does not fit"),
+        ("invalid value: ", "is out of range"),
+    ];
+    for (kind, what) in fitting {
+        if let Some((_, expected)) = split(message, kind, ", expected ") {
+            let is_number = matches!(expected, "u8" | "u16" | "u32" | "u64" | "i64" | "usize");
+            let allowed = match is_number {
+                true => allowed(key).unwrap_or_else(|| "write a whole number from 0 up".to_owned()),
+                false => format!("write {}", of_type(expected)),
+            };
+            return format!("{of_key}{found} {what}; {allowed}");
+        }
+    }
+    format!("{of_key}{message}")
+}
+
+/// What TOML calls a type of serde's.
+fn of_type(expected: &str) -> &str {
+    match expected {
+        "a sequence" => "a list in square brackets",
+        "a string" | "string" => "a text in quotes",
+        "a boolean" => "true or false",
+        "f64" => "a number",
+        other => other,
+    }
+}
 
 /// What is wrong, without the place, which the caller puts in front.
 pub fn reason(error: &serde_json::Error) -> String {

@@ -4,15 +4,24 @@
 
 pub use super::target::{Target, rescue, to_json};
 
-use super::{Document, damage};
+use super::claims::{self, Conflict};
+use super::{Document, damage, standard};
 use serde::de::DeserializeOwned;
-use std::fs;
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+
+/// More is no result: it would take the machine's memory.
+const READ_BYTES_MAX: u64 = 512 << 20;
 
 /// What can go wrong with a result file.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// It is an output of the same command, or was read already and is no file.
+    #[error(transparent)]
+    Conflict(#[from] Conflict),
     /// It cannot be read.
     #[error("cannot read {}", path.display())]
     Read { path: PathBuf, source: io::Error },
@@ -32,22 +41,90 @@ pub enum Error {
     Experiment { path: PathBuf },
 }
 
-/// Reads the text of `path`; `-` is standard input.
+/// Reads the text of `path`; `-` is standard input. Only regular files and pipes are read, and a
+/// limited number of bytes.
+///
+/// # Errors
+/// [`Error::Read`] and [`Error::Conflict`].
+pub fn read_text(path: &Path) -> Result<Vec<u8>, Error> {
+    let failed = |source| Error::Read {
+        path: path.to_owned(),
+        source,
+    };
+    let (there, file) = open(path).map_err(failed)?;
+    claims::reads(path, &there)?;
+    let mut content = Vec::new();
+    file.take(READ_BYTES_MAX + 1)
+        .read_to_end(&mut content)
+        .and_then(|_| within_limit(content.len() as u64))
+        .map_err(failed)?;
+    Ok(content)
+}
+
+/// The size of a regular file, bytes; what is none has no end.
 ///
 /// # Errors
 /// [`Error::Read`].
-pub fn read_text(path: &Path) -> Result<Vec<u8>, Error> {
-    let mut content = Vec::new();
-    let read = if path == Path::new("-") {
-        io::stdin().lock().read_to_end(&mut content).map(drop)
-    } else {
-        fs::read(path).map(|bytes| content = bytes)
-    };
-    read.map_err(|source| Error::Read {
+pub fn regular(path: &Path) -> Result<u64, Error> {
+    let there = fs::metadata(path).and_then(|there| match there.is_file() {
+        true => Ok(there.len()),
+        false => Err(no_regular_file(&there)),
+    });
+    there.map_err(|source| Error::Read {
         path: path.to_owned(),
         source,
-    })?;
-    Ok(content)
+    })
+}
+
+/// Opens what can be read to its end, and says what it is.
+fn open(path: &Path) -> io::Result<(Metadata, File)> {
+    let place = standard::resolve_input(path);
+    if let standard::Path::Stream(0) = place {
+        let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+        let there = input.metadata()?;
+        let kind = there.file_type();
+        let is_terminal = io::IsTerminal::is_terminal(&input);
+        let is_empty = kind.is_char_device() && is_null(&there);
+        if !(there.is_file() || kind.is_fifo() || kind.is_socket() || is_terminal || is_empty) {
+            return Err(no_regular_file(&there));
+        }
+        return Ok((there, input));
+    }
+    let there = fs::metadata(path)?;
+    let is_pipe = matches!(place, standard::Path::Stream(_)) && there.file_type().is_fifo();
+    if !there.is_file() && !is_pipe {
+        return Err(no_regular_file(&there));
+    }
+    within_limit(there.len())?;
+    Ok((there, File::open(path)?))
+}
+
+fn is_null(there: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata("/dev/null").is_ok_and(|null| null.rdev() == there.rdev())
+}
+
+fn within_limit(bytes: u64) -> io::Result<()> {
+    match bytes <= READ_BYTES_MAX {
+        true => Ok(()),
+        false => Err(io::Error::other(format!(
+            "it is larger than {} MiB, which is the most that artis reads",
+            READ_BYTES_MAX >> 20
+        ))),
+    }
+}
+
+fn no_regular_file(there: &Metadata) -> io::Error {
+    let kind = there.file_type();
+    io::Error::other(if kind.is_dir() {
+        "it is no regular file but a folder; name a file in it"
+    } else if kind.is_fifo() {
+        "it is no regular file but a named pipe; read it as standard input: - <PIPE"
+    } else if kind.is_socket() {
+        "it is no regular file but a socket; name a file"
+    } else {
+        "it is no regular file but a device; name a file"
+    })
 }
 
 /// Reads a result file.
@@ -83,17 +160,25 @@ pub fn parse(path: &Path, content: &[u8]) -> Result<Document, Error> {
     Ok(document)
 }
 
-/// The name that a JSON file gives its format.
+/// The name that a JSON file gives its format, also one that is damaged further on.
 pub fn schema(content: &[u8]) -> Option<String> {
     #[derive(serde::Deserialize)]
     struct Head {
         schema: String,
     }
 
-    serde_json::from_slice(without_mark(content))
-        .ok()
-        .map(|head: Head| head.schema)
+    let content = without_mark(content);
+    let whole: Option<Head> = serde_json::from_slice(content).ok();
+    whole.map(|head| head.schema).or_else(|| {
+        let head = String::from_utf8_lossy(&content[..content.len().min(SCHEMA_BYTES)]);
+        let (_, rest) = head.split_once("\"schema\"")?;
+        let (_, rest) = rest.trim_start().strip_prefix(':')?.split_once('"')?;
+        Some(rest.split_once('"')?.0.to_owned())
+    })
 }
+
+/// The name stands so near to the beginning.
+const SCHEMA_BYTES: usize = 4096;
 
 /// The content behind a byte order mark, which some editors write.
 fn without_mark(content: &[u8]) -> &[u8] {
@@ -105,13 +190,18 @@ fn without_mark(content: &[u8]) -> &[u8] {
 /// # Errors
 /// [`Error::Damaged`].
 pub fn parse_as<T: DeserializeOwned>(path: &Path, content: &[u8]) -> Result<T, Error> {
-    serde_json::from_slice(without_mark(content)).map_err(|error| Error::Damaged {
+    serde_json::from_slice(without_mark(content)).map_err(|error| damaged(path, &error))
+}
+
+/// What the parser found wrong with the file at `path`, in words.
+pub fn damaged(path: &Path, error: &serde_json::Error) -> Error {
+    Error::Damaged {
         path: path.to_owned(),
         // An empty file ends in line 0.
         line: error.line().max(1),
         column: error.column().max(1),
-        reason: damage::reason(&error),
-    })
+        reason: damage::reason(error),
+    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,8 @@
 mod amount;
 pub mod beyond;
 pub mod blocks;
-mod damage;
+pub mod claims;
+pub mod damage;
 pub mod distribution;
 pub mod document;
 pub mod experiment;
@@ -22,14 +23,16 @@ pub mod merge;
 mod same;
 mod schema;
 pub mod series;
+pub mod standard;
 mod tag;
 pub mod target;
+pub mod terminal;
 pub mod unit_of_work;
 
 pub use beyond::{Beyond, Piece};
 pub use blocks::{Block, BlockMaxima, Blocks};
 pub use distribution::{Distribution, Moments, PERCENTILES};
 pub use document::{Document, LoadDone, Machine, SCHEMA, SchemaName, Setup, Warning};
-pub use same::is_same_run;
+pub use same::{first_copy, is_same_run};
 pub use series::{Kind, Series, Unit};
 pub use unit_of_work::{Nature, UnitOfWork};

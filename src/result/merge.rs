@@ -17,7 +17,7 @@
 use super::document::{Document, LoadDone, Warning};
 use super::series::{Series, meaning};
 use super::tag::Tag;
-use super::{few_samples, is_same_run};
+use super::{few_samples, first_copy};
 use std::collections::BTreeMap;
 
 /// Why results were not joined.
@@ -64,14 +64,11 @@ pub enum Error {
 /// [`Error`].
 pub fn merge(documents: &[Document], force: bool) -> Result<Document, Error> {
     let (first, rest) = documents.split_first().ok_or(Error::Nothing)?;
-    for (at, document) in documents.iter().enumerate() {
-        let same = |other: &Document| is_same_run(document, other);
-        if let Some(other) = documents[..at].iter().position(same) {
-            return Err(Error::Same {
-                one: other + 1,
-                other: at + 1,
-            });
-        }
+    if let Some((one, other)) = first_copy(documents.iter()) {
+        return Err(Error::Same {
+            one: one + 1,
+            other: other + 1,
+        });
     }
     if !force {
         for (number, other) in (2..).zip(rest) {

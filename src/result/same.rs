@@ -7,6 +7,8 @@
 
 use super::document::Document;
 use super::series::{Kind, Series, Unit};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, SystemTime};
 
 /// Formats keep the start to a second, or finer.
@@ -19,6 +21,25 @@ pub fn is_same_run(one: &Document, other: &Document) -> bool {
         && one.series.len() == other.series.len()
         && begun_together(one.started.as_deref(), other.started.as_deref())
         && values(one) == values(other)
+}
+
+/// The places of the first document that is a copy of an earlier one, and of that one.
+pub fn first_copy<'a>(documents: impl Iterator<Item = &'a Document>) -> Option<(usize, usize)> {
+    // Only those of one hash are compared, so that many files take no longer than each of them.
+    let mut alike: HashMap<u64, Vec<(usize, &Document)>> = HashMap::new();
+    for (at, document) in documents.enumerate() {
+        let mut hasher = DefaultHasher::new();
+        values(document).hash(&mut hasher);
+        let earlier = alike.entry(hasher.finish()).or_default();
+        let same = earlier
+            .iter()
+            .find(|(_, other)| is_same_run(document, other));
+        if let Some((other, _)) = same {
+            return Some((*other, at));
+        }
+        earlier.push((at, document));
+    }
+    None
 }
 
 /// Whether the starts can be one; an imported file may not have its own.
@@ -39,7 +60,7 @@ fn between(one: SystemTime, other: SystemTime) -> Duration {
 }
 
 /// What makes the values of a series.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
+#[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Values {
     kind: Kind,
     unit: Unit,

@@ -5,7 +5,10 @@
 //! measurement begins: a missing folder or a full disk is found at once. When the file still cannot
 //! be written at the end, its content goes to another folder, and the error names that file.
 
+use super::claims::{self, Claim, Conflict};
+use super::{standard, terminal};
 use nix::fcntl::{FallocateFlags, fallocate};
+use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit, setrlimit};
 use serde::Serialize;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -21,6 +24,9 @@ const STDOUT: &str = "standard output";
 /// Why a file is not there.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// It is an input, or another output.
+    #[error(transparent)]
+    Conflict(#[from] Conflict),
     /// It cannot be opened for writing.
     #[error("cannot write {}: {reason}", path.display())]
     Open { path: PathBuf, reason: String },
@@ -41,6 +47,8 @@ pub enum Error {
 pub struct Target {
     path: PathBuf,
     place: Place,
+    /// Nobody else reads or writes it meanwhile.
+    _claim: Option<Claim>,
 }
 
 #[derive(Debug)]
@@ -49,41 +57,66 @@ enum Place {
     /// A pipe or device, which can only be written as it is.
     Stream(File),
     /// Renamed to its final name when complete; removed when dropped before that.
-    Unfinished(NamedTempFile),
+    Unfinished {
+        unfinished: NamedTempFile,
+        becomes: PathBuf,
+    },
 }
 
 impl Target {
-    /// Opens `path` (`-` is standard output) and reserves its space.
+    /// Opens `path` (`-` is standard output) and reserves its space. A link is followed: the file
+    /// that it leads to is written.
     ///
     /// # Errors
-    /// [`Error::Open`] when the folder cannot be written to or the disk is full.
+    /// [`Error::Conflict`], and [`Error::Open`] when the folder cannot be written to or the disk is
+    /// full.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let failed = |error| Error::Open {
             path: path.to_owned(),
             reason: reason(path, &error),
         };
-        let place = if path == Path::new("-") {
-            Place::Stdout
-        } else if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
-            Place::Stream(OpenOptions::new().write(true).open(path).map_err(failed)?)
-        } else {
-            let file = named(".artis-unfinished-")
-                .tempfile_in(folder(path))
-                .map_err(failed)?;
-            match fallocate(&file, FallocateFlags::empty(), 0, RESERVED_BYTES) {
-                // Some file systems cannot reserve; a full disk then shows at the end.
-                Ok(()) | Err(nix::errno::Errno::EOPNOTSUPP) => {}
-                Err(errno) => return Err(failed(errno.into())),
+        let file = match standard::resolve(path) {
+            standard::Path::Stream(1) => {
+                return Ok(Self {
+                    path: PathBuf::from(STDOUT),
+                    place: Place::Stdout,
+                    _claim: Some(claims::prints()?),
+                });
             }
-            Place::Unfinished(file)
+            standard::Path::Stream(number) => {
+                let claim = claims::writes_stream(path, number)?;
+                return Ok(Self {
+                    path: path.to_owned(),
+                    place: Place::Stream(standard::writable(number).map_err(failed)?),
+                    _claim: claim,
+                });
+            }
+            standard::Path::File(file) => file,
         };
-        let path = match &place {
-            Place::Stdout => Path::new(STDOUT),
-            _ => path,
-        };
+        if fs::metadata(&file).is_ok_and(|there| !there.is_file()) {
+            let stream = OpenOptions::new().write(true).open(&file);
+            return Ok(Self {
+                path: path.to_owned(),
+                place: Place::Stream(stream.map_err(failed)?),
+                _claim: None,
+            });
+        }
+        let claim = claims::writes(path, &file)?;
+        let unfinished = named(".artis-unfinished-")
+            .tempfile_in(folder(&file))
+            .map_err(failed)?;
+        match fallocate(&unfinished, FallocateFlags::empty(), 0, reservable()) {
+            // Some file systems cannot reserve; a full disk then shows at the end.
+            Ok(()) | Err(nix::errno::Errno::EOPNOTSUPP) => {}
+            Err(errno) => return Err(failed(errno.into())),
+        }
         Ok(Self {
             path: path.to_owned(),
-            place,
+            place: Place::Unfinished {
+                unfinished,
+                becomes: file,
+            },
+            _claim: Some(claim),
         })
     }
 
@@ -122,7 +155,10 @@ impl Target {
     /// is always the latter: its reader wants no more.
     pub fn write_or_rescue(self, content: &[u8]) -> Result<(), Error> {
         let path = self.path.clone();
-        let beside = matches!(self.place, Place::Unfinished(_)).then(|| folder(&path).to_owned());
+        let beside = match &self.place {
+            Place::Unfinished { becomes, .. } => Some(folder(becomes).to_owned()),
+            Place::Stdout | Place::Stream(_) => None,
+        };
         let Err(source) = self.put(content) else {
             return Ok(());
         };
@@ -141,16 +177,16 @@ impl Target {
 
     fn put(self, content: &[u8]) -> io::Result<()> {
         match self.place {
-            Place::Stdout => {
-                let mut out = io::stdout().lock();
-                out.write_all(content).and_then(|()| out.flush())
-            }
+            Place::Stdout => standard::print(content),
             Place::Stream(mut file) => file.write_all(content),
-            Place::Unfinished(mut file) => {
-                file.write_all(content)?;
-                file.as_file().set_len(content.len() as u64)?;
-                file.as_file().sync_all()?;
-                Ok(file.persist(&self.path).map(drop)?)
+            Place::Unfinished {
+                mut unfinished,
+                becomes,
+            } => {
+                unfinished.write_all(content)?;
+                unfinished.as_file().set_len(content.len() as u64)?;
+                unfinished.as_file().sync_all()?;
+                Ok(unfinished.persist(&becomes).map(drop)?)
             }
         }
     }
@@ -161,14 +197,15 @@ impl Target {
 /// # Errors
 /// When it has a value that JSON has no form for.
 pub fn to_json(document: &impl Serialize) -> io::Result<Vec<u8>> {
-    let mut text = serde_json::to_vec_pretty(document)?;
-    text.push(b'\n');
-    Ok(text)
+    let mut text = terminal::json(&serde_json::to_string_pretty(document)?);
+    text.push('\n');
+    Ok(text.into_bytes())
 }
 
 /// Writes `content`, which `path` did not take, to a new file: in `beside`, or in a folder for
 /// temporary files. Returns its path, or nothing when no folder took it.
 pub fn rescue(path: &Path, beside: Option<PathBuf>, content: &[u8]) -> Option<PathBuf> {
+    lift_size_limit();
     let part = |part: Option<&std::ffi::OsStr>| {
         part.map(|part| part.to_string_lossy().into_owned())
             .unwrap_or_default()
@@ -196,6 +233,23 @@ pub fn rescue(path: &Path, beside: Option<PathBuf>, content: &[u8]) -> Option<Pa
     })
 }
 
+/// What is reserved, bytes: not more than files of this process may have.
+fn reservable() -> i64 {
+    let limit = getrlimit(Resource::RLIMIT_FSIZE).map_or(RLIM_INFINITY, |(soft, _)| soft);
+    i64::try_from(limit)
+        .unwrap_or(i64::MAX)
+        .clamp(1, RESERVED_BYTES)
+}
+
+/// Takes away the limit on the size of files (`ulimit -f`), as far as this process may: what was
+/// measured is worth more.
+fn lift_size_limit() {
+    if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_FSIZE) {
+        let all = setrlimit(Resource::RLIMIT_FSIZE, RLIM_INFINITY, RLIM_INFINITY);
+        let _ = all.or_else(|_| setrlimit(Resource::RLIMIT_FSIZE, hard, hard));
+    }
+}
+
 /// A new file of its own, which others may read.
 fn named(prefix: &str) -> tempfile::Builder<'_, 'static> {
     let mut builder = tempfile::Builder::new();
@@ -205,7 +259,8 @@ fn named(prefix: &str) -> tempfile::Builder<'_, 'static> {
     builder
 }
 
-fn folder(path: &Path) -> &Path {
+/// The folder of a file.
+pub(crate) fn folder(path: &Path) -> &Path {
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
     folder.unwrap_or(Path::new("."))
 }

@@ -43,7 +43,7 @@ pub fn ran_through_sudo(path: &str) -> bool {
     }
     let mut sudo = Command::new("sudo");
     sudo.args(["-n", "env"]);
-    for name in ["PATH", "ARTIS_SOAK"] {
+    for name in ["PATH", "ARTIS_SOAK", "ARTIS_CONCURRENT"] {
         if let Ok(value) = std::env::var(name) {
             sudo.arg(format!("{name}={value}"));
         }

@@ -182,7 +182,7 @@ fn wrong_words_get_a_sentence() {
         (
             &["explain", "show", "/proc/version"],
             1,
-            "not a document of artis explain",
+            "version:1:1: this is not JSON",
         ),
     ] {
         let output = artis(words);

@@ -10,6 +10,7 @@ mod check;
 mod compare;
 mod decide;
 mod explain;
+mod files;
 mod help;
 mod imports;
 mod install;

@@ -3,15 +3,16 @@
 //! configuration is called.
 
 use crate::cli::exit::UsageError;
+use crate::cli::explain::files::parse as parse_explanation;
 use crate::decide::compare::figures::machine::one_machine;
 use crate::decide::compare::figures::{self, of_experiment, of_results};
 use crate::decide::compare::{self, Configuration};
 use crate::explain::rtla::{self, Analysis};
 use crate::explain::{self, document};
 use crate::result::experiment::{self, Experiment};
-use crate::result::{Document, file, import, is_same_run};
-use anyhow::{Context, anyhow, bail};
-use std::collections::BTreeSet;
+use crate::result::{Document, file, first_copy, import};
+use anyhow::{anyhow, bail};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
@@ -54,49 +55,57 @@ impl FromStr for Input {
 /// called by more of their paths, so that only a name in front makes several files the runs of
 /// one configuration.
 fn names(inputs: &[Input]) -> Result<Vec<String>, UsageError> {
+    let without = inputs.iter().filter(|input| input.name.is_none());
+    let paths: BTreeSet<&Path> = without.map(|input| input.path.as_path()).collect();
+    let unlike = unlike(paths)?;
     let name = |input: &Input| match &input.name {
-        Some(name) => Ok(name.clone()),
-        None => {
-            let others = inputs.iter().filter(|other| other.name.is_none());
-            let paths: Vec<&Path> = others.map(|other| other.path.as_path()).collect();
-            unlike(&input.path, &paths)
-        }
+        Some(name) => name.clone(),
+        None => unlike[input.path.as_path()].clone(),
     };
-    inputs.iter().map(name).collect()
+    Ok(inputs.iter().map(name).collect())
 }
 
-/// A name of the file that none of `all` but itself has.
-fn unlike(path: &Path, all: &[&Path]) -> Result<String, UsageError> {
-    let namings: [fn(&Path) -> String; 2] = [
-        |path| text(path.file_stem().unwrap_or(path.as_os_str()).as_ref()),
-        |path| text(path.file_name().unwrap_or(path.as_os_str()).as_ref()),
-    ];
-    let is_alone = |naming: &dyn Fn(&Path) -> String| {
-        let alike = all.iter().filter(|other| naming(other) == naming(path));
-        // Once more is the same file, and refused as the same run.
-        alike.collect::<BTreeSet<_>>().len() <= 1
-    };
-    for naming in namings {
-        if is_alone(&naming) {
-            return Ok(naming(path));
+/// A name for each of the files that no other has.
+fn unlike(paths: BTreeSet<&Path>) -> Result<BTreeMap<&Path, String>, UsageError> {
+    let depth = |path: &&Path| path.components().count();
+    let deepest = paths.iter().map(depth).max().unwrap_or(0);
+    let mut names = BTreeMap::new();
+    // From the shortest name on: those that several have get a longer one.
+    for length in 0..=deepest.max(1) {
+        let mut alike: BTreeMap<String, usize> = BTreeMap::new();
+        for path in &paths {
+            *alike.entry(name(path, length)).or_default() += 1;
+        }
+        for path in &paths {
+            let name = name(path, length);
+            if alike[&name] == 1 {
+                names.entry(*path).or_insert(name);
+            }
+        }
+        if names.len() == paths.len() {
+            return Ok(names);
         }
     }
-    let depth = |path: &Path| path.components().count();
-    for parts in 2..=all.iter().map(|path| depth(path)).max().unwrap_or(0) {
-        let naming = |path: &Path| {
-            let all: Vec<Component> = path.components().collect();
-            let last: PathBuf = all[all.len().saturating_sub(parts)..].iter().collect();
-            text(&last.with_extension(""))
-        };
-        if is_alone(&naming) {
-            return Ok(naming(path));
-        }
-    }
-    let name = namings[0](path);
+    let path = paths.into_iter().find(|path| !names.contains_key(path));
+    let path = path.unwrap_or(Path::new(""));
+    let name = name(path, 0);
     Err(UsageError(format!(
         "several files would be named {name}; name each: {name}-1={} and so on",
         path.display()
     )))
+}
+
+/// The name of a file: its stem, with its extension, or so many parts of its path.
+fn name(path: &Path, length: usize) -> String {
+    match length {
+        0 => text(path.file_stem().unwrap_or(path.as_os_str()).as_ref()),
+        1 => text(path.file_name().unwrap_or(path.as_os_str()).as_ref()),
+        parts => {
+            let all: Vec<Component> = path.components().collect();
+            let last: PathBuf = all[all.len().saturating_sub(parts)..].iter().collect();
+            text(&last.with_extension(""))
+        }
+    }
 }
 
 fn text(path: &Path) -> String {
@@ -130,9 +139,9 @@ pub enum Content {
 }
 
 impl Content {
+    /// Whether both are one experiment or one explanation. Results are compared by their runs.
     fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Result(one), Self::Result(other)) => is_same_run(one, other),
             (Self::Experiment(one), Self::Experiment(other)) => one.rows == other.rows,
             (Self::Explanation(one), Self::Explanation(other)) => one == other,
             (Self::Analysis(one), Self::Analysis(other)) => one == other,
@@ -197,6 +206,7 @@ pub fn groups(inputs: &[Input]) -> anyhow::Result<Vec<Group>> {
 pub fn grouped(contents: Vec<(String, Content)>) -> Vec<Group> {
     let count = contents.len();
     let mut groups: Vec<Group> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for (name, content) in contents {
         match content {
             Content::Experiment(experiment) => {
@@ -209,13 +219,10 @@ pub fn grouped(contents: Vec<(String, Content)>) -> Vec<Group> {
             }
             Content::Result(document) => {
                 // All runs of a name come where the first of them is.
-                let known = groups.iter_mut().find_map(|group| match group {
-                    Group::Results(known, runs) if *known == name => Some(runs),
-                    _ => None,
-                });
-                match known {
-                    Some(runs) => runs.push(*document),
-                    None => groups.push(Group::Results(name, vec![*document])),
+                let place = *places.entry(name.clone()).or_insert(groups.len());
+                match groups.get_mut(place) {
+                    Some(Group::Results(_, runs)) => runs.push(*document),
+                    _ => groups.push(Group::Results(name, vec![*document])),
                 }
             }
             Content::Explanation(_) | Content::Analysis(_) => {}
@@ -266,32 +273,38 @@ pub fn read(groups: &[Group]) -> anyhow::Result<Read> {
 
 /// Refuses a run that is there twice: it would prove nothing, and look certain.
 fn refuse_same(inputs: &[Input], contents: &[(Vec<u8>, Content)]) -> anyhow::Result<()> {
-    for (at, (_, content)) in contents.iter().enumerate() {
-        let same = contents[..at]
-            .iter()
-            .position(|(_, other)| content.is_same(other));
-        if let Some(other) = same {
-            bail!(
-                "{} and {} hold the same run, which compared with itself proves nothing; leave \
-                 one out",
-                inputs[other].path.display(),
-                inputs[at].path.display()
-            );
-        }
-    }
-    Ok(())
+    let results = contents.iter().enumerate();
+    let results: Vec<(usize, &Document)> = results
+        .filter_map(|(at, (_, content))| match content {
+            Content::Result(document) => Some((at, document.as_ref())),
+            _ => None,
+        })
+        .collect();
+    let copy = first_copy(results.iter().map(|(_, document)| *document));
+    let copy = copy.map(|(one, other)| (results[one].0, results[other].0));
+    let others = || {
+        let mut others = contents.iter().enumerate();
+        others.find_map(|(at, (_, content))| {
+            let mut earlier = contents[..at].iter();
+            let one = earlier.position(|(_, other)| content.is_same(other))?;
+            Some((one, at))
+        })
+    };
+    let Some((one, other)) = copy.or_else(others) else {
+        return Ok(());
+    };
+    bail!(
+        "{} and {} hold the same run, which compared with itself proves nothing; leave one out",
+        inputs[one].path.display(),
+        inputs[other].path.display()
+    );
 }
 
 fn content(path: &Path) -> anyhow::Result<(Vec<u8>, Content)> {
     let bytes = file::read_text(path)?;
     let content = match file::schema(&bytes).as_deref() {
         Some(experiment::SCHEMA) => Content::Experiment(file::parse_as(path, &bytes)?),
-        Some(document::SCHEMA) => {
-            let document = explain::Document::read(&bytes);
-            Content::Explanation(Box::new(
-                document.with_context(|| path.display().to_string())?,
-            ))
-        }
+        Some(document::SCHEMA) => Content::Explanation(Box::new(parse_explanation(path, &bytes)?)),
         _ => match import::parse(path, &bytes, None, None) {
             Err(import::Error::Analysis { .. }) => {
                 let all = rtla::read(&import::analysis(&bytes).unwrap_or_default());

@@ -13,9 +13,11 @@ use crate::decide::compare::{Comparison, Gate, compare};
 use crate::decide::completion::{self, Curve};
 use crate::report::picture::Drawn;
 use crate::report::{Sheet, comparison, histograms, scatter, words};
+use crate::result::Document;
 use crate::result::file::Target;
 use anyhow::Context;
 use input::Input;
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -103,15 +105,19 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 /// The curves of each configuration, in order.
 fn curves_of(all: &Comparison, groups: &[input::Group]) -> Vec<(String, Vec<Curve>)> {
+    let runs: BTreeMap<&str, &[Document]> = groups
+        .iter()
+        .filter_map(|group| match group {
+            input::Group::Results(name, runs) => Some((name.as_str(), runs.as_slice())),
+            input::Group::Experiment(..) => None,
+        })
+        .collect();
     let names = all.configurations.iter();
     names
         .map(|one| {
             let name = &one.configuration.name;
-            let runs = groups.iter().find_map(|group| match group {
-                input::Group::Results(known, runs) if known == name => Some(runs),
-                _ => None,
-            });
-            let curves = runs.map(|runs| completion::curves(runs));
+            let runs = runs.get(name.as_str()).copied();
+            let curves = runs.map(completion::curves);
             (name.clone(), curves.unwrap_or_default())
         })
         .collect()

@@ -64,12 +64,13 @@ fn nature(word: &str) -> Result<Nature, String> {
 }
 
 fn per_second(text: &str) -> Result<f64, String> {
-    number(text, |rate| rate.is_finite() && rate > 0.0)
-        .ok_or_else(|| "write how many activations a second there are, such as 1000".to_owned())
+    number(text, |rate| rate > 0.0 && rate <= job::PER_SECOND_MAX).ok_or_else(|| {
+        "write how many activations a second there are, up to 1e9, such as 1000".to_owned()
+    })
 }
 
 fn per_hour(text: &str) -> Result<f64, String> {
-    number(text, |count| count.is_finite() && count >= 0.0)
+    number(text, |count| (0.0..=job::PER_HOUR_MAX).contains(&count))
         .ok_or_else(|| "write a number of misses, 0 or more, such as 5 or 0.1".to_owned())
 }
 

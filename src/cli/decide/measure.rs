@@ -2,7 +2,9 @@
 //! `artis decide --measure`: makes the machine what it can be on its own, one after the other, and
 //! measures each, with artis's own commands. Whatever was changed is taken back before the next.
 
-use crate::cli::exit::UsageError;
+use super::before::{refuse_overwriting, startable};
+use crate::cli::exit::{self, UsageError};
+use crate::cli::measure::session::alone;
 use crate::cli::progress::Stderr;
 use crate::cli::signals::stop_on_signals;
 use crate::cli::value::{cpus, duration, number};
@@ -15,10 +17,11 @@ use crate::partition::change::Kind;
 use crate::partition::host::Host;
 use crate::partition::transaction::in_force;
 use crate::result::{Distribution, file};
-use anyhow::{Context, bail};
+use crate::task::starter::ends_with;
+use anyhow::{Context, anyhow, bail};
 use humantime::format_duration;
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::unistd::{Pid, getpid};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -73,7 +76,19 @@ pub struct Measured {
     /// How long the job's command takes.
     pub work: Option<Distribution>,
     /// Where the results are; goes with this, unless the user keeps it.
-    _folder: Option<tempfile::TempDir>,
+    folder: Option<tempfile::TempDir>,
+}
+
+impl Measured {
+    /// The error of what came after the measuring, with the place where its results stay.
+    pub fn kept(self, error: anyhow::Error) -> anyhow::Error {
+        match self.folder.map(tempfile::TempDir::keep) {
+            Some(folder) if !exit::is_broken_pipe(&error) => {
+                anyhow!("{error:#}; the results are in {}", folder.display())
+            }
+            _ => error,
+        }
+    }
 }
 
 /// What a machine can be.
@@ -103,17 +118,24 @@ impl Way {
 }
 
 impl Candidates {
+    /// Whether there is something to measure.
+    pub fn are_wanted(&self) -> bool {
+        self.measure
+    }
+
     /// Measures, when it is asked for.
     ///
     /// # Errors
     /// Without root, on one CPU, beside another partition or scheduler, and after a signal; the
     /// machine is as before.
-    pub fn measured(&self, job: &Job) -> anyhow::Result<Option<Measured>> {
+    pub fn measured(&self, job: &Job, inputs: &[&Path]) -> anyhow::Result<Option<Measured>> {
         if !self.measure {
             return Ok(None);
         }
+        startable(job.rest.as_deref().unwrap_or(LOAD), job)?;
         let root = Root::default();
         let rt = self.free_cpu(&root)?;
+        let stop = stop_on_signals()?;
         let (folder, kept) = match &self.keep {
             Some(folder) => {
                 std::fs::create_dir_all(folder)
@@ -121,46 +143,82 @@ impl Candidates {
                 (folder.clone(), None)
             }
             None => {
-                let folder = tempfile::tempdir().context("cannot create a folder for results")?;
+                let folder = tempfile::Builder::new()
+                    .prefix("artis-decide-")
+                    .tempdir()
+                    .context("cannot create a folder for results")?;
                 (folder.path().to_owned(), Some(folder))
             }
         };
+        let _alone = alone(&stop)?;
         let run = Run {
             artis: std::env::current_exe().context("cannot find the program artis")?,
-            stop: stop_on_signals()?,
+            stop,
             rt: rt.to_string(),
             errors: tempfile::NamedTempFile::new().context("cannot keep what artis says")?,
         };
         let preempt_rt = Kernel::read(&root)?.preemption == Preemption::PreemptRt;
         let ways = Way::ALL.map(|way| way.name(preempt_rt).map(|name| (way, name)));
         let ways: Vec<_> = ways.into_iter().flatten().collect();
-        let load = job.rest.as_deref().unwrap_or(LOAD);
-        let seconds = self.duration.as_secs_f64().to_string();
-        let mut progress = Stderr::default();
         let mut measured = Measured {
             words: Vec::new(),
             notes: Vec::new(),
             work: None,
-            _folder: kept,
+            folder: kept,
         };
+        let times = ways.len() * usize::try_from(self.runs)?;
+        let path_of =
+            |at: usize, name: &str| folder.join(format!("{name}-{}.json", at / ways.len() + 1));
+        for (at, (_, name)) in ways.iter().cycle().take(times).enumerate() {
+            let path = path_of(at, name);
+            for path in [
+                path.with_extension("rest.json"),
+                path,
+                folder.join("work.json"),
+            ] {
+                refuse_overwriting(&path, inputs)?;
+            }
+        }
         if let Some(Work::Command(words)) = &job.work {
-            progress.note(&format!("{COMMANDS} times {}", words.join(" ")));
+            Stderr::default().note(&format!("{COMMANDS} times {}", words.join(" ")));
             measured.work = Some(run.command_times(words, &folder)?);
         }
+        let done = self.measure_ways(&run, job, &ways, &path_of, &mut measured);
+        let is_there =
+            |folder: &Path| std::fs::read_dir(folder).is_ok_and(|mut all| all.next().is_some());
+        match done {
+            Err(error) if is_there(&folder) => Err(measured.kept(error)),
+            Err(error) => Err(error),
+            Ok(()) => Ok(Some(measured)),
+        }
+    }
+
+    /// Measures each way, in turn, so that what changes with time changes all of them.
+    fn measure_ways(
+        &self,
+        run: &Run,
+        job: &Job,
+        ways: &[(Way, &'static str)],
+        path_of: &dyn Fn(usize, &str) -> PathBuf,
+        measured: &mut Measured,
+    ) -> anyhow::Result<()> {
+        let load = job.rest.as_deref().unwrap_or(LOAD);
+        let seconds = self.duration.as_secs_f64().to_string();
         let times = ways.len() * usize::try_from(self.runs)?;
+        let mut progress = Stderr::default();
         let mut impossible = Vec::new();
-        // In turn, so that what changes with time changes all of them.
         for (at, (way, name)) in ways.iter().cycle().take(times).enumerate() {
             if impossible.contains(name) {
                 continue;
             }
             let left = (self.duration + AROUND) * u32::try_from(times - at)?;
             progress.note(&format!(
-                "{name}, {} of {times}: CPU {rt} beside {load}; about {} left",
+                "{name}, {} of {times}: CPU {} beside {load}; about {} left",
                 at + 1,
+                run.rt,
                 format_duration(Duration::from_secs(left.as_secs()))
             ));
-            let path = folder.join(format!("{name}-{}.json", at / ways.len() + 1));
+            let path = path_of(at, name);
             let path_word = path.to_string_lossy();
             let words = [
                 "measure", "all", "-q", "-a", &run.rt, "-D", &seconds, "--load", load, "--json",
@@ -198,7 +256,7 @@ impl Candidates {
         if measured.words.is_empty() {
             bail!("nothing could be measured: {}", measured.notes.join("; "));
         }
-        Ok(Some(measured))
+        Ok(())
     }
 
     /// The RT CPU, on a machine whose settings nobody else holds.
@@ -254,6 +312,12 @@ impl Run {
             .stderr(errors)
             // Ctrl-C comes here alone, and is passed on once.
             .process_group(0);
+        // What changes the machine goes on to its end, which its journal undoes.
+        if words.first() != Some(&"partition") {
+            let starter = getpid();
+            // SAFETY: between fork and exec only system calls are made.
+            unsafe { command.pre_exec(move || ends_with(starter, Signal::SIGTERM)) };
+        }
         Ok(command)
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis decide`: real time or real fast, for a job, with the facts of result files.
 
+mod before;
 pub(in crate::cli) mod job;
 mod measure;
 
@@ -8,12 +9,14 @@ use crate::cli::compare::curves;
 use crate::cli::compare::input::{self, Group, Input};
 use crate::cli::exit::UsageError;
 use crate::cli::output::{print_json, stdout};
+use crate::decide::job::Job;
 use crate::decide::verdict::{self, Candidate, Facts, Verdict};
 use crate::report::decision;
 use anyhow::Context;
+use measure::Measured;
 use serde::Serialize;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Decide: real time or real fast, for a job, with the facts of result files
@@ -68,21 +71,39 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let path = jobs.first().map(|path| path.as_ref());
     let job = args.job.job(path)?;
-    let measured = args.candidates.measured(&job)?;
+    let given = inputs(args.words.iter().filter(|word| !is_job(word)))?;
+    let files: Vec<&Path> = given.iter().map(Input::path).chain(path).collect();
+    // Found out before hours of measuring; a pipe can be read only once.
+    if args.candidates.are_wanted() && given.iter().all(|input| input.path().is_file()) {
+        facts(&input::groups(&given)?)?;
+    }
+    let measured = args.candidates.measured(&job, &files)?;
+    let code = judge(args, job, path, given, measured.as_ref());
+    code.map_err(|error| match measured {
+        Some(measured) => measured.kept(error),
+        None => error,
+    })
+}
+
+fn inputs<'a>(words: impl Iterator<Item = &'a String>) -> Result<Vec<Input>, UsageError> {
+    let input = |word: &String| {
+        let refused = |why| UsageError(format!("{word:?} is no [NAME=]FILE: {why}"));
+        word.parse().map_err(refused)
+    };
+    words.map(input).collect()
+}
+
+/// Decides by the given files and by those that were measured.
+fn judge(
+    args: &Args,
+    job: Job,
+    path: Option<&Path>,
+    given: Vec<Input>,
+    measured: Option<&Measured>,
+) -> anyhow::Result<ExitCode> {
     let words = measured.iter().flat_map(|measured| &measured.words);
-    let inputs: Vec<Input> = args
-        .words
-        .iter()
-        .filter(|word| !is_job(word))
-        .chain(words)
-        .map(|word| {
-            let refused = |why| UsageError(format!("{word:?} is no [NAME=]FILE: {why}"));
-            word.parse().map_err(refused)
-        })
-        .collect::<Result<_, _>>()?;
-    let work = measured
-        .as_ref()
-        .and_then(|measured| measured.work.as_ref());
+    let inputs: Vec<Input> = given.into_iter().chain(inputs(words)?).collect();
+    let work = measured.and_then(|measured| measured.work.as_ref());
     let question = job::question(job, path, work)?;
     let groups = input::groups(&inputs)?;
     let facts = facts(&groups)?;

@@ -2,6 +2,7 @@
 //! `artis demo inversion`: three threads and one lock, with and without priority inheritance.
 
 use crate::cli::explain::watching::document;
+use crate::cli::measure::session::alone;
 use crate::cli::output::stdout;
 use crate::cli::value;
 use crate::explain::Document;
@@ -11,6 +12,7 @@ use crate::report::explain::inversion as report;
 use crate::task::syscall::affinity;
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::atomic::AtomicUsize;
 use std::time::Instant;
 
 /// Show priority inversion, and what priority inheritance makes of it
@@ -34,6 +36,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(cpu) => cpu,
         None => affinity(0)?.last().unwrap_or(0),
     };
+    let _alone = alone(&AtomicUsize::new(0))?;
     let mut tried = Vec::new();
     for inherits in [false, true] {
         let plan = Plan {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Where an explanation goes, besides standard output.
 
+use crate::cli::exit::UsageError;
 use crate::cli::output::Outcome;
 use crate::explain::Document;
+use crate::explain::document::Error;
 use crate::report::Sheet;
 use crate::report::explain::{perfetto, picture, text};
-use crate::result::file::Target;
-use anyhow::Context;
+use crate::result::file::{self, Target};
+use anyhow::{Context, anyhow};
 use std::path::{Path, PathBuf};
 
 #[derive(clap::Args, Default)]
@@ -38,6 +40,17 @@ impl Files {
     /// Finds out what can fail before anything is watched.
     pub fn open(&self) -> anyhow::Result<Opened> {
         let open = |path: &Option<PathBuf>| path.as_deref().map(Target::open).transpose();
+        let taken = [&self.json, &self.perfetto].into_iter().flatten();
+        if let Some(folder) = &self.svg
+            && let Some(path) = taken.into_iter().find(|path| is_picture(path, folder))
+        {
+            return Err(UsageError(format!(
+                "{} is a name of the pictures in {}; name another file",
+                path.display(),
+                folder.display()
+            ))
+            .into());
+        }
         if let Some(folder) = &self.svg {
             std::fs::create_dir_all(folder)
                 .with_context(|| format!("cannot make the folder {}", folder.display()))?;
@@ -54,10 +67,9 @@ impl Opened {
     /// Prints the text, then writes the files; each failure leaves the rest to be done.
     pub fn publish(self, document: &Document) -> anyhow::Result<()> {
         let mut failures = Vec::new();
-        if let Some(target) = self.perfetto {
-            let written = target.write_or_rescue(&perfetto::bytes(document));
-            failures.extend(written.err().map(anyhow::Error::from));
-        }
+        let trace = self
+            .perfetto
+            .map(|target| (target, perfetto::bytes(document)));
         if let Some(folder) = &self.svg {
             failures.extend(pictures(document, folder).err());
         }
@@ -65,11 +77,27 @@ impl Opened {
             text: &text(document),
             document,
             json: self.json,
-            files: Vec::new(),
+            files: trace.into_iter().collect(),
             failures,
         }
         .publish()
     }
+}
+
+/// Whether a picture of the folder could have this path.
+fn is_picture(path: &Path, folder: &Path) -> bool {
+    let whole = |folder: &Path| std::fs::canonicalize(folder).ok();
+    let beside = path.parent().filter(|parent| *parent != Path::new(""));
+    let beside = whole(beside.unwrap_or(Path::new(".")));
+    path.extension().is_some_and(|end| end == "svg") && beside.is_some() && beside == whole(folder)
+}
+
+/// Understands the content of the explanation at `path`.
+pub(in crate::cli) fn parse(path: &Path, content: &[u8]) -> anyhow::Result<Document> {
+    Document::read(content).map_err(|error| match error {
+        Error::Json(error) => file::damaged(path, &error).into(),
+        other => anyhow!("{}: {other}", path.display()),
+    })
 }
 
 fn pictures(document: &Document, folder: &Path) -> anyhow::Result<()> {

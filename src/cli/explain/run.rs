@@ -10,8 +10,11 @@ use crate::cli::{duration, value};
 use crate::machine::Root;
 use crate::recorder::{Recorder, Settings, Storage, Watched};
 use crate::report::explain as report;
+use crate::task::starter::ends_with;
 use anyhow::Context;
+use nix::sys::signal::Signal;
 use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -205,7 +208,12 @@ fn explain(
 fn start(words: &[OsString], recorder: &mut Recorder) -> anyhow::Result<Result<Child, ExitCode>> {
     let (program, arguments) = words.split_first().context("there is no command")?;
     recorder.watch(&Watched::Caller)?;
-    let child = Command::new(program).args(arguments).spawn();
+    let mut command = Command::new(program);
+    command.args(arguments);
+    let starter = nix::unistd::getpid();
+    // SAFETY: between fork and exec only system calls are made.
+    unsafe { command.pre_exec(move || ends_with(starter, Signal::SIGTERM)) };
+    let child = command.spawn();
     recorder.forget(&Watched::Caller);
     Ok(child.map_err(|error| {
         let (code, reason) = not_started(program, &error);
@@ -275,7 +283,7 @@ fn end(mut child: Child, status: Option<std::process::ExitStatus>) -> anyhow::Re
     let Some(status) = status else {
         let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id())?);
         // A command that has just ended needs no signal.
-        let _ = nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM);
+        let _ = nix::sys::signal::kill(pid, Signal::SIGTERM);
         let asked = Instant::now();
         while child.try_wait()?.is_none() {
             if asked.elapsed() > REFRESH {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis explain show`: prints a written explanation again.
 
-use super::files::Files;
+use super::files::{self, Files};
 use crate::cli::exit::UsageError;
 use crate::cli::output::stdout;
-use crate::explain::{Document, rtla};
+use crate::explain::rtla;
 use crate::report::explain::rtla::text as words;
 use crate::result::file::read_text;
 use crate::result::import;
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -37,7 +37,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         stdout().write_all(words(&all).as_bytes())?;
         return Ok(ExitCode::SUCCESS);
     }
-    let document = Document::read(&text).with_context(|| args.file.display().to_string())?;
+    let document = files::parse(&args.file, &text)?;
     args.files.open()?.publish(&document)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -86,7 +86,7 @@ fn run_loads(args: Run) -> anyhow::Result<ExitCode> {
     };
     let limit_s = args.duration.map(|limit| limit.as_secs_f64());
     let options = BTreeMap::from([("duration_s".to_owned(), json!(limit_s))]);
-    let measurement = Session::begin(&common, options)?.start()?;
+    let measurement = Session::beside(&common, options)?.start()?;
     let stop = measurement.stop_flag();
     if stop.load(Ordering::Relaxed) == 0 {
         args.voice.say(&format!("at work: {presets}"));

@@ -26,6 +26,7 @@ use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
 
 /// Measure latency, execution-time variation and the load's throughput in one run
 #[derive(clap::Args)]
@@ -70,6 +71,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         piece: args.piece.resolve(|_| COUNT)?,
     };
     let piece = resolved.piece;
+    latency_command::refuse_long(Duration::from_micros(args.interval), piece.duration)?;
     let settings = piece.settings(("interval_us", json!(args.interval)));
     let mut session = Session::begin(&args.common, settings)?;
     let stop = session.stop_flag();

@@ -55,22 +55,23 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let chosen = cpus::resolve(args.cpu.map(|cpu| [cpu].into_iter().collect()).as_ref())?;
     let cpu = chosen.last().context("this process may use no CPU")?;
     let policy = args.policy.resolve(Policy::Fifo(PRIORITY))?;
-    let steps = match &args.like {
-        Some(path) => steps_of(path)?,
-        None => completion::steps_per_us().with_context(cannot_write)?,
-    };
+    let like = args.like.as_deref().map(steps_of).transpose()?;
     let mut settings = policy::settings(policy);
     settings.extend(
         [
             ("cpu", json!(cpu)),
             ("duration_s", json!(args.duration.as_secs_f64())),
             ("longest_us", json!(args.longest)),
-            (STEPS, json!(steps)),
         ]
         .map(|(key, value)| (key.to_owned(), value)),
     );
     let mut session = Session::begin(&args.common, settings)?;
     let stop = session.stop_flag();
+    let steps = match like {
+        Some(steps) => steps,
+        None => completion::steps_per_us().with_context(cannot_write)?,
+    };
+    session.set(STEPS, json!(steps));
     session.prepare(Threads {
         cpus: [cpu].into_iter().collect(),
         policy,

@@ -8,7 +8,7 @@ use super::session::{Common, Figures, Session, Threads};
 use crate::cli::duration;
 use crate::cli::exit::{BOUND_MISSED, UsageError};
 use crate::cli::value;
-use crate::machine::{CpuList, Root};
+use crate::machine::{CpuList, Root, memory};
 use crate::measure::latency::sampler::Limits;
 use crate::measure::latency::series::{LATENCY, series};
 use crate::measure::latency::source::{GpioLines, Request, SourceKind};
@@ -21,7 +21,8 @@ use crate::report::series::of_document;
 use crate::report::{explain, latency as report};
 use crate::result::Document;
 use crate::result::export::{CyclictestHistogram, Exporter};
-use crate::result::file::Target;
+use crate::result::file::{Target, to_json};
+use humantime::format_duration;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -158,6 +159,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let args = &resolved.args;
     let mut session = Session::begin(&args.common, resolved.settings())?;
     let histfile = args.histfile.as_deref().map(Target::open).transpose()?;
+    let explain_json = args.explain_json.as_deref().map(Target::open).transpose()?;
     let root = Root::default();
     let frozen = args.breaktrace.filter(|_| !args.explain);
     let freeze_trace = frozen.map(|_| tracing::switch(&root)).transpose()?;
@@ -178,7 +180,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         true => Some(Explainer::load(&mut storage, args.breaktrace)?),
         false => None,
     };
-    let explain_json = args.explain_json.as_deref().map(Target::open).transpose()?;
     let plan = Plan {
         threads: resolved.threads(),
         duration: args.duration,
@@ -219,12 +220,12 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
     };
     if let (Some(target), Some(text)) = (histfile, &histogram) {
-        finished.files.push((target, text.clone()));
+        finished.files.push((target, text.clone().into_bytes()));
     }
     let explanation = explained.as_ref().map(explain::text);
     let explanation = explanation.map_or_else(String::new, |text| format!("\n{text}"));
     if let (Some(target), Some(explained)) = (explain_json, &explained) {
-        match serde_json::to_string_pretty(explained) {
+        match to_json(explained) {
             Ok(text) => finished.files.push((target, text)),
             Err(error) => finished.fail(error.into()),
         }
@@ -238,6 +239,45 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::from(BOUND_MISSED));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// More threads are a typing error. All their memory is locked.
+const THREADS_MAX: usize = 1024;
+/// What a thread locks: its stack's pages that are used, and its histograms.
+const THREAD_KIB: u64 = 300;
+
+/// Refuses threads that the machine cannot bear. One on each CPU is always allowed.
+fn refuse_many(threads: usize, cpus: usize) -> Result<(), UsageError> {
+    if threads > THREADS_MAX.max(cpus) {
+        return Err(UsageError(format!(
+            "-t {threads}: {} threads are the most",
+            THREADS_MAX.max(cpus)
+        )));
+    }
+    let needs_kib = threads as u64 * THREAD_KIB;
+    let memory = memory::read(&Root::default()).ok().flatten();
+    match memory.map(|memory| memory.available_kib) {
+        Some(free_kib) if needs_kib > free_kib / 2 => Err(UsageError(format!(
+            "{threads} threads lock about {} MiB of memory, and half of what is available is {} MiB; \
+             take fewer (-t)",
+            needs_kib / 1024,
+            free_kib / 2048
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a period in which nothing would be measured.
+pub(super) fn refuse_long(period: Duration, duration: Duration) -> Result<(), UsageError> {
+    match period > duration {
+        false => Ok(()),
+        true => Err(UsageError(format!(
+            "a period of {} is longer than the measurement, {}, so that it would have no sample; \
+             choose a shorter period (-i) or a longer duration (-D)",
+            format_duration(period),
+            format_duration(duration)
+        ))),
+    }
 }
 
 /// A source that failed in the middle.
@@ -267,7 +307,11 @@ impl Args {
             None if matches!(self.source, SourceKind::Rtc | SourceKind::Gpio) => 1,
             _ => cpus.len(),
         };
+        refuse_many(count, cpus.len())?;
         let interval_us = |thread: usize| self.interval_us() + self.distance * thread as u64;
+        if let Some(duration) = self.duration {
+            refuse_long(Duration::from_micros(interval_us(count - 1)), duration)?;
+        }
         Ok(Resolved {
             threads: (0..count)
                 .map(|thread| {

@@ -6,9 +6,10 @@ use crate::cli::exit::UsageError;
 use crate::cli::value;
 use crate::measure::routine::{Routine, Work};
 use crate::measure::thread::{PRIORITY, Policy};
+use humantime::format_duration;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The options of every command that times a piece of work. A command with other defaults says
 /// them with `mut_arg`.
@@ -45,10 +46,12 @@ pub(super) struct Piece {
 impl Options {
     /// `default` gives the number of steps where the user asked for none.
     pub(super) fn resolve(&self, default: fn(Routine) -> u32) -> anyhow::Result<Piece> {
+        let count = count(self.routine, self.count, default(self.routine))?;
+        refuse_long(self.routine, count, self.duration)?;
         Ok(Piece {
             priority: self.priority,
             routine: self.routine,
-            count: count(self.routine, self.count, default(self.routine))?,
+            count,
             duration: self.duration,
             unloaded: self.unloaded,
         })
@@ -103,9 +106,49 @@ fn count(routine: Routine, asked: Option<u32>, default: u32) -> anyhow::Result<u
     Ok(count)
 }
 
+/// A piece that takes less is no mistake, whatever the duration.
+const PIECE_MIN: Duration = Duration::from_millis(500);
+/// Steps that are tried to say how long a piece takes.
+const TRIED: u32 = 10_000;
+
+/// Refuses a piece that takes longer than the measurement: that would not end in time.
+fn refuse_long(routine: Routine, count: u32, duration: Duration) -> anyhow::Result<()> {
+    let work = Work::new(routine, TRIED);
+    let time = |_| {
+        let begin = Instant::now();
+        work.run();
+        begin.elapsed()
+    };
+    // The shortest of some: losing the CPU only makes one longer.
+    let shortest = (0..5).map(time).min().unwrap_or_default();
+    let piece = shortest.mul_f64(f64::from(count) / f64::from(TRIED));
+    if piece <= duration.max(PIECE_MIN) {
+        return Ok(());
+    }
+    Err(UsageError(format!(
+        "--count {count} of {} takes about {:.1} s, longer than the measurement, {}; choose less work \
+         or a longer duration (-D)",
+        routine.steps(),
+        piece.as_secs_f64(),
+        format_duration(duration)
+    ))
+    .into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_piece_longer_than_the_measurement_is_refused() {
+        let second = Duration::from_secs(1);
+        let error = refuse_long(Routine::Integer, u32::MAX, second).unwrap_err();
+        assert!(
+            error.is::<UsageError>() && error.to_string().contains("-D"),
+            "{error}"
+        );
+        assert!(refuse_long(Routine::Integer, 1000, Duration::from_millis(1)).is_ok());
+    }
 
     #[test]
     fn a_piece_too_large_is_refused() {

@@ -13,6 +13,7 @@ use crate::cli::value;
 use crate::lab::engine::bochs;
 use crate::load::preset::{Presets, Running};
 use crate::machine::{CpuList, Root};
+use crate::measure::alone::{Alone, Other};
 use crate::measure::audit::{self, Audit, Samples, User};
 use crate::measure::dma_latency::DmaLatency;
 use crate::measure::thread::Policy;
@@ -31,6 +32,9 @@ use std::time::{Instant, SystemTime};
 
 /// In the stop flag: no signal, but a load that ended by itself. Signals end at 64.
 const LOAD_ENDED: usize = usize::MAX;
+
+/// Measure at once, also beside another measurement.
+const CONCURRENT: &str = "ARTIS_CONCURRENT";
 
 /// The options that all measuring commands have.
 #[derive(clap::Args, Default)]
@@ -69,13 +73,50 @@ pub struct Session {
     voice: Voice,
     threads: Option<audit::Plan>,
     awake: Option<DmaLatency>,
+    /// No other measurement runs meanwhile.
+    alone: Option<Alone>,
     document: Document,
 }
 
+/// Takes the right to measure, when nobody else measures any more.
+pub(in crate::cli) fn alone(stop: &AtomicUsize) -> anyhow::Result<Alone> {
+    let beside = std::env::var_os(CONCURRENT).is_some_and(|value| value == "1");
+    let alone = Alone::take(beside, stop, &mut |other| {
+        say!(
+            "artis: waiting for another measurement: {other}; two at once would falsify each \
+             other, {CONCURRENT}=1 measures nevertheless"
+        );
+    });
+    Ok(alone?)
+}
+
+/// What speaks against figures that were measured beside another measurement.
+fn concurrent(other: &Other) -> Warning {
+    Warning {
+        id: "concurrent_measurement".to_owned(),
+        seen: format!("another measurement ran: {other}"),
+        why: "each is a load that the other does not name".to_owned(),
+        fix: Some(format!(
+            "measure one after the other, without {CONCURRENT}=1"
+        )),
+    }
+}
+
 impl Session {
-    /// Finds out what can fail before anything is measured. `options` are the resolved settings,
-    /// for the result.
-    pub fn begin(common: &Common, mut options: BTreeMap<String, Value>) -> anyhow::Result<Self> {
+    /// Finds out what can fail before anything is measured, and waits until nobody else measures.
+    /// `options` are the resolved settings, for the result.
+    pub fn begin(common: &Common, options: BTreeMap<String, Value>) -> anyhow::Result<Self> {
+        let mut session = Self::beside(common, options)?;
+        let alone = alone(&session.stop)?;
+        if let Some(other) = &alone.other {
+            session.warn(concurrent(other));
+        }
+        session.alone = Some(alone);
+        Ok(session)
+    }
+
+    /// As [`begin`](Self::begin), for what may run beside a measurement.
+    pub fn beside(common: &Common, mut options: BTreeMap<String, Value>) -> anyhow::Result<Self> {
         let json = common.json.as_deref().map(Target::open).transpose()?;
         if let Some(presets) = &common.load {
             options.insert("load".to_owned(), json!(presets.to_string()));
@@ -98,8 +139,14 @@ impl Session {
             voice: common.voice,
             threads: None,
             awake: None,
+            alone: None,
             document,
         })
+    }
+
+    /// Adds a setting for the result, which was found out after the session had begun.
+    pub fn set(&mut self, name: &str, value: Value) {
+        self.document.setup.options.insert(name.to_owned(), value);
     }
 
     /// Locks the memory of the process, and keeps CPUs out of deep idle states where the threads
@@ -280,7 +327,7 @@ pub struct Finished {
     pub document: Document,
     json: Option<Target>,
     /// Files to write beside the document, and their content.
-    pub files: Vec<(Target, String)>,
+    pub files: Vec<(Target, Vec<u8>)>,
     failures: Vec<anyhow::Error>,
 }
 

@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             .map(|word| word.to_string_lossy().into_owned())
             .collect();
     }
-    // Not before: the output may be one of the files, and stays as it is on an error.
+    // Not before: an older file of that name stays as it is on an error.
     Target::open(&args.output)?.write_document(&merged)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -22,7 +22,7 @@ pub use gate::Gate;
 pub use interval::Interval;
 pub use metric::Metric;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Why configurations cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,21 +55,42 @@ pub enum Error {
     LoadUnits(String),
 }
 
-/// Work of a load is compared only where it is counted in the same unit.
-fn same_load_units(others: &[Configuration], one: &Configuration) -> Result<(), Error> {
-    for (load, unit) in &one.load_units {
-        let differs = |other: &&Configuration| {
-            let known = other.load_units.get(load);
-            known.is_some_and(|known| known != unit)
-        };
-        if let Some(other) = others.iter().find(differs) {
-            return Err(Error::LoadUnits(format!(
-                "the load {load} is counted in {} in {}, in {unit} in {}",
-                other.load_units[load], other.name, one.name
-            )));
+/// Refuses two of one name, and work of a load that is counted in different units.
+fn comparable(all: &[Configuration]) -> Result<(), Error> {
+    let mut names = BTreeSet::new();
+    // Of each load: its unit, and who was the first to have it.
+    let mut units: BTreeMap<&String, (&String, &String)> = BTreeMap::new();
+    for one in all {
+        if !names.insert(&one.name) {
+            return Err(Error::Twice(one.name.clone()));
+        }
+        for (load, unit) in &one.load_units {
+            let (known, other) = *units.entry(load).or_insert((unit, &one.name));
+            if known != unit {
+                return Err(Error::LoadUnits(format!(
+                    "the load {load} is counted in {known} in {other}, in {unit} in {}",
+                    one.name
+                )));
+            }
         }
     }
     Ok(())
+}
+
+/// The loads that every configuration with loads had.
+fn common_loads(all: &[Compared], baseline: usize) -> Vec<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut with_loads = 0;
+    for one in all {
+        let loads: BTreeSet<&str> = one.cells.keys().filter_map(Metric::load).collect();
+        with_loads += usize::from(!loads.is_empty());
+        for load in loads {
+            *counts.entry(load).or_default() += 1;
+        }
+    }
+    let of_base = all[baseline].cells.keys().filter_map(Metric::load);
+    let common = of_base.filter(|load| counts.get(load) == Some(&with_loads));
+    common.map(str::to_owned).collect()
 }
 
 /// Configurations, and how their figures compare with the baseline's.
@@ -83,6 +104,7 @@ pub struct Comparison {
     pub configurations: Vec<Compared>,
     /// Whether extremes of different numbers of samples are compared nevertheless.
     pub unequal_allowed: bool,
+    common_loads: Vec<String>,
 }
 
 /// One configuration compared with the baseline.
@@ -151,15 +173,7 @@ pub fn compare(
     baseline: Option<&str>,
     unequal_allowed: bool,
 ) -> Result<Comparison, Error> {
-    for (at, one) in configurations.iter().enumerate() {
-        if configurations[..at]
-            .iter()
-            .any(|other| other.name == one.name)
-        {
-            return Err(Error::Twice(one.name.clone()));
-        }
-        same_load_units(&configurations[..at], one)?;
-    }
+    comparable(&configurations)?;
     let known = || configurations.iter().map(|one| one.name.clone()).collect();
     let name = baseline.unwrap_or_else(|| configurations.first().map_or("", |it| &it.name));
     let baseline = configurations
@@ -189,10 +203,12 @@ pub fn compare(
                 cells,
             }
         });
+    let configurations: Vec<Compared> = compared.collect();
     Ok(Comparison {
         unit,
         baseline,
-        configurations: compared.collect(),
+        common_loads: common_loads(&configurations, baseline),
+        configurations,
         unequal_allowed,
     })
 }
@@ -293,24 +309,7 @@ impl Comparison {
 
     /// The loads that every configuration with loads had: what can be compared of them.
     pub fn common_loads(&self) -> Vec<&str> {
-        let loads = |one: &'_ Compared| -> Vec<String> {
-            one.cells
-                .keys()
-                .filter_map(|metric| metric.load().map(str::to_owned))
-                .collect()
-        };
-        let with_loads: Vec<Vec<String>> = self
-            .configurations
-            .iter()
-            .map(loads)
-            .filter(|loads| !loads.is_empty())
-            .collect();
-        self.base()
-            .cells
-            .keys()
-            .filter_map(Metric::load)
-            .filter(|load| with_loads.iter().all(|all| all.iter().any(|it| it == load)))
-            .collect()
+        self.common_loads.iter().map(String::as_str).collect()
     }
 
     /// What a configuration keeps of the baseline's throughput: the geometric mean over the

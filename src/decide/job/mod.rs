@@ -8,16 +8,22 @@
 mod value;
 
 use artis_result::Nature;
+use artis_result::damage::Fault;
 use serde::{Deserialize, Serialize};
 use value::{Bytes, Part, Time};
 pub use value::{bytes, part, time_us};
+
+/// One activation a nanosecond.
+pub const PER_SECOND_MAX: f64 = 1e9;
+/// A miss of each of them.
+pub const PER_HOUR_MAX: f64 = 3600.0 * PER_SECOND_MAX;
 
 /// What is wrong with a job.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Not understood: the line, and what was expected there.
-    #[error("line {line}: {reason}")]
-    Syntax { line: usize, reason: String },
+    #[error(transparent)]
+    Syntax(#[from] Fault),
     #[error("{0}")]
     Contradiction(String),
 }
@@ -152,17 +158,8 @@ impl Job {
     /// # Errors
     /// [`Error`], a sentence.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let stored: Stored = toml::from_str(text).map_err(|error| {
-            let before = error.span().map_or(0, |span| span.start).min(text.len());
-            Error::Syntax {
-                line: text.as_bytes()[..before]
-                    .iter()
-                    .filter(|it| **it == b'\n')
-                    .count()
-                    + 1,
-                reason: error.message().replace('\n', " "),
-            }
-        })?;
+        let stored: Stored = toml::from_str(text)
+            .map_err(|error| Fault::in_toml(text, error.span(), error.message(), &|_| None))?;
         let activation = stored.activation.unwrap_or_default();
         let works = [
             activation.work.map(|time| Work::Us(time.0)),
@@ -248,13 +245,13 @@ impl Job {
     pub fn check(&self) -> Result<(), Error> {
         if self
             .rate
-            .is_some_and(|rate| !(rate.is_finite() && rate > 0.0))
+            .is_some_and(|rate| !(rate > 0.0 && rate <= PER_SECOND_MAX))
         {
-            return wrong("per_second must be above 0");
+            return wrong("per_second is a number above 0, up to 1e9");
         }
         match self.miss {
-            Miss::PerHour(count) if !(count.is_finite() && count >= 0.0) => {
-                return wrong("per_hour is a number of misses, 0 or more");
+            Miss::PerHour(count) if !(0.0..=PER_HOUR_MAX).contains(&count) => {
+                return wrong("per_hour is a number of misses, from 0 to 3.6e12");
             }
             Miss::PerHour(_) if self.deadline_us.is_some() && self.rate.is_none() => {
                 return wrong(
@@ -371,11 +368,52 @@ mod tests {
     #[test]
     fn wrong_jobs_are_refused_with_a_sentence() {
         for (from, to, part) in [
-            ("deadline", "dead_line", "line 4: unknown field `dead_line`"),
-            ("250us", "250", "line 4: write a time with its unit"),
-            ("\"250us\"", "250", "line 4"),
-            ("250us", "-1us", "line 4: write a time with its unit"),
-            ("system-calls", "kernel", "line 7: unknown variant `kernel`"),
+            (
+                "deadline",
+                "dead_line",
+                "line 4: dead_line is no key here; write deadline, period",
+            ),
+            (
+                "250us",
+                "250",
+                "line 4: deadline: write a time with its unit",
+            ),
+            (
+                "\"250us\"",
+                "250",
+                "line 4: deadline: 250 does not fit; write a string with its unit, in quotes",
+            ),
+            (
+                "probability = 1e-6",
+                "per_hour = \"x\"",
+                "line 9: per_hour: \"x\" does not fit; write a number",
+            ),
+            (
+                "250us",
+                "1e300s",
+                "line 4: deadline: write a time with its unit, from 1ns",
+            ),
+            (
+                "1GiB",
+                "1e300TiB",
+                "line 15: memory: write a size with its unit, up to",
+            ),
+            (
+                "period = \"1ms\"",
+                "per_second = 1e300",
+                "above 0, up to 1e9",
+            ),
+            ("probability = 1e-6", "per_hour = 1e300", "from 0 to 3.6e12"),
+            (
+                "250us",
+                "-1us",
+                "line 4: deadline: write a time with its unit",
+            ),
+            (
+                "system-calls",
+                "kernel",
+                "line 7: nature: \"kernel\" is not known here; write \"user\" or",
+            ),
             ("work = \"100 us\"", "", "no work is given"),
             (
                 "work = ",
@@ -397,9 +435,9 @@ mod tests {
                 "hard = true\nper_hour = 2",
                 "give one of them",
             ),
-            ("10 %", "110 %", "line 12: write a part"),
+            ("10 %", "110 %", "line 12: loss: write a part"),
             ("memory = \"1GiB\"", "", "give both"),
-            ("1GiB", "much", "line 15: write a size"),
+            ("1GiB", "much", "line 15: memory: write a size"),
             ("100 us", "2ms", "200 % of a CPU"),
             ("[rest]", "[rest", "line 10"),
             (

@@ -11,7 +11,9 @@ use crate::engine::bochs;
 use artis_guest::experiment::{Answer, Measure, Task};
 use artis_load::own::Load;
 use artis_machine::CpuList;
+use artis_result::damage::Fault;
 use artis_result::experiment::Scheduler;
+use artis_result::file;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -42,6 +44,28 @@ pub struct Experiment {
     pub kernel_latency_seeds: Option<Vec<u64>>,
     #[serde(rename = "configuration")]
     pub configurations: Vec<Configuration>,
+}
+
+/// What the number of this key may be.
+fn allowed(key: &str) -> Option<String> {
+    let (first, last) = match key {
+        "cpus" => (2, u64::from(bochs::CPUS_MAX)),
+        "seconds" | "timers" | "cpus_per_load" => (1, u64::from(u32::MAX)),
+        // TOML has numbers of 63 bits.
+        "interval_us" => (1, i64::MAX.unsigned_abs()),
+        "seeds" | "kernel_latency_seeds" => (0, i64::MAX.unsigned_abs()),
+        _ => return None,
+    };
+    let note = match key {
+        "cpus" => ", because an RT CPU needs another beside it, and the engine has no more",
+        _ => "",
+    };
+    Some(format!("write a whole number from {first} to {last}{note}"))
+}
+
+fn out_of_range(key: &str, value: &u32) -> String {
+    let allowed = allowed(key).unwrap_or_default();
+    format!("{key}: {value} is out of range; {allowed}")
 }
 
 fn all_answers() -> BTreeSet<Answer> {
@@ -104,11 +128,8 @@ impl Preemption {
 /// Why a file is not an experiment.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    #[error("cannot read {}", path.display())]
-    Unreadable {
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Unreadable(#[from] file::Error),
     #[error("{}: {reason}", path.display())]
     Malformed { path: PathBuf, reason: String },
 }
@@ -163,14 +184,13 @@ impl Experiment {
     /// # Errors
     /// A sentence that names the file, and the line where that is known.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::Unreadable {
-            path: path.to_owned(),
-            source,
-        })?;
-        Self::parse(&text).map_err(|reason| Error::Malformed {
+        let malformed = |reason| Error::Malformed {
             path: path.to_owned(),
             reason,
-        })
+        };
+        let text = String::from_utf8(file::read_text(path)?)
+            .map_err(|_| malformed("it is no text; name an experiment file".to_owned()))?;
+        Self::parse(&text).map_err(malformed)
     }
 
     /// Leaves only these configurations, in the order of the file. Rows are then compared with the
@@ -196,8 +216,9 @@ impl Experiment {
     }
 
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let experiment: Self =
-            toml::from_str(text).map_err(|error| error.to_string().trim_end().to_owned())?;
+        let experiment: Self = toml::from_str(text).map_err(|error| {
+            Fault::in_toml(text, error.span(), error.message(), &allowed).to_string()
+        })?;
         experiment.check()?;
         Ok(experiment)
     }
@@ -241,20 +262,18 @@ impl Experiment {
                 self.name
             ));
         }
-        if self.cpus.iter().any(|cpus| *cpus < 2) {
-            return Err("an RT CPU needs another CPU beside it: cpus must be 2 or more".to_owned());
+        let can_be = 2..=bochs::CPUS_MAX;
+        if let Some(cpus) = self.cpus.iter().find(|cpus| !can_be.contains(cpus)) {
+            return Err(out_of_range("cpus", cpus));
         }
-        let most = bochs::CPUS_MAX;
-        if let Some(many) = self.cpus.iter().find(|cpus| **cpus > most) {
-            return Err(format!(
-                "cpus holds {many}, and the engine bochs emulates at most {most} CPUs"
-            ));
-        }
-        let zero = self.seconds == 0 || self.interval_us == 0 || self.timers.contains(&0);
-        if zero || self.cpus_per_load == Some(0) {
-            return Err(
-                "seconds, interval_us, timers and cpus_per_load must be 1 or more".to_owned(),
-            );
+        let zeros = [
+            ("seconds", self.seconds == 0),
+            ("interval_us", self.interval_us == 0),
+            ("timers", self.timers.contains(&0)),
+            ("cpus_per_load", self.cpus_per_load == Some(0)),
+        ];
+        if let Some((key, _)) = zeros.iter().find(|(_, is_zero)| *is_zero) {
+            return Err(out_of_range(key, &0));
         }
         let sets = self.loads.sets();
         if sets.is_empty() {
@@ -444,19 +463,49 @@ mod tests {
                 "measure = []",
                 "measure must hold \"latency\"",
             ),
-            ("cpus = [2, 4]", "cpus = [1]", "another CPU"),
-            ("cpus = [2, 4]", "cpus = [2, 64]", "cpus holds 64"),
+            ("cpus = [2, 4]", "cpus = [1]", "another beside it"),
+            (
+                "cpus = [2, 4]",
+                "cpus = [2, 64]",
+                "cpus: 64 is out of range; write a whole number from 2 to ",
+            ),
             (
                 "\"hackbench\"",
                 "\"hackbensh\"",
-                "unknown variant `hackbensh`",
+                "line 8: loads: \"hackbensh\" is not known here; write \"compute\"",
             ),
-            ("seconds = 1", "secunds = 1", "unknown field `secunds`"),
+            (
+                "seconds = 1",
+                "secunds = 1",
+                "line 6: secunds is no key here; write name, title, measure",
+            ),
             (
                 "seconds = 1",
                 "seconds = 1\ncpus_per_load = 0",
-                "cpus_per_load must be 1",
+                "cpus_per_load: 0 is out of range; write a whole number from 1 to 4294967295",
             ),
+            (
+                "seconds = 1",
+                "seconds = -1",
+                "line 6: seconds: -1 is out of range; write a whole number from 1 to 4294967295",
+            ),
+            (
+                "seconds = 1",
+                "seconds = \"1\"",
+                "line 6: seconds: \"1\" does not fit; write a whole number from 1 to 4294967295",
+            ),
+            (
+                "seeds = [7, 8]",
+                "seeds = [7, 1.5]",
+                "line 7: seeds: 1.5 does not fit; write a whole number from 0 to",
+            ),
+            (
+                "seeds = [7, 8]",
+                "seeds = 7",
+                "line 7: seeds: 7 does not fit; write a list in square brackets",
+            ),
+            ("seeds = [7, 8]", "", "the key seeds is missing"),
+            ("seeds = [7, 8]", "seeds = [7, 8", "line "),
             (
                 "scheduler = \"stock\"",
                 "scheduler = \"scx_bpfland\"",
@@ -471,6 +520,10 @@ mod tests {
         ] {
             let error = Experiment::parse(&SMALL.replace(from, to)).unwrap_err();
             assert!(error.contains(said), "{error}");
+            assert!(
+                error.lines().count() == 1 && !error.contains("u32"),
+                "{error}"
+            );
         }
     }
 

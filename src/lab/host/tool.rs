@@ -33,6 +33,7 @@ pub fn find(name: &str, package: &'static str) -> Result<PathBuf, Error> {
 /// [`Error::Program`] with what it printed on standard error, when it fails.
 pub fn output(command: &mut Command) -> Result<Vec<u8>, Error> {
     let program = describe(command);
+    ends_with_us(command);
     let out = command.output().map_err(|error| Error::Program {
         program: program.clone(),
         reason: error.to_string(),

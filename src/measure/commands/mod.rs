@@ -35,7 +35,7 @@ use std::process::ExitStatus;
 use std::ptr::null;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often the caller looks at the thread that starts the commands.
 const LOOK: Duration = Duration::from_millis(50);
@@ -183,6 +183,18 @@ pub fn measure(
     }
 }
 
+/// Pauses, not longer than until a stop: signals come to another thread.
+fn rest(pause: Duration, stop: &AtomicUsize) {
+    let end = Instant::now() + pause;
+    while stop.load(Ordering::Relaxed) == 0 {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return;
+        }
+        std::thread::sleep(left.min(LOOK));
+    }
+}
+
 /// Kills the command that runs. To be repeated: it may not be the leader of its group yet.
 fn kill(running: &Mutex<Option<Pid>>) {
     // While this is held, nobody waits for the command, so its number is its own.
@@ -252,8 +264,10 @@ impl<'a> Starter<'a> {
             {
                 break;
             }
-            if !plan.pause.is_zero() {
-                std::thread::sleep(plan.pause);
+            let left_ns = duration_ns.saturating_sub(now_ns() - began_ns);
+            rest(plan.pause.min(Duration::from_nanos(left_ns)), stop);
+            if now_ns() - began_ns >= duration_ns {
+                break;
             }
         }
         // The stop killed it.
@@ -344,7 +358,6 @@ impl<'a> Starter<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Instant;
 
     fn plan(words: &[&str]) -> Plan {
         let words: Vec<OsString> = words.iter().map(Into::into).collect();

@@ -68,7 +68,8 @@ pub struct Plan<'a> {
 /// What a measurement gave, threads whose source failed included.
 #[derive(Debug)]
 pub struct Outcome {
-    /// One for each thread of the plan, in its order.
+    /// One for each thread of the plan, in its order; after a stop during the start, one for each
+    /// thread that had begun.
     pub threads: Vec<Measured>,
     /// How long was measured, seconds.
     pub seconds: f64,
@@ -112,7 +113,8 @@ pub fn measure(
     let end = End::default();
     let start_ns = AtomicU64::new(0);
     let mut ended_ns = 0;
-    let threads = threads::run(
+    let threads = threads::run_until(
+        &|| stop.load(Ordering::Relaxed) != 0,
         plan.threads.len(),
         |index| prepare(plan, index, &live[index], &end),
         |_, (mut sampler, mut samples): (Sampler, Samples)| {
@@ -303,7 +305,8 @@ mod tests {
     fn a_stop_ends_threads_with_long_periods() {
         let mut plan = plan(SourceKind::Timer, 2, 3600 * SECOND_NS, Limits::default());
         let outcome = measure(&plan, &AtomicUsize::new(2), &mut |_| ()).unwrap();
-        assert_eq!(outcome.threads[1].samples.latency.count(), 0);
+        assert_eq!(outcome.threads.len(), 1);
+        assert_eq!(outcome.threads[0].samples.latency.count(), 0);
         plan.duration = Some(Duration::from_millis(20));
         let outcome = run(&plan).unwrap();
         assert_eq!(outcome.threads.len(), 2);

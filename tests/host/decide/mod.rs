@@ -405,7 +405,7 @@ fn what_does_not_belong_together_is_refused_with_a_sentence() {
     );
     refused(
         &["wrong-unit.toml"],
-        "wrong-unit.toml: line 4: write a time with its unit",
+        "wrong-unit.toml: line 4: deadline: write a time with its unit",
     );
     refused(
         &["wrong-field.toml"],

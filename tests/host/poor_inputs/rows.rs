@@ -155,7 +155,7 @@ pub const ROWS: &[Row] = &[
     row("sched run --config {config-far} --rt 8190 --check", USAGE, &["no CPU 8190", "0"]),
     row("sched run --config {config-key} --rt 1 --check", 1, &["/config-key: line 2"]),
     row("sched run --config {nothing} --check", 1, &["cannot read", "/nothing"]),
-    row("sched run --config {folder} --check", 1, &["cannot read", "directory"]),
+    row("sched run --config {folder} --check", 1, &["cannot read", "no regular file"]),
     row("sched run --check", USAGE, &["--rt"]),
     // What was accepted.
     row("result show {negative}", 1, &["/negative:", "seconds"]),
@@ -166,7 +166,7 @@ pub const ROWS: &[Row] = &[
     row("report {good} {other} -o -", FAILURE, &["have no figure in common", "one name: stock="]),
     row("report {good} {good} -o -", FAILURE, &["the same run", "leave one out"]),
     row("report {good}", USAGE, &["--output"]),
-    row("report {folder} -o -", FAILURE, &["cannot read", "Is a directory"]),
+    row("report {folder} -o -", FAILURE, &["cannot read", "no regular file but a folder"]),
     row("report {good} -o {folder}/gone/page.html", FAILURE, &["cannot write", "/gone/page.html"]),
     row("measure latency -D 99999999999999d", USAGE, &["'99999999999999d'", TIME]),
     row("run rt0 --cpu 0 --pid 2", USAGE, &["task 2", "kthreadd", "--kernel-thread"]),
@@ -181,6 +181,34 @@ pub const ROWS: &[Row] = &[
     row("measure messages --policy fifo -p 0", USAGE, &["from 1 to 99", "-p is 0"]),
     row("measure messages --policy round", USAGE, &["'round'", "fifo, normal, ext"]),
     row("measure messages --pairs 100 --workers 9", USAGE, &["1000 threads", "256 is the most"]),
+    // What would take for ever, or the machine's memory.
+    row("measure latency -t 5000 -D 1", USAGE, &["-t 5000", "threads are the most"]),
+    row("measure latency -t 65535", USAGE, &["-t 65535", "threads are the most"]),
+    row("measure latency -i 10s -D 1 -q", USAGE, &["10s", "1s", "no sample", "-D"]),
+    row("measure latency -i 1ms -d 1s -t 3 -D 2 -q", USAGE, &["2s 1ms", "no sample"]),
+    row("measure all -i 10s -D 1 -q", USAGE, &["10s", "no sample"]),
+    row("measure exec --count 4000000000 -D 1", USAGE, &["--count 4000000000", "-D"]),
+    row("measure jitter --count 4000000000 -D 1", USAGE, &["--count 4000000000", "-D"]),
+    row("measure all --count 4000000000 -D 1", USAGE, &["--count 4000000000", "-D"]),
+    row("measure commands -i 1000s -D 100ms -q", 0, &[]),
+    row("decide --measure --rest nosuch", USAGE, &["nosuch", "there are compute, io"]),
+    row("decide {job-rest-command.toml} --measure", 1, &["no-such-program", "PATH"]),
+    // Files that people write: the file, the line, the key, what is allowed.
+    row("lab experiment {experiment-range}", 1, &["/experiment-range: line 6: seconds: -1", "from 1 to 4294967295"]),
+    row("lab explain {experiment-range} --configuration a --seed 1", 1, &["line 6: seconds: -1"]),
+    row("lab experiment {experiment-key}", 1, &["/experiment-key: line 6: secs is no key here", "seconds"]),
+    row("lab experiment {experiment-cpus}", 1, &["cpus: 64 is out of range", "from 2 to"]),
+    row("lab experiment {brace}", 1, &["/brace: line 1"]),
+    row("decide {job-far.toml}", 1, &["/job-far.toml: line 2: deadline", "from 1ns to 36500d"]),
+    row("decide {job-digits.toml}", 1, &["/job-digits.toml: line 2: deadline", "from 1ns to 36500d"]),
+    row("decide {job-type.toml}", 1, &["/job-type.toml: line 2: per_second: \"x\"", "a number"]),
+    row("decide --per-second 1e300", USAGE, &["'1e300'", "up to 1e9"]),
+    // Damaged explanations, as results.
+    row("explain show {brace}", 1, &["/brace:1:", "ends in the middle"]),
+    row("explain show {schema-unknown}", 1, &["/schema-unknown", "artis.nonsense/9", "artis.explain/1"]),
+    row("explain show {hist}", 1, &["/hist:1:", "this is not JSON"]),
+    row("explain show {late-cut}", 1, &["/late-cut:", "ends in the middle"]),
+    row("compare {good} {late-cut}", 1, &["/late-cut:", "ends in the middle"]),
     // Others.
     row("measure latency -p 0 -q -l 10 --histfile /dev/full", 1, &["/dev/full", "No space left"]),
     row("measure latency -p 0 -q -l 10 --json /dev/full", 1, &["/dev/full", "No space left"]),
@@ -203,6 +231,8 @@ pub const ROWS: &[Row] = &[
 
 /// A histogram of another quantity: it shares no figure with cyclictest's.
 const OTHER: &str = include_str!("../../data/result/rtla-osnoise.txt");
+const EXPERIMENT: &str = include_str!("../../../lab/smoke.toml");
+const LATE: &str = include_str!("../../data/explain/late.json");
 const CYCLICTEST: &str = include_str!("../../data/result/cyclictest.hist");
 
 /// Writes the files that rows name in braces.
@@ -253,6 +283,38 @@ pub fn write_files(folder: &Path) {
                 all["series"].as_array_mut().unwrap().push(one);
             }),
         ),
+        (
+            "experiment-range",
+            EXPERIMENT.replace("seconds = 1", "seconds = -1"),
+        ),
+        (
+            "experiment-key",
+            EXPERIMENT.replace("seconds = 1", "secs = 1"),
+        ),
+        (
+            "experiment-cpus",
+            EXPERIMENT.replace("cpus = [2]", "cpus = [2, 64]"),
+        ),
+        (
+            "job-far.toml",
+            "[activation]\ndeadline = \"1e300s\"\nwork = \"1us\"\n".to_owned(),
+        ),
+        (
+            "job-digits.toml",
+            format!(
+                "[activation]\ndeadline = \"{}us\"\nwork = \"1us\"\n",
+                "9".repeat(300)
+            ),
+        ),
+        (
+            "job-type.toml",
+            "[activation]\nper_second = \"x\"\n".to_owned(),
+        ),
+        (
+            "job-rest-command.toml",
+            "[rest]\ncommand = [\"no-such-program\"]\n".to_owned(),
+        ),
+        ("late-cut", LATE[..LATE.len() / 2].to_owned()),
         (
             "experiment",
             "{\"schema\": \"artis.experiment/1\", \"rows\": []}\n".to_owned(),

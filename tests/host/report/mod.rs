@@ -348,7 +348,7 @@ fn what_cannot_be_shown_or_written_is_said() {
     says(
         &["stock-all.json", "-o", "./stock-all.json"],
         64,
-        &["would overwrite", "-o report.html"],
+        &["would overwrite", "name another file"],
     );
     let mixed = ["stock-all.json", &data("docs/results/table1.json")];
     says(
