@@ -304,23 +304,19 @@ fn content(path: &Path) -> anyhow::Result<(Vec<u8>, Content)> {
 }
 
 /// Microseconds of an emulator are not those of a machine.
-fn common_unit(configurations: &[Configuration]) -> Result<String, UsageError> {
+fn common_unit(configurations: &[Configuration]) -> anyhow::Result<String> {
     let Some(first) = configurations.first() else {
-        return Err(UsageError(
-            "there is no configuration to compare".to_owned(),
-        ));
+        let sentence = "there is no configuration to compare".to_owned();
+        return Err(UsageError(sentence).into());
     };
     match configurations.iter().find(|one| one.unit != first.unit) {
         None => Ok(first.unit.clone()),
-        Some(other) => Err(UsageError(
-            compare::Error::Units {
-                one: first.name.clone(),
-                one_unit: first.unit.clone(),
-                other: other.name.clone(),
-                other_unit: other.unit.clone(),
-            }
-            .to_string(),
-        )),
+        Some(other) => Err(anyhow::Error::new(compare::Error::Units {
+            one: first.name.clone(),
+            one_unit: first.unit.clone(),
+            other: other.name.clone(),
+            other_unit: other.unit.clone(),
+        })),
     }
 }
 
