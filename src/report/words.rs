@@ -108,11 +108,18 @@ pub fn sentence(verdict: &Verdict) -> String {
             parts.push(format!("{words} by {}", names.join(", ")));
         }
     }
-    let open = verdict.checks.iter().filter_map(|one| match &one.outcome {
-        Outcome::NotJudged(why) => Some(format!("NOT JUDGED for {}: {why}", with_value(one))),
-        _ => None,
-    });
-    parts.extend(open);
+    let mut open: Vec<(&str, Vec<String>)> = Vec::new();
+    for one in &verdict.checks {
+        let Outcome::NotJudged(why) = &one.outcome else {
+            continue;
+        };
+        match open.iter_mut().find(|(known, _)| known == why) {
+            Some((_, names)) => names.push(with_value(one)),
+            None => open.push((why, vec![with_value(one)])),
+        }
+    }
+    let open = open.iter();
+    parts.extend(open.map(|(why, names)| format!("NOT JUDGED for {}: {why}", names.join(", "))));
     let bound = match (&verdict.gate.bound, verdict.reference, verdict.bound) {
         (Bound::Times { factor, reference }, Some(value), Some(bound)) => {
             let value = Range::of(value);

@@ -26,6 +26,11 @@ impl Input {
     pub fn path(&self) -> &Path {
         &self.path
     }
+
+    /// The name in front of it.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
 }
 
 impl FromStr for Input {
@@ -39,6 +44,9 @@ impl FromStr for Input {
         };
         if name.is_some_and(str::is_empty) {
             return Err("the name in front of = is empty");
+        }
+        if word.is_empty() {
+            return Err("the word is empty; write the path of a file");
         }
         if path.is_empty() {
             return Err("there is no file after the =");
@@ -337,6 +345,11 @@ mod tests {
         assert_eq!(read("./a=b.json"), is("a=b", "./a=b.json"));
         assert_eq!(read("a=-"), is("a", "-"));
         assert!("=a".parse::<Input>().is_err() && "a=".parse::<Input>().is_err());
+        assert!(
+            "".parse::<Input>()
+                .unwrap_err()
+                .contains("the word is empty")
+        );
     }
 
     #[test]

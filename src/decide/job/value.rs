@@ -13,6 +13,11 @@ pub struct Bytes(pub f64);
 /// 0 to 1.
 pub struct Part(pub f64);
 
+/// A hundred years.
+const LONGEST_US: f64 = 36_500.0 * 86_400e6;
+/// A nanosecond.
+const SHORTEST_US: f64 = 1e-3;
+
 /// A time with its unit, microseconds.
 ///
 /// # Errors
@@ -20,11 +25,12 @@ pub struct Part(pub f64);
 pub fn time_us(text: &str) -> Result<f64, String> {
     let time = humantime::parse_duration(text.trim()).ok();
     let us = time.map(|time| time.as_secs_f64() * 1e6);
-    us.filter(|us| *us > 0.0)
+    us.or_else(|| fraction(text))
+        .filter(|us| (SHORTEST_US..=LONGEST_US).contains(us))
         .ok_or_else(|| {
-            "write a time with its unit, above 0: \"250us\", \"1.5ms\", \"21d\"".to_owned()
+            "write a time with its unit, from 1ns to 36500d: \"250us\", \"1.5ms\", \"21d\""
+                .to_owned()
         })
-        .or_else(|error| fraction(text).ok_or(error))
 }
 
 /// humantime takes whole numbers only.
@@ -35,8 +41,11 @@ fn fraction(text: &str) -> Option<f64> {
         .into_iter()
         .find_map(|(unit, us)| Some((text.strip_suffix(unit)?, us)))?;
     let number: f64 = number.trim().parse().ok()?;
-    Some(number * us).filter(|us| us.is_finite() && *us > 0.0)
+    Some(number * us)
 }
+
+/// 2 to the power of 60: more than any machine has.
+const LARGEST: f64 = (1_u64 << 60) as f64;
 
 /// A size with its unit, bytes.
 ///
@@ -49,8 +58,10 @@ pub fn bytes(text: &str) -> Result<f64, String> {
         Some(number * f64::from(power).exp2())
     });
     found
-        .filter(|it| it.is_finite() && *it > 0.0)
-        .ok_or_else(|| "write a size with its unit: \"512MiB\", \"8GiB\"".to_owned())
+        .filter(|it| (1.0..=LARGEST).contains(it))
+        .ok_or_else(|| {
+            "write a size with its unit, at most 1048576TiB: \"512MiB\", \"8GiB\"".to_owned()
+        })
 }
 
 /// A part of the whole, 0 to 1.
@@ -129,6 +140,17 @@ mod tests {
         assert_eq!(time_us("250us"), Ok(250.0));
         assert_eq!(time_us("1.5ms"), Ok(1500.0));
         assert_eq!(time_us("21 days"), Ok(21.0 * 86_400e6));
+        for text in [
+            "1e300s",
+            "-5us",
+            "36501d",
+            "0.5ns",
+            &format!("{}s", "9".repeat(300)),
+        ] {
+            let error = time_us(text).unwrap_err();
+            assert!(error.contains("from 1ns to 36500d"), "{text}: {error}");
+        }
+        assert!(bytes("1e300GiB").is_err());
         assert!(time_us("0us").is_err() && time_us("5").is_err() && time_us("nan s").is_err());
         assert_eq!(bytes("1.5GiB"), Ok(1_610_612_736.0));
         assert!(bytes("5").is_err() && bytes("-1GiB").is_err());

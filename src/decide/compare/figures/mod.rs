@@ -6,7 +6,7 @@
 //! times that mean nothing.
 
 mod cyclictest;
-mod extent;
+pub mod extent;
 mod loads;
 pub mod machine;
 mod of_experiment;

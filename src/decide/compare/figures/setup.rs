@@ -15,6 +15,8 @@ pub const KERNEL: &str = "kernel";
 pub const PREEMPTION: &str = "preemption";
 pub const SCHEDULER: &str = "sched_ext scheduler";
 pub const POLICY: &str = "policy";
+/// The policy of threads that are no real-time ones.
+pub const NORMAL: &str = "normal";
 const BOOT_ARGUMENTS: &str = "boot arguments";
 const INTERVAL: &str = "interval";
 const MEASURED_CPUS: &str = "CPUs that were measured";
@@ -137,17 +139,9 @@ impl Setup {
         }
     }
 
-    /// The value of an aspect, where it is said and one.
-    pub fn only(&self, aspect: &str) -> Option<&str> {
-        let values = self.0.get(aspect)?;
-        let mut all = values.iter();
-        all.next().filter(|_| values.len() == 1).map(String::as_str)
-    }
-
-    /// Whether threads of the normal policy were measured, or others; none where it is not said.
-    pub fn is_normal(&self) -> Option<bool> {
-        let all = self.0.get(POLICY)?;
-        Some(all.contains(NORMAL))
+    /// The values of an aspect: several where runs differ, none where no file says it.
+    pub fn values(&self, aspect: &str) -> impl Iterator<Item = &str> {
+        self.0.get(aspect).into_iter().flatten().map(String::as_str)
     }
 
     /// The same with other words for an aspect.
@@ -158,8 +152,6 @@ impl Setup {
         self
     }
 }
-
-const NORMAL: &str = "normal";
 
 /// Whether artis measured, whose files leave nothing out.
 pub fn is_ours(document: &Document) -> bool {
@@ -197,7 +189,7 @@ pub fn loads_in_words(loads: &[LoadDone]) -> String {
 }
 
 /// Each once and in order, with how often it is there.
-fn counted(names: impl Iterator<Item = String>) -> String {
+pub fn counted(names: impl Iterator<Item = String>) -> String {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for name in names {
         *counts.entry(name).or_default() += 1;

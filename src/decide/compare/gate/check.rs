@@ -141,10 +141,12 @@ impl Gate {
             let its = figure(one);
             let mut unequal = None;
             let outcome = match (its, bound) {
-                (None, _) => Outcome::NotJudged(self.not_measured(one)),
-                (_, None) => Outcome::NotJudged(
-                    reference.map_or_else(String::new, |reference| self.not_measured(reference)),
-                ),
+                (None, _) => Outcome::NotJudged(format!("{} was not measured", self.metric)),
+                (_, None) => Outcome::NotJudged(format!(
+                    "{} was not measured of {}",
+                    self.metric,
+                    reference.map_or("", |one| &one.configuration.name)
+                )),
                 (Some(its), Some(bound)) => {
                     unequal = reference
                         .zip(base)
@@ -220,15 +222,6 @@ impl Gate {
             figure.range,
             bound,
             Metric::Of(Quantity::Latency, Stat::Max),
-        )
-    }
-
-    fn not_measured(&self, one: &Compared) -> String {
-        format!(
-            "{} has no {}; it has {}",
-            one.configuration.name,
-            self.metric,
-            one.configuration.in_tables().join(", ")
         )
     }
 
