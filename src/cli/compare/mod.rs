@@ -32,9 +32,9 @@ use std::process::ExitCode;
                   load_cpu_time    rt_cpu_share_others    leaks\n\n\
                   A gate is [CONFIGURATION:]FIGURE, then <=, <, >=, > or ==, then a number or\n\
                   [FACTOR*]CONFIGURATION. Without a configuration in front, it is for all but the\n\
-                  one after the operator. Periods that were missed count as latencies of a period at least.\n\
-                  Status: 0 all gates are held, 2 one is missed or cannot be judged, 1 the files cannot be\n\
-                  compared, 64 wrong words.\n\n\
+                  one after the operator. A missed period is a latency of a period at least.\n\n\
+                  Status: 0 all gates are held, 2 one is missed or cannot be judged, 1 an error,\n\
+                  64 wrong words.\n\n\
                   Examples:\n  artis compare stock=mon.json stock=tue.json artis=artis.json\n  \
                   artis compare table1.json --plot pictures \\\n    \
                   --gate 'artis:latency.max<=1.1*isolcpus'"

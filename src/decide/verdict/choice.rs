@@ -206,7 +206,11 @@ pub fn choose(question: &Question, facts: &Facts, judged: &[Judged], changes: &C
     let stock = judged.iter().find(|one| one.name == base);
     match stock {
         Some(stock) if stock.name != best.name && !stock.meets.is_yes() => {
-            because += &format!(", {base} does not: {}", shortly(stock));
+            because += &match stock.meets {
+                Meets::No => format!(", {base} does not: {}", shortly(stock)),
+                Meets::Unknown => format!(", and {base} was not measured"),
+                _ => format!(", and of {base} it is not shown: {}", shortly(stock)),
+            };
         }
         Some(stock) if stock.name != best.name => {
             because += &format!(" and keeps more throughput than {base}");
@@ -276,11 +280,12 @@ fn fastest(job: &Job, facts: &Facts, judged: &[Judged], changes: &Changes) -> De
         let rounds: Vec<(&Judged, f64)> = rounds.collect();
         let least = rounds.iter().map(|it| it.1).fold(f64::INFINITY, f64::min);
         if rounds.len() < 2 {
-            let silent = facts.candidates.iter().find(|one| one.round_us.is_none());
-            let silent = silent.map_or(base, Candidate::name);
+            let mut all = facts.candidates.iter();
+            let silent = all.find(|one| one.round_us.is_none());
+            let silent = silent.map_or("rt", Candidate::name).to_owned();
             let because = "all threads wait for the slowest, and how long a round takes was not \
-                           measured on two candidates at least";
-            return unknown(because.to_owned(), Missing::Rounds(silent.to_owned()));
+                           measured on two ways to run the machine";
+            return unknown(because.to_owned(), Missing::Rounds(silent));
         }
         let best = rounds
             .iter()

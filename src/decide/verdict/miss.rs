@@ -423,7 +423,7 @@ pub fn meets(job: &Job, found: &Misses, one: &Candidate, beyond: &Beyond) -> Mee
     }
     if found.misses_most > found.misses {
         // More may have missed than is known.
-        return match found.probability.value > allowed {
+        return match found.probability.low > allowed {
             true => Meets::No,
             false => Meets::NotShown {
                 activations_needed: None,
@@ -433,7 +433,8 @@ pub fn meets(job: &Job, found: &Misses, one: &Candidate, beyond: &Beyond) -> Mee
     if found.misses == 0 && beyond.shows(one, found.slack_us, allowed) {
         return Meets::Extrapolated;
     }
-    if found.probability.value > allowed {
+    // Chance alone may have made more of them than there are.
+    if found.probability.low > allowed {
         return Meets::No;
     }
     let activations_needed = match found.misses {

@@ -90,6 +90,38 @@ fn it_is_a_no_only_when_all_that_can_exist_was_measured() {
     );
 }
 
+/// 3 misses of 1000 where 2.5 are acceptable may be chance, and 300 of 1000 are none.
+#[test]
+fn what_chance_may_have_made_is_no_no() {
+    let with = |misses| {
+        let job = format!("{JOB}\n[miss]\nprobability = 2.5e-3");
+        let late = document(latencies(&[(10.0, 1000 - misses), (5000.0, misses)]));
+        decide(&job, vec![of("stock", late)])
+    };
+    let chance = with(3);
+    assert!(matches!(chance.candidates[0].meets, Meets::NotShown { .. }));
+    is(
+        &chance,
+        Choice::Unknown,
+        Standing::Unknown,
+        "stock may be good enough, but 3 of 1000 activations miss does not show it",
+    );
+    assert_eq!(with(300).candidates[0].meets, Meets::No);
+}
+
+#[test]
+fn a_stock_that_is_not_shown_does_not_miss() {
+    let job = format!("{JOB}\n[miss]\nprobability = 1e-3");
+    let short = of("stock", document(latencies(&[(10.0, 100)])));
+    let long = of("rt", document(latencies(&[(10.0, 10_000)])));
+    is(
+        &decide(&job, vec![short, long]),
+        Choice::Take(Way::PreemptRt),
+        Standing::Meets,
+        "rt meets the deadline, and of stock it is not shown: no miss in 100 activations",
+    );
+}
+
 /// One CPU cannot be given away.
 #[test]
 fn on_one_cpu_there_are_two_ways() {
