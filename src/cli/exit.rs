@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Exit status of every command: 0 fine, 1 error, 2 a bound was missed, 3 the scheduler is not on,
-//! 64 usage.
+//! Exit status of every command: 0 fine, 1 error, 2 a bound was missed, 3 the scheduler is not on or
+//! a verdict is unknown, 64 usage.
 
 use crate::result::claims::Conflict;
 use crate::result::{file, import, target};
@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use signal_hook::consts::SIGXFSZ;
 use std::error::Error;
+use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,6 +19,9 @@ pub const BOUND_MISSED: u8 = 2;
 
 /// `artis sched status`: nothing is on, as systemctl and the LSB have it.
 pub const NOT_RUNNING: u8 = 3;
+
+/// `artis decide`: more has to be measured before there is an answer.
+pub const UNKNOWN: u8 = 3;
 
 /// Wrong words on the command line (`EX_USAGE` of sysexits.h).
 pub const USAGE: u8 = 64;
@@ -55,9 +59,6 @@ pub fn parse_error(error: &clap::Error) -> ExitCode {
         // A closed pipe (`artis --help | head -1`) is not an error.
         let _ = error.print();
     }
-    if let Some(word) = negative(error) {
-        say!("artis: {word} looks like a negative value, and no option takes one with a unit");
-    }
     if error.use_stderr() {
         ExitCode::from(USAGE)
     } else {
@@ -65,14 +66,33 @@ pub fn parse_error(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// The unknown option that is more likely a value: `-5s` reads as the option `-5`.
-fn negative(error: &clap::Error) -> Option<&str> {
-    let ContextValue::String(word) = error.get(ContextKind::InvalidArg)? else {
+/// The words with a value such as `-5us` joined to its option, where clap took it for an option of
+/// its own: then the option's parser says what is allowed.
+pub fn joined(words: &[OsString], error: &clap::Error) -> Option<Vec<OsString>> {
+    let Some(ContextValue::String(unknown)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
-    let digits = word.strip_prefix('-')?;
-    (error.kind() == ErrorKind::UnknownArgument && digits.starts_with(|c: char| c.is_ascii_digit()))
-        .then_some(word)
+    if error.kind() != ErrorKind::UnknownArgument || !is_negative(unknown) {
+        return None;
+    }
+    let mut texts = words.iter().map(|word| word.to_str().unwrap_or_default());
+    let at = texts.position(|word| word.starts_with(unknown))?;
+    let before = words.get(at.checked_sub(1)?)?.to_str()?;
+    let between = match (before.strip_prefix("--"), before.strip_prefix('-')) {
+        (Some(long), _) if !long.is_empty() && !long.contains('=') => "=",
+        (None, Some(short)) if short.chars().count() == 1 => "",
+        _ => return None,
+    };
+    let mut joined = words.to_vec();
+    let value = joined.remove(at);
+    joined[at - 1].push(between);
+    joined[at - 1].push(value);
+    Some(joined)
+}
+
+fn is_negative(word: &str) -> bool {
+    let digits = word.strip_prefix('-');
+    digits.is_some_and(|digits| digits.starts_with(|c: char| c.is_ascii_digit()))
 }
 
 /// Prints an error as its chain of causes, one line, and gives the exit status.

@@ -101,6 +101,19 @@ enum Command {
 /// # Errors
 /// What clap has to say, for [`exit::parse_error`] to print: help and version, too.
 pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+    let words: Vec<OsString> = words.into_iter().collect();
+    let parsed = parse_words(&words);
+    match parsed
+        .as_ref()
+        .err()
+        .and_then(|error| exit::joined(&words, error))
+    {
+        Some(joined) => parse_words(&joined),
+        None => parsed,
+    }
+}
+
+fn parse_words(words: &[OsString]) -> Result<Cli, clap::Error> {
     let mut command = command();
     let matches = command.try_get_matches_from_mut(words)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))

@@ -2,11 +2,12 @@
 //! `artis report`: results, experiments and explanations as one page.
 
 use crate::cli::compare::input::{self, Content, File, Group, Input};
+use crate::cli::decide::again::quoted;
 use crate::cli::decide::facts;
 use crate::cli::decide::job::{Options, question};
 use crate::cli::exit::UsageError;
 use crate::cli::output::{print_json, stdout};
-use crate::decide::compare::Error::NothingShared;
+use crate::decide::compare::Error::{NothingShared, Twice, Unknown};
 use crate::decide::compare::{Comparison, compare};
 use crate::decide::verdict::{self, Verdict};
 use crate::report::html::{self, Page, Raw};
@@ -187,7 +188,8 @@ fn saved_as(path: &Path, name: &str) -> String {
 
 /// The verdict, and the name of the candidate that prices are relative to.
 fn decide(job: &Path, groups: &[Group]) -> anyhow::Result<(Verdict, Option<String>)> {
-    let question = question(Options::default().job(Some(job))?, Some(job), None)?;
+    let mut question = question(Options::default().job(Some(job))?, Some(job), None)?;
+    question.again.command = format!("artis decide {}", quoted(&job.to_string_lossy()));
     let facts = facts(groups)?;
     let verdict = verdict::verdict(&question, &facts)?;
     Ok((verdict, facts.base().map(|one| one.name().to_owned())))
@@ -210,6 +212,7 @@ fn compared(args: &Args, base: Option<String>, groups: &[Group]) -> anyhow::Resu
             "{error}; or give what was measured of one configuration one name: \
              stock=latency.json stock=jitter.json"
         ),
-        _ => UsageError(error.to_string()).into(),
+        Unknown { .. } | Twice(_) => UsageError(error.to_string()).into(),
+        _ => anyhow!(error),
     })
 }

@@ -9,11 +9,11 @@ use super::words::plain;
 use artis_decide::extremes::Refusal;
 use artis_decide::extremes::binomial::activations_needed;
 use artis_decide::job::{Job, Miss, Work};
-use artis_decide::verdict::choice::{time, time_to};
 use artis_decide::verdict::flips::What;
 use artis_decide::verdict::flow::End;
 use artis_decide::verdict::miss::{CONFIDENCE, allowed};
 use artis_decide::verdict::principles::Speaks;
+use artis_decide::verdict::time::{time, time_to};
 use artis_decide::verdict::{Choice, Flip, Judged, Meets, Origin, Verdict, Way};
 use std::fmt::Write;
 
@@ -37,6 +37,12 @@ pub fn text(verdict: &Verdict, notes: &[String]) -> String {
     let mut text = TITLED.paragraph("job", &job(&verdict.job));
     text += &TITLED.paragraph("verdict", &verdict.decided.choice.to_string());
     text += &TITLED.paragraph("because", &verdict.decided.because);
+    if let Some(next) = &verdict.next {
+        text += &command("type", next);
+    }
+    for sentence in &verdict.unlike {
+        text += &TITLED.paragraph("unlike", sentence);
+    }
     if verdict
         .candidates
         .iter()
@@ -58,6 +64,16 @@ pub fn text(verdict: &Verdict, notes: &[String]) -> String {
     }
     section(&mut text, "Notes", notes.to_vec());
     text
+}
+
+/// A command to copy: its lines end as a shell wants it.
+fn command(title: &str, words: &str) -> String {
+    let narrow = Layout {
+        width: WIDTH - 2,
+        ..TITLED
+    };
+    let paragraph = narrow.paragraph(title, words);
+    paragraph.trim_end().replace('\n', " \\\n") + "\n"
 }
 
 /// What stands below the candidates: each part with its title and sentences.
@@ -118,6 +134,12 @@ pub(super) fn job(job: &Job) -> String {
             None => "; of the other work",
         };
         words += &format!("{of} {} may be lost", per_cent(job.loss));
+    }
+    if let Some(used) = job.utilisation {
+        words += &format!(
+            "; at the peak {} of the CPUs' time are used",
+            per_cent(used)
+        );
     }
     words
 }
@@ -232,7 +254,7 @@ pub(super) fn cells(one: &Judged, verdict: &Verdict) -> [String; 6] {
 
 /// What each keeps of the throughput, where the runs say how sure that is.
 fn costs(verdict: &Verdict) -> Vec<String> {
-    let wanted = 1.0 - verdict.job.loss;
+    let wanted = verdict.job.wanted();
     let each = verdict.candidates.iter().filter_map(|one| {
         let (kept, interval) = one.throughput_kept.zip(one.throughput_interval)?;
         let mut words = format!(
@@ -376,6 +398,11 @@ fn flip(one: &Flip) -> String {
             at / 1_048_576.0,
             now / 1_048_576.0
         ),
+        What::Utilisation => format!(
+            "utilisation at the peak {above} {} (now {}): {then}",
+            per_cent(at),
+            per_cent(now)
+        ),
         What::Latency { candidate } => format!(
             "latencies of {} that are {} times as long, so that the worst is {}: {then}",
             plain(candidate),
@@ -463,6 +490,23 @@ mod tests {
             .collect();
         assert!(long.is_empty(), "{long:?}");
         assert!(text.contains("the facts are an emulator's"), "{text}");
-        assert!(text.contains("PREEMPT_RT was not measured"), "{text}");
+        assert!(text.contains("PREEMPT_RT were not measured"), "{text}");
+    }
+
+    #[test]
+    fn a_command_can_be_copied_from_several_lines() {
+        let words = format!("sudo artis decide {}--measure", "--option value ".repeat(6));
+        let text = command("type", &words);
+        let lines: Vec<&str> = text.lines().collect();
+        let (last, first) = lines.split_last().unwrap();
+        assert!(
+            first.len() == 1 && first.iter().all(|line| line.ends_with(" \\")),
+            "{text}"
+        );
+        assert!(last.ends_with("--measure"), "{text}");
+        assert!(
+            lines.iter().all(|line| line.chars().count() <= WIDTH),
+            "{text}"
+        );
     }
 }

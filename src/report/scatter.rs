@@ -12,7 +12,7 @@ use super::style::{first_word, font, frame, mark};
 use super::svg::{Anchor, Stroke, text_width};
 use super::words::plain;
 use artis_decide::compare::metric::{Quantity, Stat};
-use artis_decide::compare::{Comparison, Metric, alike};
+use artis_decide::compare::{Comparison, Metric, are_alike};
 
 /// From here on a linear axis would hide the small ones.
 const LOGARITHMIC_FROM: f64 = 5.0;
@@ -168,13 +168,16 @@ fn points(all: &Comparison) -> (Vec<Point>, Vec<String>) {
 
 /// The least and the greatest number of samples, if extremes of so many are comparable.
 fn all_alike(all: &Comparison) -> Option<(u64, u64)> {
-    let samples = || {
-        all.configurations
-            .iter()
-            .map(|one| one.configuration.samples())
-    };
-    let (least, most) = (samples().min()?, samples().max()?);
-    alike(Some(least), Some(most)).then_some((least, most))
+    let worst = Metric::Of(Quantity::Latency, Stat::Max);
+    let figures = all.configurations.iter().filter_map(|one| {
+        let figure = &one.cells.get(&worst)?.figure;
+        Some((figure, one.configuration.extent.as_ref()))
+    });
+    let first = figures.clone().next()?;
+    let mut others = figures.clone();
+    let samples = || figures.clone().filter_map(|(figure, _)| figure.samples);
+    let both = (samples().min()?, samples().max()?);
+    others.all(|other| are_alike(first, other)).then_some(both)
 }
 
 fn subtitle(all: &Comparison) -> String {

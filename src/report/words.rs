@@ -3,10 +3,11 @@
 //! what became of its gates.
 
 use super::comparison::WIDTH;
-use super::{paragraph, rounded};
-use artis_decide::compare::gate::{Bound, Check, Verdict};
+use super::paragraph;
+use artis_decide::compare::figures::setup::unlike;
+use artis_decide::compare::gate::{Bound, Check, Outcome, Verdict};
 use artis_decide::compare::interval::METHOD;
-use artis_decide::compare::{Cell, Comparison};
+use artis_decide::compare::{Cell, Comparison, Range};
 
 pub use artis_result::terminal::plain;
 
@@ -78,22 +79,13 @@ pub(crate) fn counted(loads: &[String], between: &str) -> String {
 
 /// What speaks against the comparison, a sentence each.
 pub fn notes(all: &Comparison) -> Vec<String> {
-    let base = &all.base().configuration;
-    let mut notes = Vec::new();
-    for one in &all.configurations {
-        let one = &one.configuration;
-        if one.kernel != base.kernel && !one.kernel.is_empty() {
-            notes.push(format!("{} ran on Linux {}", one.name, one.kernel));
-        }
-        if one.loads != base.loads {
-            notes.push(format!(
-                "other loads: {} had {}, {} had {}",
-                one.name,
-                counted(&one.loads, " + "),
-                base.name,
-                counted(&base.loads, " + ")
-            ));
-        }
+    let setups = all.configurations.iter();
+    let setups: Vec<_> = setups
+        .map(|one| (one.configuration.name.as_str(), &one.configuration.setup))
+        .collect();
+    let mut notes = unlike(&setups, &[]);
+    for note in &mut notes {
+        note.insert_str(0, "not alike: ");
     }
     let own = all
         .configurations
@@ -105,21 +97,29 @@ pub fn notes(all: &Comparison) -> Vec<String> {
 
 /// A gate's verdict as a sentence: those that missed it first.
 pub fn sentence(verdict: &Verdict) -> String {
-    let of = |held: bool| -> Vec<String> {
-        let checks = verdict.checks.iter().filter(|check| check.held == held);
-        checks.map(with_value).collect()
-    };
-    let (missed, held) = (of(false), of(true));
     let mut parts = Vec::new();
-    if !missed.is_empty() {
-        parts.push(format!("MISSED by {}", missed.join(", ")));
+    for (words, outcome) in [("MISSED", Outcome::Missed), ("held", Outcome::Held)] {
+        let checks = verdict.checks.iter().filter(|one| one.outcome == outcome);
+        let names: Vec<String> = checks.map(with_value).collect();
+        if !names.is_empty() {
+            parts.push(format!("{words} by {}", names.join(", ")));
+        }
     }
-    if !held.is_empty() {
-        parts.push(format!("held by {}", held.join(", ")));
+    let mut open: Vec<(&str, Vec<String>)> = Vec::new();
+    for one in &verdict.checks {
+        let Outcome::NotJudged(why) = &one.outcome else {
+            continue;
+        };
+        match open.iter_mut().find(|(known, _)| known == why) {
+            Some((_, names)) => names.push(with_value(one)),
+            None => open.push((why, vec![with_value(one)])),
+        }
     }
-    let bound = match (&verdict.gate.bound, verdict.reference) {
-        (Bound::Times { factor, reference }, Some(value)) => {
-            let (bound, value) = (exact(verdict.bound), exact(value));
+    let open = open.iter();
+    parts.extend(open.map(|(why, names)| format!("NOT JUDGED for {}: {why}", names.join(", "))));
+    let bound = match (&verdict.gate.bound, verdict.reference, verdict.bound) {
+        (Bound::Times { factor, reference }, Some(value), Some(bound)) => {
+            let value = Range::of(value);
             match factor {
                 1.0 => format!("; the bound is {bound} of {reference}"),
                 factor => format!("; the bound is {bound}, {factor} times {value} of {reference}"),
@@ -135,15 +135,21 @@ pub fn sentence(verdict: &Verdict) -> String {
 }
 
 fn with_value(check: &Check) -> String {
+    let Some(figure) = check.figure else {
+        return check.configuration.clone();
+    };
+    let missed = match figure.range.is_exact() {
+        true => String::new(),
+        false => format!(
+            "; {} with the {} periods that it missed",
+            figure.range, figure.missed
+        ),
+    };
     let unequal = check.unequal.map_or_else(String::new, |(ours, others)| {
         format!(", {ours} samples against {others}")
     });
-    format!("{} ({}{unequal})", check.configuration, exact(check.value))
-}
-
-/// To six decimals, without zeros at the end: enough to see why a close gate was missed.
-fn exact(value: f64) -> String {
-    rounded(value, 6)
+    let value = Range::of(figure.value);
+    format!("{} ({value}{missed}{unequal})", check.configuration)
 }
 
 /// A paragraph, its further lines indented by "note: ".

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The JSON document of `artis compare`.
 
-use crate::decide::compare::gate::Verdict;
+use crate::decide::compare::gate::{Outcome, Verdict};
 use crate::decide::compare::interval::{CONFIDENCE, METHOD};
-use crate::decide::compare::{Cell, Compared, Comparison, Interval};
+use crate::decide::compare::{Cell, Compared, Comparison, Interval, Range};
 use crate::report::words::{notes, sentence};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// Of `docs/comparison.schema.json`.
+const SCHEMA: &str = "artis.comparison/1";
+
 /// All that the table has, and the figures that it has no room for.
 #[derive(Serialize)]
 pub struct Document {
+    schema: &'static str,
     tool: String,
     /// Of all times.
     unit: String,
@@ -32,6 +36,8 @@ struct Configuration {
     loads: Vec<String>,
     runs: usize,
     samples: u64,
+    /// Periods of the latencies that passed without a value.
+    missed: u64,
     throughput_kept: Option<f64>,
     figures: BTreeMap<String, Figure>,
 }
@@ -55,8 +61,10 @@ struct Figure {
 #[derive(Serialize)]
 struct GateDone {
     gate: String,
+    /// By every configuration.
     held: bool,
-    bound: f64,
+    /// None where it was not measured.
+    bound: Option<Bounds>,
     checks: Vec<Checked>,
     sentence: String,
 }
@@ -64,14 +72,38 @@ struct GateDone {
 #[derive(Serialize)]
 struct Checked {
     configuration: String,
-    value: f64,
+    /// Of the values; none where it was not measured.
+    value: Option<f64>,
+    /// With the periods that were missed.
+    range: Option<Bounds>,
     held: bool,
+    outcome: &'static str,
+    /// Why it was not judged.
+    reason: Option<String>,
+}
+
+/// Where a figure lies.
+#[derive(Serialize)]
+struct Bounds {
+    low: f64,
+    /// None where nobody knows.
+    high: Option<f64>,
+}
+
+impl From<Range> for Bounds {
+    fn from(range: Range) -> Self {
+        Self {
+            low: range.low,
+            high: Some(range.high).filter(|high| high.is_finite()),
+        }
+    }
 }
 
 impl Document {
     pub fn new(all: &Comparison, verdicts: &[Verdict]) -> Self {
         let configurations = all.configurations.iter();
         Self {
+            schema: SCHEMA,
             tool: format!("artis {}", env!("CARGO_PKG_VERSION")),
             unit: all.unit.clone(),
             baseline: all.base().configuration.name.clone(),
@@ -93,6 +125,7 @@ fn configuration(all: &Comparison, one: &Compared) -> Configuration {
         loads: its.loads.clone(),
         runs: its.runs.len(),
         samples: its.samples(),
+        missed: its.missed.map_or(0, |missed| missed.periods),
         throughput_kept: all.throughput_kept(one),
         figures: figures
             .map(|(metric, cell)| (metric.to_string(), figure(cell)))
@@ -114,15 +147,25 @@ fn figure(cell: &Cell) -> Figure {
 }
 
 fn gate(verdict: &Verdict) -> GateDone {
-    let checks = verdict.checks.iter().map(|check| Checked {
-        configuration: check.configuration.clone(),
-        value: check.value,
-        held: check.held,
+    let checks = verdict.checks.iter().map(|check| {
+        let (outcome, reason) = match &check.outcome {
+            Outcome::Held => ("held", None),
+            Outcome::Missed => ("missed", None),
+            Outcome::NotJudged(reason) => ("not_judged", Some(reason.clone())),
+        };
+        Checked {
+            configuration: check.configuration.clone(),
+            value: check.figure.map(|figure| figure.value),
+            range: check.figure.map(|figure| figure.range.into()),
+            held: check.outcome == Outcome::Held,
+            outcome,
+            reason,
+        }
     });
     GateDone {
         gate: verdict.gate.to_string(),
         held: verdict.held(),
-        bound: verdict.bound,
+        bound: verdict.bound.map(Bounds::from),
         checks: checks.collect(),
         sentence: sentence(verdict),
     }

@@ -27,6 +27,11 @@ impl Input {
     pub fn path(&self) -> &Path {
         &self.path
     }
+
+    /// The name in front of it.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
 }
 
 impl FromStr for Input {
@@ -40,6 +45,9 @@ impl FromStr for Input {
         };
         if name.is_some_and(str::is_empty) {
             return Err("the name in front of = is empty");
+        }
+        if word.is_empty() {
+            return Err("the word is empty; write the path of a file");
         }
         if path.is_empty() {
             return Err("there is no file after the =");
@@ -317,23 +325,19 @@ fn content(path: &Path) -> anyhow::Result<(Vec<u8>, Content)> {
 }
 
 /// Microseconds of an emulator are not those of a machine.
-fn common_unit(configurations: &[Configuration]) -> Result<String, UsageError> {
+fn common_unit(configurations: &[Configuration]) -> anyhow::Result<String> {
     let Some(first) = configurations.first() else {
-        return Err(UsageError(
-            "there is no configuration to compare".to_owned(),
-        ));
+        let sentence = "there is no configuration to compare".to_owned();
+        return Err(UsageError(sentence).into());
     };
     match configurations.iter().find(|one| one.unit != first.unit) {
         None => Ok(first.unit.clone()),
-        Some(other) => Err(UsageError(
-            compare::Error::Units {
-                one: first.name.clone(),
-                one_unit: first.unit.clone(),
-                other: other.name.clone(),
-                other_unit: other.unit.clone(),
-            }
-            .to_string(),
-        )),
+        Some(other) => Err(anyhow::Error::new(compare::Error::Units {
+            one: first.name.clone(),
+            one_unit: first.unit.clone(),
+            other: other.name.clone(),
+            other_unit: other.unit.clone(),
+        })),
     }
 }
 
@@ -354,6 +358,11 @@ mod tests {
         assert_eq!(read("./a=b.json"), is("a=b", "./a=b.json"));
         assert_eq!(read("a=-"), is("a", "-"));
         assert!("=a".parse::<Input>().is_err() && "a=".parse::<Input>().is_err());
+        assert!(
+            "".parse::<Input>()
+                .unwrap_err()
+                .contains("the word is empty")
+        );
     }
 
     #[test]

@@ -7,7 +7,7 @@ pub(in crate::cli) mod input;
 
 use crate::cli::exit::{BOUND_MISSED, UsageError};
 use crate::cli::output::{print_json, stdout};
-use crate::decide::compare::Error::NothingShared;
+use crate::decide::compare::Error::{Twice, Unknown};
 use crate::decide::compare::gate::Verdict;
 use crate::decide::compare::{Comparison, Gate, compare};
 use crate::decide::completion::{self, Curve};
@@ -34,7 +34,9 @@ use std::process::ExitCode;
                   load_cpu_time    rt_cpu_share_others    leaks\n\n\
                   A gate is [CONFIGURATION:]FIGURE, then <=, <, >=, > or ==, then a number or\n\
                   [FACTOR*]CONFIGURATION. Without a configuration in front, it is for all but the\n\
-                  one after the operator. Status 2 when a gate is missed.\n\n\
+                  one after the operator. A missed period is a latency of a period at least.\n\n\
+                  Status: 0 all gates are held, 2 one is missed or cannot be judged, 1 an error,\n\
+                  64 wrong words.\n\n\
                   Examples:\n  artis compare stock=mon.json stock=tue.json artis=artis.json\n  \
                   artis compare table1.json --plot pictures \\\n    \
                   --gate 'artis:latency.max<=1.1*isolcpus'"
@@ -72,9 +74,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         args.allow_unequal_samples,
     )
     .map_err(|error| match error {
+        Unknown { .. } | Twice(_) => UsageError(error.to_string()).into(),
         // No other word on the command line would help.
-        NothingShared { .. } => anyhow::Error::new(error),
-        _ => UsageError(error.to_string()).into(),
+        _ => anyhow::Error::new(error),
     })?;
     let verdicts: Vec<Verdict> = args
         .gates

@@ -53,7 +53,7 @@ pub struct Options {
     /// It has to be a virtual machine
     #[arg(long = "virtual")]
     is_virtual: bool,
-    /// The part of the CPUs' time that is used at the peak
+    /// The part of the CPUs' time that is used at the peak, as the machine is now
     #[arg(long, value_name = "PART", value_parser = job::part)]
     utilisation: Option<f64>,
 }
@@ -65,7 +65,8 @@ fn nature(word: &str) -> Result<Nature, String> {
 
 fn per_second(text: &str) -> Result<f64, String> {
     number(text, |rate| rate > 0.0 && rate <= job::PER_SECOND_MAX).ok_or_else(|| {
-        "write how many activations a second there are, up to 1e9, such as 1000".to_owned()
+        "write how many activations a second there are, above 0 and at most 1e9, such as 1000"
+            .to_owned()
     })
 }
 
@@ -123,7 +124,10 @@ impl Options {
         job.memory = self.memory.or(job.memory);
         job.is_virtual |= self.is_virtual;
         job.utilisation = self.utilisation.or(job.utilisation);
-        job.check().map_err(|error| UsageError(error.to_string()))?;
+        job.check().map_err(|error| match path {
+            Some(_) => UsageError(error.to_string()),
+            None => UsageError(error.of_options()),
+        })?;
         Ok(job)
     }
 }

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis decide`: real time or real fast, for a job, with the facts of result files.
 
+pub(in crate::cli) mod again;
 mod before;
 pub(in crate::cli) mod job;
 mod measure;
 
 use crate::cli::compare::curves;
 use crate::cli::compare::input::{self, Group, Input};
-use crate::cli::exit::UsageError;
+use crate::cli::exit::{BOUND_MISSED, UNKNOWN, UsageError};
 use crate::cli::output::{print_json, stdout};
 use crate::decide::job::Job;
-use crate::decide::verdict::{self, Candidate, Facts, Verdict};
+use crate::decide::verdict::{self, Candidate, Facts, Standing, Verdict, WAYS, Way};
 use crate::report::decision;
 use anyhow::Context;
 use measure::Measured;
@@ -27,6 +28,9 @@ use std::process::ExitCode;
                   it is: stock, tuned, shield, artis, rt, artis-rt, xenomai, evl or rtai. An experiment \
                   of the lab gives relative facts. docs/decide.md explains the job file and the \
                   answer.\n\n\
+                  Status: 0 a way that meets the job was measured here, 2 this machine cannot do it \
+                  (all ways were measured, or none matters), 3 unknown, and the answer says what to \
+                  type, 1 an error, 64 wrong words.\n\n\
                   --measure takes each change of the machine back before the next, also after \
                   Ctrl-C; after kill -9 type artis partition reset.\n\n\
                   Example:\n  artis decide job.toml stock=stock.json artis=artis.json\n  \
@@ -62,7 +66,6 @@ struct Document<'a> {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    let is_job = |word: &&String| word.ends_with(".toml") && !word.contains('=');
     let jobs: Vec<&String> = args.words.iter().filter(is_job).collect();
     if let [_, other, ..] = jobs[..] {
         let sentence =
@@ -70,8 +73,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Err(UsageError(sentence).into());
     }
     let path = jobs.first().map(|path| path.as_ref());
+    if args.words.is_empty() && std::env::args_os().len() <= 2 {
+        let sentence = "there is neither a job nor a result; give a job, as in artis decide \
+                        --deadline 250us --work 100us --period 1ms, and results or --measure";
+        return Err(UsageError(sentence.to_owned()).into());
+    }
     let job = args.job.job(path)?;
     let given = inputs(args.words.iter().filter(|word| !is_job(word)))?;
+    refuse_unknown_names(&given)?;
     let files: Vec<&Path> = given.iter().map(Input::path).chain(path).collect();
     // Found out before hours of measuring; a pipe can be read only once.
     if args.candidates.are_wanted() && given.iter().all(|input| input.path().is_file()) {
@@ -83,6 +92,11 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(measured) => measured.kept(error),
         None => error,
     })
+}
+
+/// Is this word a job file? All others are results.
+fn is_job(word: &&String) -> bool {
+    word.ends_with(".toml") && !word.contains('=')
 }
 
 fn inputs<'a>(words: impl Iterator<Item = &'a String>) -> Result<Vec<Input>, UsageError> {
@@ -104,7 +118,16 @@ fn judge(
     let words = measured.iter().flat_map(|measured| &measured.words);
     let inputs: Vec<Input> = given.into_iter().chain(inputs(words)?).collect();
     let work = measured.and_then(|measured| measured.work.as_ref());
-    let question = job::question(job, path, work)?;
+    let mut question = job::question(job, path, work)?;
+    let files: Vec<&str> = args
+        .words
+        .iter()
+        .filter(|word| !is_job(word))
+        .map(String::as_str)
+        .collect();
+    let typed = std::env::args_os().skip(1);
+    let typed = typed.map(|word| word.to_string_lossy().into_owned());
+    question.again = again::again(typed, &files);
     let groups = input::groups(&inputs)?;
     let facts = facts(&groups)?;
     let verdict = verdict::verdict(&question, &facts)?;
@@ -134,7 +157,26 @@ fn judge(
     } else {
         out.write_all(decision::text(&verdict, &notes).as_bytes())?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(match verdict.standing() {
+        Standing::Meets => ExitCode::SUCCESS,
+        Standing::Cannot => ExitCode::from(BOUND_MISSED),
+        Standing::Unknown => ExitCode::from(UNKNOWN),
+    })
+}
+
+/// A name that is no way to run a machine, of a file that is not there, is the word that is wrong.
+fn refuse_unknown_names(inputs: &[Input]) -> Result<(), UsageError> {
+    let is_wrong = |name: &&str| Way::of_name(name).is_none();
+    for input in inputs.iter().filter(|input| !input.path().exists()) {
+        if let Some(name) = input.name().filter(is_wrong) {
+            return Err(UsageError(format!(
+                "{name:?} is no way to run a machine, and there is no file {}; name a result {WAYS}: \
+                 stock=FILE",
+                input.path().display()
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// What the files say of each candidate.
@@ -142,7 +184,13 @@ pub(in crate::cli) fn facts(groups: &[Group]) -> anyhow::Result<Facts> {
     let mut candidates = Vec::new();
     for group in groups {
         match group {
-            Group::Results(name, runs) => candidates.push(Candidate::of_results(name, runs)?),
+            Group::Results(name, runs) => {
+                let one = Candidate::of_results(name, runs).map_err(|error| match error {
+                    verdict::Error::NoWay(_) => UsageError(error.to_string()).into(),
+                    error => anyhow::Error::new(error),
+                });
+                candidates.push(one?);
+            }
             Group::Experiment(prefix, experiment) => {
                 for mut one in Candidate::of_experiment(experiment)? {
                     one.configuration.name.insert_str(0, prefix);

@@ -18,6 +18,9 @@ use std::process::ExitCode;
 
 /// More threads are a typing error, and all their memory is locked.
 const THREADS_MAX: usize = 256;
+/// A pair has a messenger and a worker at least.
+const PAIRS_MAX: u16 = 128;
+const WORKERS_MAX: u16 = 255;
 
 /// Measure how fast threads that send each other messages over pipes wake each other up
 #[derive(clap::Args)]
@@ -35,11 +38,11 @@ const THREADS_MAX: usize = 256;
 pub struct Args {
     /// Pairs of threads
     #[arg(long, value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = value::number::whole(1..=u16::MAX))]
+    #[arg(value_parser = value::number::whole(1..=PAIRS_MAX))]
     pairs: u16,
     /// Workers that the messenger of each pair has
     #[arg(long, value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = value::number::whole(1..=u16::MAX))]
+    #[arg(value_parser = value::number::whole(1..=WORKERS_MAX))]
     workers: u16,
     /// CPUs that all threads may use [default: all that are allowed]
     #[arg(short = 'a', long, value_name = "LIST", value_parser = value::cpus::own)]

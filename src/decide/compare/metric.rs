@@ -89,7 +89,7 @@ impl Metric {
         matches!(self, Self::Of(_, stat) if stat.is_extreme())
     }
 
-    /// Whether it is a worst case, which each run has one of.
+    /// Whether it is a worst case, which each run has one of and which grows with the samples.
     pub fn is_worst(&self) -> bool {
         matches!(self, Self::Of(_, Stat::Max | Stat::Variation))
     }

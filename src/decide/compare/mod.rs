@@ -17,11 +17,12 @@ pub mod gate;
 pub mod interval;
 pub mod metric;
 
-pub use figures::{Configuration, Figure, Figures};
+pub use figures::{Configuration, Figure, Figures, Range, are_alike};
 pub use gate::Gate;
 pub use interval::Interval;
 pub use metric::Metric;
 
+use artis_result::Unit;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why configurations cannot be compared.
@@ -53,23 +54,41 @@ pub enum Error {
     },
     #[error("{0}: these are two loads of one name; give files with the same load")]
     LoadUnits(String),
+    #[error("{0}: a time and a number cannot be compared; give files of the same measurement")]
+    SeriesUnits(String),
 }
 
-/// Refuses two of one name, and work of a load that is counted in different units.
+/// Refuses two of one name, and work of a load, or values of a series, in different units.
 fn comparable(all: &[Configuration]) -> Result<(), Error> {
     let mut names = BTreeSet::new();
-    // Of each load: its unit, and who was the first to have it.
-    let mut units: BTreeMap<&String, (&String, &String)> = BTreeMap::new();
+    // Of each load and series: its unit, and who was the first to have it.
+    let mut loads: BTreeMap<&String, (&String, &String)> = BTreeMap::new();
+    let mut series: BTreeMap<_, (Unit, &String)> = BTreeMap::new();
     for one in all {
         if !names.insert(&one.name) {
             return Err(Error::Twice(one.name.clone()));
         }
         for (load, unit) in &one.load_units {
-            let (known, other) = *units.entry(load).or_insert((unit, &one.name));
+            let (known, other) = *loads.entry(load).or_insert((unit, &one.name));
             if known != unit {
                 return Err(Error::LoadUnits(format!(
                     "the load {load} is counted in {known} in {other}, in {unit} in {}",
                     one.name
+                )));
+            }
+        }
+        for (name, unit) in &one.units {
+            let (known, other) = *series.entry(name).or_insert((*unit, &one.name));
+            if known != *unit {
+                let word = |unit: Unit| match unit {
+                    Unit::Nanoseconds => "a time",
+                    Unit::Count => "a number",
+                };
+                return Err(Error::SeriesUnits(format!(
+                    "{name} is {} in {}, {} in {other}",
+                    word(*unit),
+                    one.name,
+                    word(known)
                 )));
             }
         }
@@ -136,7 +155,8 @@ pub struct Ratio {
     /// Where `of_means` is likely to lie; none for the figure of an extreme of all runs, see the
     /// module's text.
     pub interval: Option<Interval>,
-    /// The numbers of samples, this one's and the baseline's, when they differ and it matters.
+    /// The numbers of samples and missed periods, this one's and the baseline's, when they differ
+    /// and it matters.
     pub unequal: Option<(u64, u64)>,
 }
 
@@ -144,21 +164,6 @@ impl Cell {
     /// The mean of the runs' figures; none without several runs.
     pub fn mean_of_runs(&self) -> Option<f64> {
         (self.runs.len() > 1).then(|| self.runs.iter().sum::<f64>() / self.runs.len() as f64)
-    }
-}
-
-/// Numbers of samples that differ by less count as equal: 1 % more samples hold the worst of all
-/// with a probability of 1 %.
-const SURPLUS: f64 = 0.01;
-
-/// Are extremes of so many samples comparable?
-pub fn alike(one: Option<u64>, other: Option<u64>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => {
-            let (less, more) = (one.min(other), one.max(other));
-            (more - less) as f64 <= more as f64 * SURPLUS
-        }
-        (one, other) => one == other,
     }
 }
 
@@ -224,9 +229,12 @@ fn cells(
         let ratio = base.and_then(|base| {
             let other = base.whole.get(metric)?;
             let extreme = metric.is_extreme();
-            let unequal = Some((figure.samples, other.samples))
-                .filter(|(one, other)| extreme && !alike(*one, *other))
-                .map(|(one, other)| (one.unwrap_or(0), other.unwrap_or(0)));
+            let extents = (configuration.extent.as_ref(), base.extent.as_ref());
+            let alike = are_alike((figure, extents.0), (other, extents.1));
+            let unequal = (extreme && !alike).then(|| {
+                let samples = |one: &Figure| one.offered().unwrap_or(0);
+                (samples(figure), samples(other))
+            });
             if unequal.is_some() && !unequal_allowed {
                 return Some(Ratio {
                     unequal,
@@ -399,13 +407,6 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_handful_of_samples_more_is_alike() {
-        assert!(alike(Some(10_000), Some(9_950)));
-        assert!(!alike(Some(10_000), Some(9_800)));
-        assert!(!alike(None, Some(1)) && alike(None, None));
-    }
-
-    #[test]
     fn baselines_and_names_are_checked() {
         let configurations = |names: [&str; 2]| {
             let rows = names.map(|name| row(name, &[1.0])).to_vec();
@@ -432,11 +433,9 @@ pub(crate) mod tests {
             row.figures.work_relative = [("compute".to_owned(), works[0])].into();
             let one = figures::of_experiment(&experiment(vec![row])).unwrap();
             let metric = Metric::Throughput("compute".to_owned());
-            let runs = works.iter().map(|work| {
-                let value = *work;
-                let samples = None;
-                Figures::from([(metric.clone(), Figure { value, samples })])
-            });
+            let runs = works
+                .iter()
+                .map(|work| Figures::from([(metric.clone(), Figure::exact(*work, None))]));
             Configuration {
                 runs: runs.collect(),
                 ..one[0].clone()

@@ -26,6 +26,26 @@ pub enum Error {
     Syntax(#[from] Fault),
     #[error("{0}")]
     Contradiction(String),
+    /// Something else has to be said, too.
+    #[error("{what}: {in_file}")]
+    Missing {
+        what: &'static str,
+        in_file: &'static str,
+        /// The same for a job that is only options.
+        as_options: &'static str,
+    },
+}
+
+impl Error {
+    /// For a job that has no file.
+    pub fn of_options(&self) -> String {
+        match self {
+            Self::Missing {
+                what, as_options, ..
+            } => format!("{what}: {as_options}"),
+            other => other.to_string(),
+        }
+    }
 }
 
 /// How long one activation works on an idle machine.
@@ -75,7 +95,8 @@ pub struct Job {
     pub memory: Option<f64>,
     /// It has to run in a virtual machine.
     pub is_virtual: bool,
-    /// The part of the CPUs' time that is used at the peak, 0 to 1.
+    /// The part of the CPUs' time that is used at the peak as it is now, 0 to 1: so much of stock's
+    /// throughput is needed. None: all of it.
     pub utilisation: Option<f64>,
 }
 
@@ -247,16 +268,26 @@ impl Job {
             .rate
             .is_some_and(|rate| !(rate > 0.0 && rate <= PER_SECOND_MAX))
         {
-            return wrong("per_second is a number above 0, up to 1e9");
+            return wrong("per_second is above 0 and at most 1e9");
+        }
+        let parts = [Some(self.loss), self.utilisation];
+        if !parts
+            .into_iter()
+            .flatten()
+            .all(|part| (0.0..=1.0).contains(&part))
+        {
+            return wrong("loss and utilisation are parts from 0 to 1");
         }
         match self.miss {
             Miss::PerHour(count) if !(0.0..=PER_HOUR_MAX).contains(&count) => {
                 return wrong("per_hour is a number of misses, from 0 to 3.6e12");
             }
             Miss::PerHour(_) if self.deadline_us.is_some() && self.rate.is_none() => {
-                return wrong(
-                    "misses an hour need a period or per_second: add one below [activation]",
-                );
+                return Err(Error::Missing {
+                    what: "misses an hour need to know how many activations there are",
+                    in_file: "add period or per_second below [activation]",
+                    as_options: "add --period TIME or --per-second N",
+                });
             }
             Miss::Hard {
                 probability: Some(p),
@@ -266,10 +297,21 @@ impl Job {
             _ => {}
         }
         if self.deadline_us.is_some() && self.work.is_none() {
-            return wrong(
-                "a deadline is met by the end of the work, and no work is given: add work, \
-                 work_file or work_command below [activation]",
-            );
+            return Err(Error::Missing {
+                what: "a deadline is met by the end of the work, and no work is given",
+                in_file: "add work, work_file or work_command below [activation]",
+                as_options: "add --work TIME or --work-file FILE",
+            });
+        }
+        let asks = self.loss < 1.0 || self.miss != (Miss::Hard { probability: None });
+        if self.deadline_us.is_none() && asks {
+            return Err(Error::Missing {
+                what: "without a deadline there are no misses, and nothing is given up for it",
+                in_file: "add deadline and work below [activation], or leave out loss, per_hour \
+                          and probability",
+                as_options: "add --deadline TIME and --work TIME, or leave out --loss, --per-hour \
+                             and --probability",
+            });
         }
         let says_nothing = |word: &String| word.trim().is_empty();
         match &self.work {
@@ -289,7 +331,11 @@ impl Job {
             );
         }
         if self.memory_needed.is_some() != self.memory.is_some() {
-            return wrong("give both memory_needed and memory below [machine], or neither");
+            return Err(Error::Missing {
+                what: "the memory that is needed and that there is belong together",
+                in_file: "give both memory_needed and memory below [machine], or neither",
+                as_options: "give both --memory-needed SIZE and --memory SIZE, or neither",
+            });
         }
         if let (Some(Work::Us(work_us)), Some(rate)) = (&self.work, self.rate) {
             let share = work_us * rate / 1e6;
@@ -302,6 +348,22 @@ impl Job {
             }
         }
         Ok(())
+    }
+
+    /// The part of stock's throughput that has to be kept: all that is used at the peak, and
+    /// without a word of that all there is, less what may be lost.
+    pub fn wanted(&self) -> f64 {
+        self.utilisation.unwrap_or(1.0) * (1.0 - self.loss)
+    }
+
+    /// The part of the peak's work that is done by a candidate which keeps so much of stock's
+    /// throughput; without a word of the peak, of all work.
+    pub fn served(&self, kept: f64) -> f64 {
+        match self.utilisation {
+            None => kept,
+            Some(used) if used <= kept => 1.0,
+            Some(used) => kept / used,
+        }
     }
 
     /// Whether the workload fills the memory, so that page faults come.
@@ -456,8 +518,34 @@ mod tests {
         }
         let text = WHOLE.replace("probability = 1e-6", "per_hour = 5");
         let text = text.replace("period = \"1ms\"", "");
-        let error = Job::parse(&text).unwrap_err().to_string();
-        assert!(error.contains("misses an hour need"), "{error}");
+        let error = Job::parse(&text).unwrap_err();
+        assert!(error.to_string().contains("below [activation]"), "{error}");
+        let as_options = error.of_options();
+        assert!(as_options.contains("--period TIME"), "{as_options}");
+        for option in ["loss = \"10 %\"", "probability = 1e-6"] {
+            let section = if option.starts_with("loss") {
+                "rest"
+            } else {
+                "miss"
+            };
+            let error = Job::parse(&format!("[{section}]\n{option}")).unwrap_err();
+            assert!(error.of_options().contains("--deadline TIME"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_the_peak_needs_is_what_has_to_be_kept() {
+        let job = |utilisation, loss| Job {
+            utilisation,
+            loss,
+            ..Job::default()
+        };
+        assert_eq!(job(None, 0.2).wanted(), 0.8);
+        assert_eq!(job(Some(0.5), 0.2).wanted(), 0.4);
+        assert_eq!(job(None, 1.0).served(1.05), 1.05);
+        assert_eq!(job(Some(0.5), 1.0).served(0.6), 1.0);
+        assert_eq!(job(Some(0.8), 1.0).served(0.4), 0.5);
+        assert_eq!(job(Some(0.0), 1.0).served(0.0), 1.0);
     }
 
     proptest! {

@@ -2,7 +2,10 @@
 //! One way to run the machine, and the facts about it.
 
 use super::Error;
+use super::busy::Busy;
+use crate::compare::figures::extent::interval_us;
 use crate::compare::figures::machine::one_machine;
+use crate::compare::figures::setup::{counted, loads_in_words};
 use crate::compare::figures::{of_experiment, of_one_measurement, of_results};
 use crate::compare::metric::{Quantity, Stat};
 use crate::compare::{Configuration, Metric};
@@ -10,7 +13,6 @@ use crate::completion::{self, Curve};
 use artis_result::experiment::{Experiment, Scheduler};
 use artis_result::{Blocks, Distribution, Document, Machine};
 use serde::Serialize;
-use std::collections::BTreeSet;
 use std::fmt;
 
 /// The setting of `artis measure completion` that says how much work a unit is.
@@ -41,7 +43,7 @@ impl Way {
     ];
 
     /// The way that a configuration's name says; none when it says none.
-    fn of_name(name: &str) -> Option<Self> {
+    pub fn of_name(name: &str) -> Option<Self> {
         let name = name.to_lowercase();
         let words: Vec<&str> = name
             .split(|one: char| !one.is_alphanumeric())
@@ -64,7 +66,8 @@ impl Way {
         found.into_iter().find_map(|(is, way)| is.then_some(way))
     }
 
-    fn is_preempt_rt(self) -> bool {
+    /// Whether its kernel is PREEMPT_RT.
+    pub fn is_preempt_rt(self) -> bool {
         matches!(self, Self::PreemptRt | Self::ArtisOnPreemptRt)
     }
 
@@ -118,6 +121,12 @@ pub struct Candidate {
     pub way: Way,
     pub origin: Origin,
     pub configuration: Configuration,
+    /// What ran beside it, and where.
+    pub loads: String,
+    /// How busy that kept the machine.
+    pub busy: Busy,
+    /// The period that was measured, us.
+    pub interval_us: Option<f64>,
     /// Of each run, where the measurement kept them.
     pub blocks: Vec<Blocks>,
     pub machine: Option<Machine>,
@@ -181,6 +190,9 @@ impl Candidate {
         Ok(Self {
             way,
             origin,
+            loads: runs.first().map_or_else(String::new, loads_of),
+            busy: Busy::of(&runs, &configuration),
+            interval_us: runs.iter().find_map(interval_us),
             blocks: latencies
                 .filter(|series| series.name == "latency")
                 .filter_map(|series| series.blocks.clone())
@@ -225,6 +237,9 @@ impl Candidate {
                 Some(Self {
                     way,
                     origin: Origin::Emulated,
+                    loads: counted(row.loads.iter().cloned()),
+                    busy: Busy::of_row(&row.loads),
+                    interval_us: None,
                     configuration,
                     blocks: Vec::new(),
                     machine: None,
@@ -272,23 +287,20 @@ fn command_of(documents: &[Document]) -> Option<String> {
     documents.iter().filter(measured).find_map(options)
 }
 
+fn loads_of(document: &Document) -> String {
+    loads_in_words(&document.load)
+}
+
 /// Latencies beside one load say nothing of those beside another.
 fn one_load(name: &str, runs: &[Document]) -> Result<(), Error> {
-    let loads = |one: &Document| {
-        let names: BTreeSet<&str> = one.load.iter().map(|load| load.name.as_str()).collect();
-        match names.is_empty() {
-            true => "none".to_owned(),
-            false => Vec::from_iter(names).join(", "),
-        }
-    };
     let Some((first, rest)) = runs.split_first() else {
         return Ok(());
     };
-    match rest.iter().find(|other| loads(other) != loads(first)) {
+    match rest.iter().find(|other| loads_of(other) != loads_of(first)) {
         None => Ok(()),
         Some(other) => Err(Error::Loads {
-            one: format!("a run of {name} had {}", loads(first)),
-            other: format!("another had {}", loads(other)),
+            one: format!("a run of {name} had {}", loads_of(first)),
+            other: format!("another had {}", loads_of(other)),
         }),
     }
 }

@@ -2,9 +2,13 @@
 //! All candidates together: refuses what does not belong together, and gives what each keeps of
 //! the baseline's throughput.
 
+use super::Error;
+use super::busy::cpus;
 use super::candidate::{Candidate, Origin, Way};
-use super::{Error, candidate};
 use crate::compare::figures::machine::{HARDWARE, difference};
+use crate::compare::figures::setup::{
+    KERNEL, NORMAL, POLICY, PREEMPTION, SCHEDULER, Setup, unlike,
+};
 use crate::compare::{self, Comparison, Interval, interval::fieller};
 use crate::job::Job;
 
@@ -34,6 +38,7 @@ impl Facts {
         let unit = one_unit(&candidates)?;
         one_machine(&candidates)?;
         one_load(&candidates)?;
+        one_policy(&candidates)?;
         one_piece(&candidates)?;
         one_command(&candidates)?;
         let base = candidates
@@ -122,10 +127,52 @@ impl Facts {
         .collect()
     }
 
-    /// The ways that Linux can be and of which nothing is known.
-    pub fn unmeasured(&self) -> Vec<candidate::Way> {
+    /// The ways that Linux can be here. One CPU leaves none for everybody else, and then there is
+    /// nothing to partition.
+    pub fn possible(&self) -> impl Iterator<Item = Way> {
+        let machines = self
+            .candidates
+            .iter()
+            .filter_map(|one| one.machine.as_ref());
+        let alone = machines
+            .map(|machine| cpus(&machine.cpus))
+            .any(|cpus| cpus == 1);
+        let without = [Way::Stock, Way::PreemptRt];
+        let ways = Way::LINUX.into_iter();
+        ways.filter(move |way| !alone || without.contains(way))
+    }
+
+    /// Those of which nothing is known.
+    pub fn unmeasured(&self) -> Vec<Way> {
         let known = |way: &Way| self.candidates.iter().any(|one| one.way == *way);
-        Way::LINUX.into_iter().filter(|way| !known(way)).collect()
+        self.possible().filter(|way| !known(way)).collect()
+    }
+
+    /// What should be alike and is not, a sentence each.
+    pub fn unlike(&self) -> Vec<String> {
+        let mut all = self.candidates.iter();
+        let kernels = all.clone().map(|one| one.way.is_preempt_rt());
+        let is_mixed = kernels.clone().any(|is| is) && kernels.clone().any(|is| !is);
+        // A kernel with PREEMPT_RT has a name of its own.
+        let version = |release: &str| {
+            let end = release.find(|c: char| c != '.' && !c.is_ascii_digit());
+            release[..end.unwrap_or(release.len())].to_owned()
+        };
+        let setups: Vec<(&str, Setup)> = all
+            .by_ref()
+            .filter(|one| one.origin != Origin::Elsewhere)
+            .map(|one| {
+                let setup = one.configuration.setup.clone();
+                let setup = match is_mixed {
+                    true => setup.with(KERNEL, version),
+                    false => setup,
+                };
+                (one.name(), setup)
+            })
+            .collect();
+        let setups: Vec<(&str, &Setup)> = setups.iter().map(|(name, one)| (*name, one)).collect();
+        // The way says these.
+        unlike(&setups, &[PREEMPTION, SCHEDULER])
     }
 }
 
@@ -204,21 +251,38 @@ fn one_piece(candidates: &[Candidate]) -> Result<(), Error> {
     }
 }
 
+/// A normal thread waits for others, whatever the kernel.
+fn one_policy(candidates: &[Candidate]) -> Result<(), Error> {
+    let here = candidates
+        .iter()
+        .filter(|one| one.origin == Origin::Measured);
+    let mut all = here.flat_map(|one| {
+        let policies = one.configuration.setup.values(POLICY);
+        policies.map(|policy| (one.name(), policy))
+    });
+    let Some((first, policy)) = all.next() else {
+        return Ok(());
+    };
+    match all.find(|(_, other)| (*other == NORMAL) != (policy == NORMAL)) {
+        None => Ok(()),
+        Some((name, other)) => Err(Error::Policies {
+            one: format!("{first} was measured as {policy}"),
+            other: format!("{name} as {other}"),
+        }),
+    }
+}
+
 fn one_load(candidates: &[Candidate]) -> Result<(), Error> {
     let here = |one: &&Candidate| one.origin != Origin::Elsewhere;
     let mut all = candidates.iter().filter(here);
     let Some(first) = all.next() else {
         return Ok(());
     };
-    let loads = |one: &Candidate| match one.configuration.loads.as_slice() {
-        [] => "none".to_owned(),
-        loads => loads.join(", "),
-    };
-    match all.find(|one| loads(one) != loads(first)) {
+    match all.find(|one| one.loads != first.loads) {
         None => Ok(()),
         Some(other) => Err(Error::Loads {
-            one: format!("{} had {}", first.name(), loads(first)),
-            other: format!("{} had {}", other.name(), loads(other)),
+            one: format!("{} had {}", first.name(), first.loads),
+            other: format!("{} had {}", other.name(), other.loads),
         }),
     }
 }

@@ -60,6 +60,7 @@ pub enum What {
     MissProbability,
     Loss,
     MemoryNeeded,
+    Utilisation,
     Latency {
         candidate: String,
     },
@@ -281,6 +282,12 @@ fn of_deadline<'a>(question: &'a Question, deadline_us: f64) -> Vec<Number<'a>> 
                 question.job.memory_needed = Some(bytes);
             },
         ));
+    }
+    if let Some(used) = job.utilisation {
+        let utilisation = Number::new(What::Utilisation, used, |question, _, used| {
+            question.job.utilisation = Some(used);
+        });
+        all.push(utilisation.at_least(LOSS_LEAST));
     }
     all
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The decision flow of McKenney's figure 9, each answer with the fact behind it.
 
-use super::choice::time;
 use super::principles::per_cent;
+use super::time::time;
 use super::{Facts, Question};
 use serde::Serialize;
 

@@ -2,6 +2,7 @@
 //! The probability that a candidate misses the deadline, and whether that is good enough.
 
 use super::candidate::Candidate;
+use crate::compare::figures::Missed;
 use crate::completion::Curve;
 use crate::extremes::{Estimate, Extrapolation, Refusal, Tail, binomial};
 use crate::job::{Job, Miss};
@@ -90,6 +91,8 @@ pub struct Latencies {
     is_summary: bool,
     /// Those that a histogram was too short for; above, each counts as the largest of them.
     beyond: Vec<Piece>,
+    /// Periods without a value.
+    missed: Option<Missed>,
 }
 
 impl Latencies {
@@ -104,6 +107,7 @@ impl Latencies {
                 max_us,
                 is_summary: true,
                 beyond: Vec::new(),
+                missed: candidate.configuration.missed,
             });
         };
         let mut left = all.count();
@@ -121,11 +125,43 @@ impl Latencies {
             max_us,
             is_summary: false,
             beyond: all.beyond().pieces().to_vec(),
+            missed: candidate.configuration.missed,
         })
     }
 
+    /// Activations: those with a value, and those that nobody was there for.
     pub fn count(&self) -> u64 {
-        self.count
+        self.count + self.missed.map_or(0, |missed| missed.periods)
+    }
+
+    /// How many activations were later than this, at least and at most.
+    fn late(&self, limit_us: f64) -> (u64, u64) {
+        let ((least, most), missed) = (self.above(limit_us), self.missed_above(limit_us));
+        (least + missed.0, most + missed.1)
+    }
+
+    /// How many missed periods were later than this: all, up to a period; then as many as the
+    /// latencies that swallowed them leave.
+    fn missed_above(&self, limit_us: f64) -> (u64, u64) {
+        let Some(missed) = self.missed else {
+            return (0, 0);
+        };
+        match missed.interval_us {
+            Some(interval_us) if limit_us >= interval_us => {
+                let mut swallowed = (0, 0);
+                let mut behind_us = limit_us + interval_us;
+                while behind_us < self.max_us && swallowed.0 < missed.periods {
+                    let above = self.above(behind_us);
+                    swallowed = (swallowed.0 + above.0, swallowed.1 + above.1);
+                    behind_us += interval_us;
+                }
+                let (least, most) = swallowed;
+                (least.min(missed.periods), most.min(missed.periods))
+            }
+            Some(_) => (missed.periods, missed.periods),
+            None if limit_us >= self.max_us => (0, 0),
+            None => (0, missed.periods),
+        }
     }
 
     /// How many latencies are above this, at least and at most.
@@ -284,7 +320,7 @@ pub fn work_on(work: &WorkTimes, slowdown: Slowdown, one: &Candidate) -> WorkTim
 pub fn misses(job: &Job, deadline_us: f64, work: &WorkTimes, all: &Latencies) -> Misses {
     let count = all.count();
     let (least, most) = work.0.iter().fold((0.0, 0.0), |(least, most), (us, part)| {
-        let above = all.above(deadline_us - us);
+        let above = all.late(deadline_us - us);
         (least + part * above.0 as f64, most + part * above.1 as f64)
     });
     let [misses, misses_most] =
@@ -387,7 +423,7 @@ pub fn meets(job: &Job, found: &Misses, one: &Candidate, beyond: &Beyond) -> Mee
     }
     if found.misses_most > found.misses {
         // More may have missed than is known.
-        return match found.probability.value > allowed {
+        return match found.probability.low > allowed {
             true => Meets::No,
             false => Meets::NotShown {
                 activations_needed: None,
@@ -397,7 +433,8 @@ pub fn meets(job: &Job, found: &Misses, one: &Candidate, beyond: &Beyond) -> Mee
     if found.misses == 0 && beyond.shows(one, found.slack_us, allowed) {
         return Meets::Extrapolated;
     }
-    if found.probability.value > allowed {
+    // Chance alone may have made more of them than there are.
+    if found.probability.low > allowed {
         return Meets::No;
     }
     let activations_needed = match found.misses {

@@ -10,19 +10,23 @@
 //! what a measurement of latency cannot show (memory that is oversubscribed, a virtual machine
 //! that was not measured) overrules them.
 
+mod busy;
 pub mod candidate;
 pub mod choice;
 mod facts;
 pub mod flips;
 pub mod flow;
 pub mod miss;
+mod missing;
 pub mod principles;
+pub mod time;
 
 pub use candidate::{Candidate, Origin, Way};
 pub use choice::{Choice, Decided};
 pub use facts::Facts;
 pub use flips::Flip;
 pub use miss::{Meets, Misses, Slowdown, WorkTimes};
+pub use missing::Again;
 
 use crate::compare::metric::Stat;
 use crate::compare::{self, Interval};
@@ -30,6 +34,9 @@ use crate::completion::{self, Crossing, Line};
 use crate::job::{self, Job, Work};
 use artis_result::{Distribution, Nature};
 use serde::Serialize;
+
+/// The names that candidates may have.
+pub const WAYS: &str = "stock, tuned, shield, artis, rt, artis-rt, xenomai, evl or rtai";
 
 /// Why nothing is decided.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -40,10 +47,7 @@ pub enum Error {
     Figures(#[from] compare::figures::Error),
     #[error(transparent)]
     Compare(#[from] compare::Error),
-    #[error(
-        "{0:?} does not say which way to run the machine it is; name it stock, tuned, shield, \
-         artis, rt, artis-rt or xenomai: stock=FILE"
-    )]
+    #[error("{0:?} does not say which way to run the machine it is; name it {WAYS}: stock=FILE")]
     NoWay(String),
     #[error("{name} is called {way}, and its file was measured on {found}; name it by what it is")]
     OtherWay {
@@ -65,6 +69,11 @@ pub enum Error {
          with --like and the first one's file"
     )]
     Pieces { one: String, other: String },
+    #[error(
+        "different policies: {one}, {other}; a normal thread waits for others whatever the kernel \
+         is, so measure all with one priority"
+    )]
+    Policies { one: String, other: String },
     #[error("different loads: {one}, {other}; measure all under the same load")]
     Loads { one: String, other: String },
     #[error(
@@ -97,6 +106,8 @@ pub struct Question {
     pub job: Job,
     /// On the baseline; none when the job does not say or only a measurement would.
     pub work: Option<WorkTimes>,
+    /// How to ask again.
+    pub again: Again,
 }
 
 impl Question {
@@ -117,7 +128,11 @@ impl Question {
             }
             _ => None,
         };
-        Ok(Self { job, work })
+        Ok(Self {
+            job,
+            work,
+            again: Again::default(),
+        })
     }
 }
 
@@ -138,6 +153,8 @@ pub struct Judged {
     pub meets: Meets,
     /// It costs no more of the other work than the job allows; unknown counts as yes.
     pub affordable: bool,
+    /// The part of the peak's work that it does: all where it keeps what the job uses then.
+    pub served: Option<f64>,
 }
 
 /// Where work gets so long that the baseline finishes it first.
@@ -157,6 +174,10 @@ pub struct Verdict {
     pub job: Job,
     pub unit: String,
     pub decided: Decided,
+    /// What to type when the answer is unknown.
+    pub next: Option<String>,
+    /// What should be alike in the files and is not, a sentence each.
+    pub unlike: Vec<String>,
     pub candidates: Vec<Judged>,
     pub flips: Vec<Flip>,
     pub break_even: Vec<BreakEven>,
@@ -166,6 +187,32 @@ pub struct Verdict {
     pub principles: Vec<principles::Principle>,
     /// What is not known and would matter, a sentence each.
     pub unknown: Vec<String>,
+}
+
+/// How far a verdict carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// What was measured on this machine is good enough, that way.
+    Meets,
+    /// This machine cannot do it.
+    Cannot,
+    /// Not known, or only of an emulator or of another machine.
+    Unknown,
+}
+
+impl Verdict {
+    /// How far it carries.
+    pub fn standing(&self) -> Standing {
+        let here = |name: &String| {
+            let mut all = self.candidates.iter();
+            all.any(|one| one.name == *name && one.origin == Origin::Measured)
+        };
+        match self.decided.choice {
+            Choice::NotOnThisMachine => Standing::Cannot,
+            Choice::Take(_) if self.decided.candidate.as_ref().is_none_or(here) => Standing::Meets,
+            Choice::Take(_) | Choice::Unknown => Standing::Unknown,
+        }
+    }
 }
 
 /// Decides.
@@ -197,7 +244,9 @@ pub fn verdict(question: &Question, facts: &Facts) -> Result<Verdict, Error> {
         flow,
         flow_says,
         principles: principles::principles(question, facts, &judged),
-        unknown: unknown(question, facts, &judged, &decided),
+        unknown: missing::unknown(question, facts, &judged, &decided),
+        next: missing::next(&question.again, facts, &decided),
+        unlike: facts.unlike(),
         decided,
         candidates: judged,
     })
@@ -272,112 +321,6 @@ fn break_even(question: &Question, facts: &Facts, judged: &[Judged]) -> Vec<Brea
         }));
     }
     all
-}
-
-/// What would have to be measured, and what for.
-fn unknown(
-    question: &Question,
-    facts: &Facts,
-    judged: &[Judged],
-    decided: &Decided,
-) -> Vec<String> {
-    let mut all = Vec::new();
-    let job = &question.job;
-    if let (Some(Work::Command(command)), None) = (&job.work, &question.work) {
-        all.push(format!(
-            "how long {} takes: --measure runs it; or work_file with a result of artis measure exec",
-            command.join(" ")
-        ));
-    }
-    let once = facts.measured_once(job);
-    if !once.is_empty() {
-        let what = match job.rest_command {
-            Some(_) => "a command never takes the same time twice",
-            None => "loads never do the same work twice",
-        };
-        all.push(format!(
-            "how sure the prices are: {} measured once, and {what}; measure each several times \
-             (--measure: --runs 3), and name each file of one alike",
-            match &once[..] {
-                [one] => format!("{one} was"),
-                [first @ .., last] => format!("{} and {last} were", first.join(", ")),
-                [] => String::new(),
-            }
-        ));
-    }
-    let chosen = |one: &&Judged| decided.candidate.as_ref() == Some(&one.name);
-    if let Some(one) = judged.iter().find(chosen)
-        && let (Some(misses), None) = (&one.misses, miss::allowed(job))
-        && one.meets == Meets::Yes
-    {
-        all.push(format!(
-            "whether {} never misses: no run shows that, and this one shows at most {:.1e} each \
-             activation; a probability below [miss] in the job says what has to be shown",
-            one.name, misses.at_most
-        ));
-    }
-    for one in judged {
-        if job.deadline_us.is_some() && one.misses.is_none() && one.latency_us_max.is_none() {
-            all.push(format!(
-                "how late {} is: its file has no latency (artis measure latency, or all)",
-                one.name
-            ));
-        }
-        if one.throughput_kept.is_none() && one.origin != Origin::Elsewhere {
-            all.push(match &job.rest_command {
-                Some(command) => format!(
-                    "what {} costs: artis measure throughput --json FILE -- {}",
-                    one.name,
-                    command.join(" ")
-                ),
-                None => format!(
-                    "what {} costs: its files have no work of a load (--load), and no time of a \
-                 command (artis measure throughput)",
-                    one.name
-                ),
-            });
-        }
-        if one.slowdown.source == miss::SlowdownSource::Unknown {
-            all.push(format!(
-                "how much slower {} does {} work: artis measure completion",
-                one.name, job.nature
-            ));
-        }
-    }
-    let here = |one: &&Candidate| one.origin == Origin::Measured;
-    let nameless = facts.candidates.iter().filter(here);
-    for one in nameless.filter(|one| one.machine.is_none()) {
-        all.push(format!(
-            "whether {} was measured on this machine: its file does not say where",
-            one.name()
-        ));
-    }
-    if job.barrier && job.deadline_us.is_none() {
-        for one in facts.candidates.iter().filter(|one| one.round_us.is_none()) {
-            all.push(format!(
-                "how long a barrier's round takes on {}: artis measure jitter",
-                one.name()
-            ));
-        }
-    }
-    for way in facts.unmeasured() {
-        all.push(format!("{way} was not measured: {}", how_to_measure(way)));
-    }
-    all
-}
-
-fn how_to_measure(way: Way) -> &'static str {
-    match way {
-        Way::Stock => "artis measure all --json stock.json, on the machine as it is",
-        Way::Tuned => "artis partition apply --rt N, then artis measure all",
-        Way::Shield => "artis partition apply --rt N --shield, then artis measure all",
-        Way::Artis => "artis sched run --rt N, then artis measure all",
-        Way::PreemptRt => "boot a PREEMPT_RT kernel, then artis measure all",
-        Way::ArtisOnPreemptRt => {
-            "boot a PREEMPT_RT kernel, artis sched run --rt N, then artis measure all"
-        }
-        Way::CoKernel => "run latency of Xenomai or latmus of EVL there",
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! McKenney's six principles, applied to the job and the facts.
 
-use super::choice::time;
 use super::flow::UTILISATION_MAX;
 use super::miss::SlowdownSource;
+use super::time::time;
 use super::{Facts, Judged, Question};
 use artis_result::Nature;
 use serde::Serialize;

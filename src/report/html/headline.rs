@@ -145,6 +145,15 @@ pub(super) fn below(content: &Content) -> Markup {
         @if let Some(verdict) = content.verdict {
             p.lead { (plain(&verdict.decided.because)) "." }
             p { "The job: " (decision::job(&verdict.job)) "." }
+            @if let Some(next) = &verdict.next {
+                p { "What would say more: " code { (plain(next)) } }
+            }
+            @if !verdict.unlike.is_empty() {
+                p.warning role="note" {
+                    strong { "Not alike. " }
+                    (plain(&verdict.unlike.join("; "))) "."
+                }
+            }
         } @else if let Some(all) = content.comparison {
             @if all.configurations.len() > 1 {
                 p { "Which price is worth it depends on the job: " code { "artis report --job" }

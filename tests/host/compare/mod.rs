@@ -6,6 +6,8 @@
 
 mod sample;
 
+use artis::result::{Distribution, Document, Kind, Series, Setup, Unit};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -131,6 +133,109 @@ fn gates_end_with_status_2_when_missed() {
         sentences[0].contains("MISSED by stock-lazy ("),
         "{sentences:?}"
     );
+    let (status, sentences) = tail(&["table1.json", "--gate", "leaks==0"]);
+    assert_eq!(status, 2);
+    assert_eq!(
+        sentences,
+        [
+            "gate leaks==0: MISSED by rt-artis (3); held by artis (0); NOT JUDGED for stock-lazy, \
+             stock-full, rt, isolcpus: leaks was not measured"
+        ]
+    );
+}
+
+/// A run of `measure latency -D 20` at 1 ms: so many periods missed, so late at worst.
+fn latency(folder: &Path, name: &str, missed: u64, max_us: i64) {
+    let mut values = Distribution::new();
+    values.record_n(40_000, 19_999 - missed);
+    values.record_n(max_us * 1000, 1);
+    let mut document = Document::new(Setup::default());
+    document.seconds = Some(20.0);
+    let options = &mut document.setup.options;
+    options.insert("interval_us".to_owned(), 1000.into());
+    document.series.push(Series {
+        missed: Some(missed),
+        ..Series::new("latency", Kind::Latency, Unit::Nanoseconds, values)
+    });
+    let text = serde_json::to_vec(&document).unwrap();
+    std::fs::write(folder.join(name), text).unwrap();
+}
+
+/// Equally long, so judged, and never with the status of wrong words.
+#[test]
+fn runs_of_one_duration_are_judged_whatever_they_missed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    latency(path, "a.json", 53, 5000);
+    for (missed, max_us, gate, status, said) in [
+        (308, 5900, "latency.max<=1.2*a", 0, "held by b (5900)"),
+        (308, 6100, "latency.max<=1.2*a", 2, "MISSED by b (6100)"),
+        (9000, 5900, "latency.max<=1.2*a", 0, "held by b (5900)"),
+        (308, 5900, "latency.mean<=a", 2, "MISSED by b ("),
+        (9000, 5900, "b:latency.p50<=100", 0, "held by b (40"),
+        (9000, 5900, "b:latency.p90<=100", 2, "MISSED by b (40"),
+        (9000, 5900, "b:latency.p90<=2000", 2, "NOT JUDGED for b ("),
+        (
+            308,
+            5900,
+            "kernel.max<=a",
+            2,
+            "NOT JUDGED for b: kernel.max was not measured",
+        ),
+    ] {
+        latency(path, "b.json", missed, max_us);
+        let output = artis(path, &["a.json", "b.json", "--gate", gate]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(status), "{gate}: {text}");
+        let sentence = text.lines().find(|line| line.starts_with("gate "));
+        assert!(sentence.unwrap().contains(said), "{gate}: {text}");
+        let missing = format!("b missed periods, {missed} of them");
+        assert!(text.contains(&missing), "{text}");
+    }
+}
+
+/// A comparison with a gate of each outcome.
+pub fn document_with_gates() -> Value {
+    let folder = folder();
+    let gates = [
+        "latency.max<=1.2*isolcpus",
+        "artis:leaks==0",
+        "stock-lazy:leaks==0",
+    ];
+    let gates = gates.iter().flat_map(|gate| ["--gate", gate]);
+    let words: Vec<&str> = ["table1.json", "--json"].into_iter().chain(gates).collect();
+    serde_json::from_slice(&artis(folder.path(), &words).stdout).unwrap()
+}
+
+/// Whatever is not alike stands below the table, for machines, too.
+#[test]
+fn what_is_not_alike_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let write = |name: &str, model: &str, cmdline: &str, interval_us: u32| {
+        let path = path.join(name);
+        let mut document: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        document["machine"] = serde_json::json!({
+            "kernel": "6.12", "preemption": "lazy", "cpus": "0-3",
+            "cpu_model": model, "cmdline": cmdline,
+        });
+        document["setup"]["options"]["interval_us"] = interval_us.into();
+        std::fs::write(path, document.to_string()).unwrap();
+    };
+    latency(path, "a.json", 0, 50);
+    latency(path, "b.json", 0, 60);
+    write("a.json", "A 9000", "", 1000);
+    write("b.json", "A 10", "isolcpus=1", 10_000);
+    let output = artis(path, &["a.json", "b.json", "--json"]);
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        document["notes"],
+        serde_json::json!([
+            "not alike: CPU model: A 9000 in a, A 10 in b",
+            "not alike: boot arguments: none of these in a, isolcpus=1 in b",
+            "not alike: interval: 1000 us in a, 10000 us in b",
+        ])
+    );
 }
 
 #[test]
@@ -143,7 +248,6 @@ fn wrong_words_are_answered_with_right_ones() {
             &["table1.json", "--gate", "latency.max"],
             &["table1.json", "--gate", "latency.median<=5"],
             &["table1.json", "--gate", "latency.max<=1.2*shield"],
-            &["table1.json", "--gate", "leaks==0"],
             &["table1.json", "--gate", "artis:user.max<=1.1*isolcpus"],
             &["table1.json", "--baseline", "shield"],
             &["=table1.json"],
@@ -320,6 +424,7 @@ fn the_json_document_has_what_the_table_has() {
     );
     assert_eq!(output.status.code(), Some(2));
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["schema"], "artis.comparison/1");
     assert_eq!(document["unit"], "us at 100 MIPS, emulated (bochs)");
     assert_eq!(document["baseline"], "stock-lazy");
     let artis = &document["configurations"][4];

@@ -48,6 +48,7 @@ const LOOPS: &str = "write a whole number from 1 to 18446744073709551615";
 const PRIORITY: &str = "write a whole number from 0 to 99";
 const NICE: &str = "write a whole number from -20 to 19";
 const PROCESS: &str = "write a whole number from 1 to 4194303; `ps -eL`";
+const DECIDE_NAMES: &str = "stock, tuned, shield, artis, rt, artis-rt, xenomai, evl or rtai";
 const ONE_CPU: &str = "write the number of one CPU; online: 0";
 const CPU_LIST: &str = "is not a CPU number; write CPU numbers such as 1 or 1-3,5";
 const THERE_ARE: &str = "CPU 8191 is not online; choose among 0";
@@ -72,8 +73,8 @@ pub const ROWS: &[Row] = &[
     row("measure latency -p 0 --nice -21", USAGE, &["'-21'", "--nice", NICE]),
     row("measure commands -l -1", USAGE, &["'-1'", "--loops", LOOPS]),
     row("measure commands -i -1", USAGE, &["'-1'", "--interval", FROM_ZERO_US]),
-    row("measure messages --pairs -1", USAGE, &["'-1'", "--pairs", "number from 1 to 65535"]),
-    row("measure messages --workers -1", USAGE, &["'-1'", "--workers", "number from 1 to 65535"]),
+    row("measure messages --pairs -1", USAGE, &["'-1'", "--pairs", "number from 1 to 128"]),
+    row("measure messages --workers -1", USAGE, &["'-1'", "--workers", "number from 1 to 255"]),
     row("measure throughput --runs -1 -- true", USAGE, &["'-1'", "--runs", RUNS]),
     row("load run compute -D -1", USAGE, &["'-1'", "--duration", TIME]),
     row("partition plan --rt -1", USAGE, &["'-1'", "--rt", CPU_LIST]),
@@ -111,6 +112,22 @@ pub const ROWS: &[Row] = &[
     row("decide --probability 1", USAGE, &["'1'", "--probability", "above 0 and below 1"]),
     row("decide --loss abc", USAGE, &["'abc'", "--loss", "a part from 0 to 1, or per cent"]),
     row("decide --loss -1", USAGE, &["'-1'", "--loss", "a part from 0 to 1, or per cent"]),
+    row("decide --deadline -5us", USAGE, &["'-5us'", "--deadline", "from 1ns to 36500d"]),
+    row("decide --deadline 1e300s", USAGE, &["'1e300s'", "--deadline", "from 1ns to 36500d"]),
+    row("decide --loss -20%", USAGE, &["'-20%'", "--loss", "a part from 0 to 1, or per cent"]),
+    row("decide --memory -1GiB", USAGE, &["'-1GiB'", "--memory", "at most 1048576TiB"]),
+    row("measure latency -D -5s", USAGE, &["'-5s'", "--duration", TIME]),
+    row("measure latency -i -5us", USAGE, &["'-5us'", "--interval", INTERVAL]),
+    row("measure messages --pairs 100000", USAGE, &["'100000'", "--pairs", "1 to 128"]),
+    row("decide", USAGE, &["neither a job nor a result", "--measure"]),
+    row("decide ''", USAGE, &["\"\" is no [NAME=]FILE", "the word is empty"]),
+    row("compare ''", USAGE, &["''", "the word is empty"]),
+    row("decide --deadline 5ms --work 1ms foo=x", USAGE, &["\"foo\"", "no file x", DECIDE_NAMES]),
+    row("decide foo={good}", USAGE, &["\"foo\"", DECIDE_NAMES]),
+    row("decide --loss 20%", USAGE, &["without a deadline", "--deadline TIME"]),
+    row("decide --loss 20% --deadline 5ms", USAGE, &["no work is given", "--work TIME"]),
+    row("decide --per-hour 5 --deadline 5ms --work 1ms", USAGE, &["--period TIME"]),
+    row("decide --memory 1GiB", USAGE, &["--memory-needed SIZE"]),
     row("decide --measure --rt abc", USAGE, &["'abc'", "--rt", ONE_CPU]),
     row("decide --measure --rt 8191", USAGE, &["'8191'", "--rt", THERE_ARE]),
     // Huge.

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Whether results are of one machine.
 
-use super::Error;
+use super::{Error, setup};
 use artis_result::{Document, Machine};
 
 /// What a machine is, where its file says it.
 pub struct Aspect {
-    what: &'static str,
-    value: fn(&Machine) -> Option<String>,
+    pub(super) what: &'static str,
+    pub(super) value: fn(&Machine) -> Option<String>,
 }
 
 /// Whatever kernel and scheduler it runs.
 pub const HARDWARE: [Aspect; 3] = [
     Aspect {
-        what: "CPU",
+        what: "CPU model",
         value: |machine| machine.cpu_model.clone(),
     },
     Aspect {
@@ -27,13 +27,13 @@ pub const HARDWARE: [Aspect; 3] = [
 ];
 
 /// What makes it another configuration.
-const STATE: [Aspect; 2] = [
+pub(super) const STATE: [Aspect; 2] = [
     Aspect {
-        what: "preemption",
+        what: setup::PREEMPTION,
         value: |machine| or_none(machine, Some(&machine.preemption)),
     },
     Aspect {
-        what: "sched_ext scheduler",
+        what: setup::SCHEDULER,
         value: |machine| or_none(machine, machine.scheduler.as_deref()),
     },
 ];

@@ -5,24 +5,51 @@
 //! work becomes work per time; a figure that not every run has is left out, with a note. Refuses
 //! times that mean nothing.
 
+mod cyclictest;
+pub mod extent;
+mod loads;
 pub mod machine;
 mod of_experiment;
 mod of_results;
+pub mod setup;
 
+pub use extent::{Extent, Missed, Range, are_alike};
 pub use of_experiment::of_experiment;
 pub use of_results::{of_one_measurement, of_results};
+pub use setup::Setup;
 
 use super::metric::{Metric, Quantity, Stat};
-use artis_result::Distribution;
+use artis_result::{Distribution, Unit};
 use std::collections::BTreeMap;
 
 /// One figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
-    /// Times in microseconds.
+    /// Of the values that were measured; times in microseconds.
     pub value: f64,
     /// Of how many values; none where it is no figure of a distribution.
     pub samples: Option<u64>,
+    /// Periods that passed without a value.
+    pub missed: u64,
+    /// Where it lies when the periods count that passed without a value.
+    pub range: Range,
+}
+
+impl Figure {
+    /// One of which nothing was missed.
+    pub fn exact(value: f64, samples: Option<u64>) -> Self {
+        Self {
+            value,
+            samples,
+            missed: 0,
+            range: Range::of(value),
+        }
+    }
+
+    /// The values, and the periods without one.
+    pub fn offered(&self) -> Option<u64> {
+        Some(self.samples? + self.missed)
+    }
 }
 
 /// All figures of a run, or of all runs.
@@ -40,10 +67,17 @@ pub struct Configuration {
     pub loads: Vec<String>,
     /// What the work of each load is counted in, where the files say.
     pub load_units: BTreeMap<String, String>,
+    /// Whether the values of each series are times or numbers.
+    pub units: BTreeMap<String, Unit>,
     /// Of all runs together.
     pub whole: Figures,
     /// Of each run.
     pub runs: Vec<Figures>,
+    /// Periods of its latencies that passed without a value.
+    pub missed: Option<Missed>,
+    /// How long was measured, and how.
+    pub extent: Option<Extent>,
+    pub setup: Setup,
     /// The latencies of all runs, in nanoseconds; none without a histogram of them.
     pub latencies: Option<Distribution>,
     /// Reasons to distrust its figures, a sentence each.

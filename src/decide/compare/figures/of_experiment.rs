@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The rows of an experiment as configurations.
 
-use super::{Configuration, Error, Figure, Figures};
+use super::{Configuration, Error, Extent, Figure, Figures, Setup};
 use crate::compare::metric::{Metric, Quantity, Stat};
 use artis_result::PERCENTILES;
 use artis_result::experiment::{self, Experiment, Row};
@@ -30,17 +30,27 @@ pub fn of_experiment(experiment: &Experiment) -> Result<Vec<Configuration>, Erro
             kernel: row.kernel.clone(),
             loads,
             load_units: BTreeMap::new(),
+            units: BTreeMap::new(),
             whole: of_row(&row.figures),
             runs: row
                 .per_seed
                 .iter()
                 .map(|seed| of_row(&seed.figures))
                 .collect(),
+            missed: None,
+            extent: Some(extent(row)),
+            setup: Setup::of_row(&row.kernel, &row.loads),
             latencies,
             notes: Vec::new(),
         })
     })
     .collect()
+}
+
+/// Each seed is one run of so many seconds.
+fn extent(row: &Row) -> Extent {
+    let seconds = row.seconds as f64 * row.seeds.len() as f64;
+    Extent::new(seconds, format!("{} timers", row.timers))
 }
 
 /// A name for each row: its configuration, and where several rows have that, how they
@@ -98,8 +108,8 @@ fn of_row(row: &experiment::Figures) -> Figures {
     let mut all = Figures::new();
     for (quantity, stat, value) in times {
         if let (Some(stat), Some(value)) = (stat, value) {
-            let samples = Some(row.samples);
-            all.insert(Metric::Of(quantity, stat), Figure { value, samples });
+            let figure = Figure::exact(value, Some(row.samples));
+            all.insert(Metric::Of(quantity, stat), figure);
         }
     }
     for (kind, of) in &row.responsiveness {
@@ -109,16 +119,14 @@ fn of_row(row: &experiment::Figures) -> Figures {
             (Some(Stat::Max), of.us_max),
         ] {
             if let Some(stat) = stat {
-                let samples = Some(of.samples);
                 let metric = Metric::Of(Quantity::Other(kind.clone()), stat);
-                all.insert(metric, Figure { value, samples });
+                all.insert(metric, Figure::exact(value, Some(of.samples)));
             }
         }
     }
     let mut plain = |metric, value: Option<f64>| {
         if let Some(value) = value {
-            let samples = None;
-            all.insert(metric, Figure { value, samples });
+            all.insert(metric, Figure::exact(value, None));
         }
     };
     plain(Metric::RtCpuShareOthers, row.rt_cpu_share_others);

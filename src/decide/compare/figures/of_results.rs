@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Result files as runs of a configuration.
 
+use super::extent::with_missed;
+use super::loads::{load_units, loads, of_loads};
 use super::machine::one_machine;
-use super::{Configuration, Error, Figure, Figures};
+use super::{Configuration, Error, Extent, Figure, Figures, Missed, Setup};
 use crate::compare::metric::{Metric, Quantity, Stat};
 use artis_result::document::Document;
-use artis_result::{Distribution, Kind, LoadDone, PERCENTILES, Series, Unit};
+use artis_result::{Distribution, Kind, PERCENTILES, Series, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
 const NS_PER_US: f64 = 1000.0;
@@ -46,7 +48,11 @@ pub fn of_results(name: &str, documents: &[Document]) -> Result<Configuration, E
     let figures = |distributions: &Distributions, documents: &[Document]| {
         let mut figures = Figures::new();
         for (quantity, (unit, values)) in distributions {
-            figures.extend(of_distribution(quantity, *unit, values));
+            let all = of_distribution(quantity, *unit, values);
+            match Missed::of(documents).filter(|_| *quantity == Quantity::Latency) {
+                Some(missed) => figures.extend(with_missed(all.into_iter(), values, missed)),
+                None => figures.extend(all),
+            }
         }
         figures.extend(of_loads(documents));
         figures
@@ -59,10 +65,17 @@ pub fn of_results(name: &str, documents: &[Document]) -> Result<Configuration, E
         kernel: listed(kernels.map(|machine| machine.kernel.clone())).join(", "),
         loads: listed(loads(documents).map(|load| load.name.clone())),
         load_units: load_units(documents).map_err(inconsistent)?,
+        units: together
+            .iter()
+            .map(|(quantity, (unit, _))| (quantity.to_string(), *unit))
+            .collect(),
         whole: figures(&together, documents),
         runs: runs
             .map(|(document, values)| figures(values, std::slice::from_ref(document)))
             .collect(),
+        missed: Missed::of(documents),
+        extent: Extent::of(documents),
+        setup: Setup::of(documents),
         latencies: together
             .remove(&Quantity::Latency)
             .filter(|(unit, values)| *unit == Unit::Nanoseconds && !values.is_summary())
@@ -109,27 +122,6 @@ fn common_unit(name: &str, documents: &[Document]) -> Result<String, Error> {
     }
 }
 
-fn loads(documents: &[Document]) -> impl Iterator<Item = &LoadDone> {
-    documents.iter().flat_map(|document| &document.load)
-}
-
-/// What the work of each load is counted in.
-fn load_units(documents: &[Document]) -> Result<BTreeMap<String, String>, String> {
-    let mut units = BTreeMap::new();
-    for load in loads(documents) {
-        let known: &mut String = units
-            .entry(load.name.clone())
-            .or_insert_with(|| load.unit.clone());
-        if *known != load.unit {
-            return Err(format!(
-                "the load {} is counted in {known} in one run, in {} in another",
-                load.name, load.unit
-            ));
-        }
-    }
-    Ok(units)
-}
-
 /// Ascending, each once.
 fn listed(words: impl Iterator<Item = String>) -> Vec<String> {
     let all: BTreeSet<String> = words.collect();
@@ -148,6 +140,17 @@ fn against(name: &str, documents: &[Document]) -> Vec<String> {
         notes.push(format!(
             "{name} has warnings ({}); artis result show explains them",
             ids.join(", ")
+        ));
+    }
+    if let Some(missed) = Missed::of(documents) {
+        let at_least = match missed.interval_us {
+            Some(us) => format!("a latency of at least {us} us"),
+            None => "a long latency".to_owned(),
+        };
+        notes.push(format!(
+            "{name} missed periods, {} of them: each counts as {at_least} in gates and verdicts, \
+             and has no value in figures",
+            missed.periods
         ));
     }
     notes
@@ -176,8 +179,19 @@ fn add(
 fn distributions(document: &Document) -> Result<Distributions, String> {
     let mut all = Distributions::new();
     for series in &document.series {
-        let values = (series.unit, series.distribution.clone());
-        add(&mut all, quantity(series, &document.series), values)?;
+        let quantity = quantity(series, &document.series);
+        if series.unit == Unit::Count && !matches!(quantity, Quantity::Other(_)) {
+            return Err(format!(
+                "series {} is in the unit count, which is no time, and {quantity} is one; measure \
+                 again, or correct the file",
+                series.name
+            ));
+        }
+        add(
+            &mut all,
+            quantity,
+            (series.unit, series.distribution.clone()),
+        )?;
     }
     Ok(all)
 }
@@ -222,66 +236,10 @@ fn of_distribution(quantity: &Quantity, unit: Unit, values: &Distribution) -> Fi
     Stat::all()
         .filter_map(|stat| {
             let value = value(stat)?;
-            Some((
-                Metric::Of(quantity.clone(), stat),
-                Figure { value, samples },
-            ))
+            let figure = Figure::exact(value, samples);
+            Some((Metric::Of(quantity.clone(), stat), figure))
         })
         .collect()
-}
-
-/// Work, time and CPU time of a load in all runs.
-#[derive(Clone, Copy)]
-struct Done {
-    work: f64,
-    seconds: f64,
-    /// None when a run does not say.
-    cpu_seconds: Option<f64>,
-}
-
-/// The work of the loads of all runs.
-fn of_loads(documents: &[Document]) -> Figures {
-    let mut sums: BTreeMap<&str, Done> = BTreeMap::new();
-    for load in loads(documents) {
-        let sum = sums.entry(&load.name).or_insert(Done {
-            work: 0.0,
-            seconds: 0.0,
-            cpu_seconds: Some(0.0),
-        });
-        sum.work += load.work;
-        sum.seconds += load.seconds;
-        sum.cpu_seconds = sum
-            .cpu_seconds
-            .zip(load.cpu_seconds)
-            .map(|(one, two)| one + two);
-    }
-    let mut all = Figures::new();
-    let mut plain = |metric, value: f64| {
-        if value.is_finite() {
-            let samples = None;
-            all.insert(metric, Figure { value, samples });
-        }
-    };
-    // CPU seconds per second: how many CPUs the loads had. They ran at the same time, so
-    // their time is that of the longest.
-    let seconds = sums.values().map(|done| done.seconds).fold(0.0, f64::max);
-    let cpu_seconds: Option<f64> = sums.values().map(|done| done.cpu_seconds).sum();
-    if let Some(cpu_seconds) = cpu_seconds {
-        plain(Metric::LoadCpuTime, cpu_seconds / seconds);
-    }
-    for (name, done) in sums {
-        plain(
-            Metric::Throughput(name.to_owned()),
-            done.work / done.seconds,
-        );
-        if let Some(cpu_seconds) = done.cpu_seconds {
-            plain(
-                Metric::WorkPerCpuSecond(name.to_owned()),
-                done.work / cpu_seconds,
-            );
-        }
-    }
-    all
 }
 
 /// A figure of all runs must be one of each run.
@@ -313,8 +271,8 @@ fn leave_out_partial(configuration: &mut Configuration) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use artis_result::Setup;
     use artis_result::document::{EMULATED_TIME, VIRTUAL_TIME};
+    use artis_result::{LoadDone, Setup};
 
     fn distribution(values: &[i64]) -> Distribution {
         let mut all = Distribution::new();
@@ -400,6 +358,24 @@ mod tests {
         let compared = crate::compare::compare(vec![one, other], unit, None, false);
         let error = compared.unwrap_err().to_string();
         assert!(error.contains("bogo-ops in other"), "{error}");
+    }
+
+    #[test]
+    fn a_latency_that_is_counted_is_refused() {
+        let mut counted = result(&[("latency", Kind::Latency, &[1000])], 1.0);
+        counted.series[0].unit = Unit::Count;
+        let error = of_results("stock", &[counted]).unwrap_err().to_string();
+        assert!(error.contains("latency is in the unit count"), "{error}");
+        // A series of another name may be either, and both have no ratio.
+        let noise = |unit| {
+            let mut run = result(&[("noise", Kind::Noise, &[1000])], 1.0);
+            run.series[0].unit = unit;
+            of_results(&format!("{unit:?}"), &[run]).unwrap()
+        };
+        let both = vec![noise(Unit::Count), noise(Unit::Nanoseconds)];
+        let compared = crate::compare::compare(both, "us".to_owned(), None, false);
+        let error = compared.unwrap_err().to_string();
+        assert!(error.contains("noise is a time in Nanoseconds"), "{error}");
     }
 
     #[test]
