@@ -43,6 +43,7 @@ mod sched;
 mod signals;
 mod tasks;
 mod value;
+mod width;
 
 use clap::{ArgAction, CommandFactory, FromArgMatches};
 use std::ffi::OsString;

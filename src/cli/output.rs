@@ -10,6 +10,7 @@ use serde::Serialize;
 use std::fmt;
 use std::io::{self, ErrorKind, StdoutLock, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Standard output, this process's own until dropped. Its errors name it.
 pub struct Output(StdoutLock<'static>);
@@ -32,7 +33,25 @@ impl Write for Output {
 /// Prints on standard error, for [`say!`]; when that fails there is nowhere left to say so.
 pub fn to_stderr(text: fmt::Arguments<'_>) {
     let text = followable(&text.to_string());
-    let _ = io::stderr().lock().write_all(text.as_bytes());
+    let mut stderr = io::stderr().lock();
+    if HAS_SIGN.swap(false, Ordering::Relaxed) {
+        let _ = stderr.write_all(EMPTY_LINE);
+    }
+    let _ = stderr.write_all(text.as_bytes());
+}
+
+/// Whether the terminal's last line is a sign of life. Changed by who holds standard error.
+static HAS_SIGN: AtomicBool = AtomicBool::new(false);
+const EMPTY_LINE: &[u8] = b"\r\x1b[K";
+
+/// Writes this sign of life in the place of the one before; an empty one takes it away.
+pub fn to_sign(line: &str) {
+    let mut stderr = io::stderr().lock();
+    if HAS_SIGN.swap(!line.is_empty(), Ordering::Relaxed) {
+        let _ = stderr.write_all(EMPTY_LINE);
+    }
+    let _ = stderr.write_all(line.as_bytes());
+    let _ = stderr.flush();
 }
 
 /// The error with its place and the next step; a closed pipe stays recognisable by its kind.

@@ -6,6 +6,7 @@ use crate::cli::decide::facts;
 use crate::cli::decide::job::{Options, question};
 use crate::cli::exit::UsageError;
 use crate::cli::output::{print_json, stdout};
+use crate::cli::progress::Sign;
 use crate::decide::compare::Error::NothingShared;
 use crate::decide::compare::{Comparison, compare};
 use crate::decide::verdict::{self, Verdict};
@@ -75,7 +76,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     refuse_overwriting(args)?;
     let files = input::files(&args.files)?;
     let target = Target::open(&args.output)?;
+    let sign = Sign::of("drawing");
     let page = page(args, files)?;
+    drop(sign);
     let is_stdout = target.is_stdout();
     target.write_or_rescue(page.html.as_bytes())?;
     if args.json {

@@ -73,6 +73,16 @@ pub fn lines(
     rates.into_iter().map(line).collect()
 }
 
+/// What the sign of life says: the most frequent so far.
+pub fn so_far(before: &Table, now: &Table) -> String {
+    let counted = interrupts::since(before, now).into_iter();
+    let sums = counted.map(|(line, came)| (came.values().sum::<u64>(), &line.label));
+    let most = sums.max_by_key(|(sum, _)| *sum);
+    most.map_or_else(String::new, |(sum, label)| {
+        format!("most often {label}, {sum} times")
+    })
+}
+
 /// A line for each interrupt, and one for each CPU; they were counted for so many seconds.
 pub fn in_words(interrupts: &[Line], seconds: f64) -> String {
     let mut text = format!(

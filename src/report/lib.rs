@@ -26,6 +26,7 @@ pub mod interrupts;
 pub mod jitter;
 pub mod kernels;
 pub mod latency;
+pub mod live;
 pub mod loads;
 pub mod messages;
 pub mod noise;

@@ -3,6 +3,7 @@
 //! configuration is called.
 
 use crate::cli::exit::UsageError;
+use crate::cli::progress::Sign;
 use crate::decide::compare::figures::machine::one_machine;
 use crate::decide::compare::figures::{self, of_experiment, of_results};
 use crate::decide::compare::{self, Configuration};
@@ -155,8 +156,9 @@ pub fn files(inputs: &[Input]) -> anyhow::Result<Vec<File>> {
     {
         return Err(UsageError("standard input (-) can be read only once".to_owned()).into());
     }
-    let contents: Vec<(Vec<u8>, Content)> = inputs
-        .iter()
+    let sign = Sign::of("reading");
+    let each = sign.each(inputs, "files");
+    let contents: Vec<(Vec<u8>, Content)> = each
         .map(|input| content(&input.path))
         .collect::<Result<_, _>>()?;
     refuse_same(inputs, &contents)?;

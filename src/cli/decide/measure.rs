@@ -3,7 +3,7 @@
 //! measures each, with artis's own commands. Whatever was changed is taken back before the next.
 
 use crate::cli::exit::UsageError;
-use crate::cli::progress::Stderr;
+use crate::cli::progress::{Sign, Stderr};
 use crate::cli::signals::stop_on_signals;
 use crate::cli::value::{cpus, duration, number};
 use crate::decide::job::{Job, Work};
@@ -19,6 +19,7 @@ use anyhow::{Context, bail};
 use humantime::format_duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::fmt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -74,6 +75,29 @@ pub struct Measured {
     pub work: Option<Distribution>,
     /// Where the results are; goes with this, unless the user keeps it.
     _folder: Option<tempfile::TempDir>,
+}
+
+/// The worst latency so far, and whose it is, for the sign of life.
+#[derive(Default)]
+struct Worst(Option<(i64, &'static str)>);
+
+impl Worst {
+    /// A result that cannot be read is an error later.
+    fn look(&mut self, name: &'static str, path: &Path) {
+        let document = file::read(path).ok();
+        let all = document.and_then(|document| document.merged("latency"));
+        let max_ns = all.and_then(|all| all.moments()).map(|all| all.max);
+        self.0 = self.0.max(max_ns.map(|max_ns| (max_ns, name)));
+    }
+}
+
+impl fmt::Display for Worst {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((ns, name)) = self.0 else {
+            return Ok(());
+        };
+        write!(f, "; worst so far {:.1} us, of {name}", ns as f64 / 1000.0)
+    }
 }
 
 /// What a machine can be.
@@ -148,6 +172,8 @@ impl Candidates {
             measured.work = Some(run.command_times(words, &folder)?);
         }
         let times = ways.len() * usize::try_from(self.runs)?;
+        let sign = Sign::new(true, Some((self.duration + AROUND) * u32::try_from(times)?));
+        let mut worst = Worst::default();
         let mut impossible = Vec::new();
         // In turn, so that what changes with time changes all of them.
         for (at, (way, name)) in ways.iter().cycle().take(times).enumerate() {
@@ -160,6 +186,7 @@ impl Candidates {
                 at + 1,
                 format_duration(Duration::from_secs(left.as_secs()))
             ));
+            sign.step(&format!("{name}{worst}"));
             let path = folder.join(format!("{name}-{}.json", at / ways.len() + 1));
             let path_word = path.to_string_lossy();
             let words = [
@@ -179,6 +206,7 @@ impl Candidates {
             };
             match done {
                 Ok(()) => {
+                    worst.look(name, &path);
                     measured.words.push(format!("{name}={}", path.display()));
                     if job.rest_command.is_some() {
                         measured
@@ -187,14 +215,18 @@ impl Candidates {
                     }
                 }
                 Err(error) => {
-                    run.go_on()?;
                     impossible.push(*name);
                     measured
                         .notes
                         .push(format!("{name} was not measured: {error:#}"));
+                    // What there is, is kept.
+                    if run.is_stopped() {
+                        break;
+                    }
                 }
             }
         }
+        drop(sign);
         if measured.words.is_empty() {
             bail!("nothing could be measured: {}", measured.notes.join("; "));
         }

@@ -8,6 +8,7 @@ use crate::cli::compare::curves;
 use crate::cli::compare::input::{self, Group, Input};
 use crate::cli::exit::UsageError;
 use crate::cli::output::{print_json, stdout};
+use crate::cli::progress::Sign;
 use crate::decide::verdict::{self, Candidate, Facts, Verdict};
 use crate::report::decision;
 use anyhow::Context;
@@ -85,8 +86,10 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .and_then(|measured| measured.work.as_ref());
     let question = job::question(job, path, work)?;
     let groups = input::groups(&inputs)?;
+    let sign = Sign::of("judging");
     let facts = facts(&groups)?;
     let verdict = verdict::verdict(&question, &facts)?;
+    drop(sign);
     let notes = facts.candidates.iter();
     let mut notes: Vec<String> = notes
         .flat_map(|one| one.configuration.notes.clone())

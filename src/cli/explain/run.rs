@@ -4,6 +4,7 @@
 use super::files::Files;
 use super::watching::{LOOK, REFRESH, document};
 use crate::cli::exit::{BOUND_MISSED, UsageError};
+use crate::cli::progress::Sign;
 use crate::cli::run::not_started;
 use crate::cli::signals::stop_on_signals;
 use crate::cli::{duration, value};
@@ -230,11 +231,14 @@ fn watch(
     mut child: Option<&mut Child>,
 ) -> anyhow::Result<Ended> {
     let began = Instant::now();
+    // The terminal is the command's, if there is one.
+    let sign = Sign::new(!plan.quiet && child.is_none(), plan.duration);
     let mut refreshed = Instant::now();
     let mut ended = Ended::default();
     loop {
         std::thread::sleep(LOOK);
         recorder.poll();
+        sign.show(|| report::so_far(recorder.worst_ns()));
         if let Some(child) = child.as_mut()
             && let Some(status) = child.try_wait()?
         {

@@ -91,7 +91,7 @@ fn run_loads(args: Run) -> anyhow::Result<ExitCode> {
     if stop.load(Ordering::Relaxed) == 0 {
         args.voice.say(&format!("at work: {presets}"));
     }
-    let status = command::run(&args.command, args.duration, &stop);
+    let status = command::run(&args.command, args.duration, &stop, args.voice);
     // Also when the command could not be started: the loads end first.
     let finished = measurement.finish(Figures::default());
     let table = loads::table(&finished.document.load);

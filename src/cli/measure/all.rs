@@ -81,7 +81,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         exit_latency_us: 0,
     });
     let work = piece.work();
+    let cpus = u32::try_from(resolved.cpus.len()).unwrap_or(u32::MAX);
+    let sign = session.voice().sign(Some(piece.unloaded * cpus));
+    sign.step("without load");
     let unloaded = resolved.unloaded(&work, &stop)?;
+    drop(sign);
     let plan = Plan {
         threads: resolved.threads(&work, &unloaded),
         duration: Some(piece.duration),
@@ -91,11 +95,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
 
     let measurement = session.start()?;
-    let line = measurement.voice().live_line();
+    let sign = measurement.voice().sign(plan.duration);
     let outcome = latency::measure(&plan, &stop, &mut |threads| {
-        line.show(|| progress(threads));
+        sign.show(|| progress(threads));
     })?;
-    drop(line);
+    drop(sign);
     let finished = measurement.finish(Figures {
         seconds: Some(outcome.seconds),
         series: resolved.series(&outcome, &unloaded),

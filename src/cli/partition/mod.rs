@@ -3,6 +3,7 @@
 
 use super::exit::{BOUND_MISSED, UsageError};
 use super::output::{print_json, stdout};
+use super::progress::Sign;
 use super::value;
 use crate::machine::{CpuList, Root};
 use crate::partition::apply::{self, Notice, Partitioned};
@@ -243,6 +244,8 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
         Notice::Earlier(_) => {}
         Notice::Limits { missing, warnings } => warn(missing, warnings),
     };
+    let sign = Sign::new(!args.quiet, None);
+    sign.step("changing the machine");
     let Partitioned {
         plan,
         missing,
@@ -254,6 +257,7 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
         }
         made => made?,
     };
+    drop(sign);
     let mut stdout = stdout();
     if args.json {
         print_json(&mut stdout, &report(&request, &plan, &missing, &refused))?;
@@ -293,9 +297,12 @@ fn show(args: &ReportArgs) -> anyhow::Result<ExitCode> {
 
 fn reset(args: &ResetArgs) -> anyhow::Result<ExitCode> {
     let host = Host::default();
+    let sign = Sign::new(!args.quiet, None);
+    sign.step("putting back");
     let reverted: Reverted = Transaction::begin(&host)?
         .revert(Owner::Partition)
         .context("could not revert the changes")?;
+    drop(sign);
     let mut stdout = stdout();
     if args.json {
         print_json(&mut stdout, &reverted)?;

@@ -7,6 +7,7 @@ mod merge;
 mod show;
 
 use crate::cli::exit::UsageError;
+use crate::cli::progress::Sign;
 use crate::result::Document;
 use crate::result::import::{self, TimeUnit};
 use std::path::{Path, PathBuf};
@@ -62,7 +63,9 @@ impl Source {
         if paths.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
             return Err(UsageError("standard input (-) can be read only once".to_owned()).into());
         }
-        paths.iter().map(|path| self.read(path)).collect()
+        let sign = Sign::of("reading");
+        let each = sign.each(paths, "files");
+        each.map(|path| self.read(path)).collect()
     }
 }
 

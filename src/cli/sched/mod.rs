@@ -7,6 +7,7 @@ mod voice;
 
 use super::exit::NOT_RUNNING;
 use super::output::{print_json, stdout};
+use super::progress::Sign;
 use crate::machine::Root;
 use crate::partition::host::Host;
 use crate::report::partition::reverted as reverted_in_words;
@@ -125,12 +126,15 @@ fn next_step() -> &'static str {
 }
 
 fn stop(args: &StopArgs) -> anyhow::Result<ExitCode> {
+    let sign = Sign::new(!args.quiet, None);
+    sign.step("stopping");
     let stopped = control::ask_stop(&Runtime::default().socket())?;
     match stopped {
         // Its own settings are back; its partition goes behind them.
         true => partition::wait_for_end(&Host::default())?,
         false => clean_up()?,
     }
+    drop(sign);
     let mut stdout = stdout();
     if args.json {
         print_json(&mut stdout, &serde_json::json!({ "stopped": stopped }))?;

@@ -126,6 +126,7 @@ fn schedule(settings: &Settings, voice: &mut Voice) -> anyhow::Result<Outcome> {
         }
     }
     let outcome = service::run(rt, *detector, *cycle, &mut |event| voice.event(event));
+    voice.done();
     // After a failure, too, and then it is the failure that counts.
     if let Some(ended) = lease.map(Lease::end) {
         match ended {
