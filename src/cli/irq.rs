@@ -5,13 +5,13 @@ use super::duration;
 use super::output::{print_json, stdout};
 use super::progress::Sign;
 use super::signals::{self, stop_on_signals};
+use super::width;
 use crate::machine::Root;
 use crate::machine::interrupts::{self, Table};
 use crate::machine::tasks;
 use crate::report::interrupts::{Line, in_words, lines, so_far};
 use anyhow::Context;
 use serde::Serialize;
-use std::io::Write;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.json {
         print_json(&mut out, &document)?;
     } else {
-        out.write_all(in_words(&document.interrupts, seconds).as_bytes())?;
+        out.text(&in_words(&document.interrupts, seconds, width::of_stdout()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -20,7 +20,7 @@ use crate::report::demo::table;
 use crate::result::file::Target;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
-use std::io::{Write, stderr};
+use std::io::stderr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -130,7 +130,7 @@ pub fn run(kernels: &Kernels, args: &Demo) -> anyhow::Result<ExitCode> {
     };
     // The table first: it is there even when the file cannot be written.
     if !to_stdout {
-        write!(stdout(), "{}", table(&heading, &figures))?;
+        stdout().text(&table(&heading, &figures))?;
     }
     if let Some(target) = target {
         target.write_document(&document)?;

@@ -15,7 +15,6 @@ use crate::lab::progress::Progress;
 use crate::report::brief;
 use crate::report::experiment::table;
 use crate::result::file::Target;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -122,7 +121,7 @@ pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
     // The table first: it is there even when the file cannot be written.
     if !to_stdout {
         let layout = if args.brief { brief::table } else { table };
-        write!(stdout(), "{}", layout(&experiment.title, &document))?;
+        stdout().text(&layout(&experiment.title, &document))?;
     }
     if let Some(target) = target {
         target.write_document(&document)?;

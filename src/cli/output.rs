@@ -3,12 +3,13 @@
 //! printed first and written then, so that neither can lose the other.
 
 use super::advice::followable;
-use super::exit;
+use super::{exit, width};
+use crate::report::fitted;
 use crate::result::file::{self, Target};
 use anyhow::anyhow;
 use serde::Serialize;
 use std::fmt;
-use std::io::{self, ErrorKind, StdoutLock, Write};
+use std::io::{self, ErrorKind, IsTerminal, StdoutLock, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,6 +19,16 @@ pub struct Output(StdoutLock<'static>);
 /// Opens standard output.
 pub fn stdout() -> Output {
     Output(io::stdout().lock())
+}
+
+impl Output {
+    /// Prints text for people: on a terminal no line is wider than it.
+    pub fn text(&mut self, text: &str) -> io::Result<()> {
+        match self.0.is_terminal() {
+            true => self.write_all(fitted(text, width::of_stdout()).as_bytes()),
+            false => self.write_all(text.as_bytes()),
+        }
+    }
 }
 
 impl Write for Output {
@@ -101,7 +112,7 @@ impl<D: Serialize> Outcome<'_, D> {
         let to_stdout = self.json.as_ref().is_some_and(Target::is_stdout);
         let printed = match to_stdout {
             true => Ok(()),
-            false => stdout().write_all(self.text.as_bytes()),
+            false => stdout().text(self.text),
         };
         let document = file::to_json(self.document)?;
         if let Err(error) = printed {

@@ -91,7 +91,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.json {
         print_json(&mut out, &document::Document::new(&all, &verdicts))?;
     } else {
-        out.write_all(comparison::table(&all).as_bytes())?;
+        out.text(&comparison::table(&all))?;
         for (at, verdict) in verdicts.iter().enumerate() {
             let gap = if at == 0 { "\n" } else { "" };
             writeln!(out, "{gap}{}", words::sentence(verdict))?;

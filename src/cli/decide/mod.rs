@@ -13,7 +13,6 @@ use crate::decide::verdict::{self, Candidate, Facts, Verdict};
 use crate::report::decision;
 use anyhow::Context;
 use serde::Serialize;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -114,7 +113,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         };
         print_json(&mut out, &document)?;
     } else {
-        out.write_all(decision::text(&verdict, &notes).as_bytes())?;
+        out.text(&decision::text(&verdict, &notes))?;
     }
     Ok(ExitCode::SUCCESS)
 }

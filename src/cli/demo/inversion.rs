@@ -12,7 +12,6 @@ use crate::recorder::{Recorder, Settings, Storage, Watched};
 use crate::report::explain::inversion as report;
 use crate::report::live::so_far;
 use crate::task::syscall::affinity;
-use std::io::Write;
 use std::process::ExitCode;
 use std::slice::from_ref;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -57,7 +56,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     drop(sign);
     let tried: Vec<_> = tried.iter().map(|(waits, one)| (&waits[..], one)).collect();
-    stdout().write_all(report::text(&tried).as_bytes())?;
+    stdout().text(&report::text(&tried))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -14,7 +14,6 @@ use crate::report::loads;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -123,6 +122,6 @@ fn list(json: bool) -> anyhow::Result<ExitCode> {
     let all: Vec<_> = Preset::all()
         .map(|preset| (preset.name(), preset.description()))
         .collect();
-    out.write_all(loads::list(&all).as_bytes())?;
+    out.text(&loads::list(&all))?;
     Ok(ExitCode::SUCCESS)
 }

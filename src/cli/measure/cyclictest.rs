@@ -226,7 +226,11 @@ impl Other {
 
     fn is_answered(&self, matches: &ArgMatches) -> bool {
         let is_given = matches.value_source(self.id) == Some(ValueSource::CommandLine);
-        let is_zero = || matches.get_one::<String>(self.id).is_some_and(|it| it == "0");
+        let is_zero = || {
+            matches
+                .get_one::<String>(self.id)
+                .is_some_and(|it| it == "0")
+        };
         is_given && !(self.value == Value::OneNotZero && is_zero())
     }
 }

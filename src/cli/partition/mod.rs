@@ -4,7 +4,7 @@
 use super::exit::{BOUND_MISSED, UsageError};
 use super::output::{print_json, stdout};
 use super::progress::Sign;
-use super::value;
+use super::{value, width};
 use crate::machine::{CpuList, Root};
 use crate::partition::apply::{self, Notice, Partitioned};
 use crate::partition::change::Change;
@@ -190,7 +190,7 @@ fn plan(args: &PlanArgs) -> anyhow::Result<ExitCode> {
     if args.json {
         print_json(&mut stdout, &report(&request, &plan, &missing, &[]))?;
     } else {
-        write!(stdout, "{}", text::plan(&request, &plan))?;
+        stdout.text(&text::plan(&request, &plan, width::of_stdout()))?;
         warn(&missing, &plan.warnings);
     }
     Ok(ExitCode::SUCCESS)
@@ -239,7 +239,10 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
     let request = args.request.resolve(&host.root)?;
     let mut notice = |notice: Notice<'_>| match notice {
         Notice::Earlier(reverted) if !args.quiet => {
-            say_text!("{}", text::reverted(reverted, "an earlier partition"));
+            say_text!(
+                "{}",
+                text::reverted(reverted, "an earlier partition", width::of_stderr())
+            );
         }
         Notice::Earlier(_) => {}
         Notice::Limits { missing, warnings } => warn(missing, warnings),
@@ -268,7 +271,12 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
     } else if was_there {
         writeln!(stdout, "RT CPUs {} are partitioned already", request.rt)?;
     } else {
-        write!(stdout, "{}", text::applied(&request, &plan, &refused))?;
+        stdout.text(&text::applied(
+            &request,
+            &plan,
+            &refused,
+            width::of_stdout(),
+        ))?;
     }
     Ok(if missing.is_empty() && refused.is_empty() {
         ExitCode::SUCCESS
@@ -290,7 +298,7 @@ fn show(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         let document = serde_json::json!({ "schema": SCHEMA, "in_force": in_force });
         print_json(&mut stdout, &document)?;
     } else {
-        write!(stdout, "{}", text::in_force(&in_force))?;
+        stdout.text(&text::in_force(&in_force, width::of_stdout()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -311,7 +319,11 @@ fn reset(args: &ResetArgs) -> anyhow::Result<ExitCode> {
     } else if reverted.is_empty() {
         writeln!(stdout, "nothing was partitioned")?;
     } else {
-        write!(stdout, "{}", text::reverted(&reverted, "the partition"))?;
+        stdout.text(&text::reverted(
+            &reverted,
+            "the partition",
+            width::of_stdout(),
+        ))?;
     }
     reverted.whole()?;
     Ok(ExitCode::SUCCESS)

@@ -47,7 +47,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         if at > 0 {
             writeln!(out)?;
         }
-        out.write_all(in_words(&name, document).as_bytes())?;
+        out.text(&in_words(&name, document))?;
     }
     Ok(ExitCode::SUCCESS)
 }

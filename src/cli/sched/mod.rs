@@ -8,6 +8,7 @@ mod voice;
 use super::exit::NOT_RUNNING;
 use super::output::{print_json, stdout};
 use super::progress::Sign;
+use super::width;
 use crate::machine::Root;
 use crate::partition::host::Host;
 use crate::report::partition::reverted as reverted_in_words;
@@ -82,7 +83,8 @@ fn clean_up() -> anyhow::Result<()> {
 /// Ends the partition of a scheduler that was killed, and says so.
 fn clean_up_partition(host: &Host<'_>) -> anyhow::Result<()> {
     if let Some(reverted) = partition::clean_up(host)? {
-        let text = reverted_in_words(&reverted, "the partition of an artis that was killed");
+        let whose = "the partition of an artis that was killed";
+        let text = reverted_in_words(&reverted, whose, width::of_stderr());
         say_text!("artis: {text}");
     }
     Ok(())
@@ -106,7 +108,7 @@ fn status(args: &StatusArgs) -> anyhow::Result<ExitCode> {
                     true => Counters::All,
                     false => Counters::NotZero,
                 };
-                write!(stdout, "{}", in_words(details, counters))?;
+                stdout.text(&in_words(details, counters))?;
             }
             None => writeln!(stdout, "artis is not scheduling; {}", next_step())?,
         }

@@ -72,7 +72,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         };
         print_json(&mut stdout, &report)?;
     } else if let Some(details) = last.details.as_ref().filter(|_| !args.quiet) {
-        write!(stdout, "{}", in_words(details, Counters::NotZero))?;
+        stdout.text(&in_words(details, Counters::NotZero))?;
     }
     drop(stdout);
     if ending.was_asked_for() {

@@ -3,6 +3,7 @@
 
 use crate::cli::partition::warn;
 use crate::cli::progress::Sign;
+use crate::cli::width;
 use crate::partition::apply::{Notice, Partitioned};
 use crate::partition::transaction::Reverted;
 use crate::report::{partition, scheduler};
@@ -87,7 +88,7 @@ impl Voice {
             Notice::Earlier(reverted) => {
                 say_text!(
                     "artis: {}",
-                    partition::reverted(reverted, "an earlier partition")
+                    partition::reverted(reverted, "an earlier partition", width::of_stderr())
                 );
             }
             Notice::Limits { missing, warnings } => warn(missing, warnings),
@@ -116,7 +117,10 @@ impl Voice {
         match reverted {
             _ if self.quiet => {}
             Some(reverted) => {
-                say_text!("artis: {}", partition::reverted(reverted, "the partition"));
+                say_text!(
+                    "artis: {}",
+                    partition::reverted(reverted, "the partition", width::of_stderr())
+                );
             }
             None => say!(
                 "artis: the partition stays: it was made before; `artis partition reset` ends it"
