@@ -41,8 +41,8 @@ fn is_unit_of(word: &str, before: &str) -> bool {
         && before.ends_with(|last: char| last.is_ascii_digit())
 }
 
-/// The words on lines that begin with `first` and then `rest`, and end at `width` columns unless a
-/// single word, or a number with its unit, is longer.
+/// The words on lines that begin with `first` and then `rest`, and end at `width` columns. A word
+/// that is longer than that, such as a path, begins further left, and is not broken.
 pub fn wrapped(
     words: impl Iterator<Item = String>,
     first: &str,
@@ -57,11 +57,16 @@ pub fn wrapped(
         if let Some(unit) = words.next_if(|next| is_unit_of(next, &word)) {
             word = format!("{word} {unit}");
         }
-        if !empty && line.chars().count() + 1 + word.chars().count() > width {
+        let length = word.chars().count();
+        let begins = line.chars().count() + usize::from(!empty);
+        if begins + length > width && (!empty || !line.trim().is_empty()) {
             text += line.trim_end();
             text.push('\n');
             line = rest.to_owned();
             empty = true;
+        }
+        if empty && line.trim().is_empty() && line.chars().count() + length > width {
+            line = " ".repeat(width.saturating_sub(length));
         }
         if !empty {
             line.push(' ');

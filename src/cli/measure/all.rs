@@ -31,7 +31,7 @@ use std::sync::atomic::AtomicUsize;
 #[derive(clap::Args)]
 #[command(
     mut_arg("count", |arg| arg.help("Steps in a piece of work; it must leave half of the period free [default: 10000]")),
-    mut_arg("unloaded", |arg| arg.default_value("500ms")),
+    mut_arg("unloaded", |arg| arg.default_value("500ms").help("How long the run without load is on each CPU, which comes first")),
     after_help = "One thread per CPU wakes up periodically and then does a fixed piece of work, as a \
                   control loop does. The shortest time of the work without load (Tmin) is measured \
                   first.\n\n\

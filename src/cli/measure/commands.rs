@@ -30,8 +30,9 @@ const DEFAULT: Policy = Policy::Normal;
     mut_arg("loops", |arg| arg.help("Number of commands")),
     after_help = "A command is `true` unless another one is named. Its time is that from before the fork \
                   until it has been waited for; the program is found in PATH before, and what it prints \
-                  is discarded. The first one is not recorded: caches are warm afterwards. Commands have \
-                  the policy of artis itself unless -p or --policy gives them another. Ctrl-C keeps the \
+                  is discarded. The first one is not recorded: caches are warm afterwards. Commands keep \
+                  the policy and nice value of artis itself where these are normal, unless -p, --policy or \
+                  --nice gives them others. Ctrl-C keeps the \
                   commands that are complete.\n\n\
                   Examples:\n  artis measure commands -D 30 --load compute --json commands.json\n  \
                   artis measure commands -l 200 -i 50ms -- git status"

@@ -71,11 +71,11 @@ pub struct Args {
     /// CPUs to bind the threads to, one after the other [default: all that are allowed]
     #[arg(short, long, value_name = "LIST", num_args = 0..=1, value_parser = value::cpus::list)]
     affinity: Option<Option<CpuList>>,
-    /// Number of threads; alone: one per CPU, which is the default
+    /// Number of threads; alone: one per CPU, which is the default but for rtc, gpio and --unbound
     #[arg(short, long, value_name = "N", num_args = 0..=1)]
     #[arg(value_parser = value::number::whole(1..=u16::MAX))]
     threads: Option<Option<u16>>,
-    /// One thread on each CPU, which is also the default
+    /// One thread on each CPU, which is also the default but for rtc and gpio
     #[arg(short = 'S', long, conflicts_with = "threads")]
     smp: bool,
     /// Bind no thread: each runs where the scheduler puts it; one thread unless -t says otherwise

@@ -19,7 +19,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Schedule in the foreground until SIGINT, SIGTERM or `artis sched stop`
+/// Schedule in the foreground until SIGINT, SIGTERM, SIGHUP or `artis sched stop`
 ///
 /// RT CPUs run RT0 tasks (SCHED_FIFO, SCHED_RR, SCHED_DEADLINE) at once, and everybody else
 /// while in user mode. Says "ready" to systemd when NOTIFY_SOCKET is set.
