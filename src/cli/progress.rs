@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 
 /// How often the line changes, and when it comes first: short commands have none.
 const BEAT: Duration = Duration::from_secs(1);
+/// How old a text may be before it is computed again.
+const FRESH: Duration = Duration::from_millis(500);
 /// From here on times are written in minutes and hours, too.
 const LONG: Duration = Duration::from_secs(600);
 /// A rest is estimated from this part on: less says little.
@@ -96,14 +98,14 @@ impl Sign {
         self.0.is_some()
     }
 
-    /// Shows `text` beside the time. It is computed at most once a second, and only when somebody
-    /// can see it.
+    /// Shows `text` beside the time. It is computed at most twice a second, and only when
+    /// somebody can see it.
     pub fn show(&self, text: impl FnOnce() -> String) {
         let Some(Shown { line, .. }) = &self.0 else {
             return;
         };
         let mut now = line.now();
-        if now.asked.is_none_or(|asked| asked.elapsed() >= BEAT) {
+        if now.asked.is_none_or(|asked| asked.elapsed() >= FRESH) {
             now.asked = Some(Instant::now());
             now.text = text();
         }
@@ -179,7 +181,8 @@ fn words(spent: Duration, now: &Now) -> String {
         true => format!("{} s", time.as_secs()),
         false => format_duration(Duration::from_secs(time.as_secs())).to_string(),
     };
-    let left = whole.saturating_sub(spent);
+    // In whole seconds, so that the two make the whole.
+    let left = Duration::from_secs(whole.as_secs().saturating_sub(spent.as_secs()));
     let mut words = time(spent);
     if let Some(total) = now.total {
         words += &format!(" of {}", time(total));
@@ -205,6 +208,18 @@ fn is_ours() -> bool {
     tcgetpgrp(stderr()).map_or(true, |foreground| foreground == getpgrp())
 }
 
+/// "booting" of "booting, 3 s": the sign has the time.
+fn without_time(what: &str) -> &str {
+    let is_time = |end: &str| {
+        let number = end.strip_suffix(" s");
+        number.is_some_and(|number| number.parse::<u64>().is_ok())
+    };
+    match what.rsplit_once(", ") {
+        Some((step, end)) if is_time(end) => step,
+        _ => what,
+    }
+}
+
 /// The lab's progress on standard error: a sign of life on a terminal, short plain lines elsewhere.
 #[derive(Default)]
 pub struct Stderr {
@@ -217,7 +232,7 @@ impl Progress for Stderr {
     fn step(&mut self, what: &str, percent: Option<f32>) {
         if is_seen() {
             let sign = self.sign.get_or_insert_with(|| Sign::new(true, None));
-            sign.step(what);
+            sign.step(without_time(what));
             if let Some(percent) = percent {
                 sign.done(f64::from(percent) / 100.0);
             }
@@ -270,6 +285,16 @@ mod tests {
         is(s(10), None, Some(0.25), "", "10 s, about 30 s left");
         is(s(10), None, Some(0.0), "", "10 s");
         is(s(61), Some(s(3600)), None, "", "1m 1s of 1h, 58m 59s left");
+    }
+
+    #[test]
+    fn the_time_stands_there_once() {
+        assert_eq!(without_time("booting, 3 s"), "booting");
+        assert_eq!(
+            without_time("1 of 2 samples, a: booting"),
+            "1 of 2 samples, a: booting"
+        );
+        assert_eq!(without_time("building (minutes)"), "building (minutes)");
     }
 
     #[test]

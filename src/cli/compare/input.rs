@@ -161,6 +161,8 @@ pub fn files(inputs: &[Input]) -> anyhow::Result<Vec<File>> {
     let contents: Vec<(Vec<u8>, Content)> = each
         .map(|input| content(&input.path))
         .collect::<Result<_, _>>()?;
+    sign.done(1.0);
+    sign.step("looking for a run that is there twice");
     refuse_same(inputs, &contents)?;
     let files = inputs.iter().zip(contents).zip(names(inputs)?);
     let files = files.map(|((input, (bytes, content)), name)| File {

@@ -234,7 +234,10 @@ fn explain(
     let began = Instant::now();
     let ended = watch(&mut recorder, &watched, plan, &stop, child.as_mut())?;
     recorder.finish();
+    let sign = Sign::new(!plan.quiet && child.is_none(), None);
+    sign.step("explaining");
     let document = document(&recorder, words, began, ended.early.clone());
+    drop(sign);
     drop(recorder);
     let status = child.map(|child| end(child, ended.status)).transpose()?;
     opened.publish(&document)?;

@@ -236,7 +236,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         ..Figures::default()
     });
     // The loads have stopped: their work is not that of a machine that explains, too.
+    let sign = args.common.voice.sign(None);
+    sign.step("explaining");
     let explained = explainer.map(Explainer::explain);
+    drop(sign);
     let histogram = match args.cyclictest_histogram(&finished.document) {
         Ok(histogram) => histogram,
         Err(error) => {
