@@ -3,7 +3,7 @@
 //! `--help`: `artis-pages FOLDER` makes what belongs below `PREFIX/share`.
 
 use anyhow::Context;
-use clap_complete::Shell;
+use artis::cli::completion::Shell;
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
@@ -32,15 +32,14 @@ fn main() -> ExitCode {
 
 fn write(share: &Path) -> anyhow::Result<()> {
     // `artis help` is no command of its own with a page of its own.
-    let command = || artis::cli::command().disable_help_subcommand(true);
+    let command = artis::cli::command().disable_help_subcommand(true);
     let man = folder(share, "man/man1")?;
-    clap_mangen::generate_to(command(), &man)
+    clap_mangen::generate_to(command, &man)
         .with_context(|| format!("cannot write man pages into {}", man.display()))?;
     for (shell, place, name) in COMPLETIONS {
         let path = folder(share, place)?.join(name);
-        let mut text = Vec::new();
-        clap_complete::generate(shell, &mut command(), "artis", &mut text);
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        fs::write(&path, shell.script())
+            .with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
 }
@@ -73,6 +72,12 @@ mod tests {
         all
     }
 
+    /// The names of its options; hidden ones only answer.
+    fn options(command: &clap::Command) -> impl Iterator<Item = &str> {
+        let shown = command.get_arguments().filter(|one| !one.is_hide_set());
+        shown.filter_map(clap::Arg::get_long)
+    }
+
     /// What a terminal shows of a page's source: without escapes.
     fn plain(page: &str) -> String {
         page.replace("\\-", "-")
@@ -90,7 +95,7 @@ mod tests {
             let path = share.path().join(format!("man/man1/{name}.1"));
             let page = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
             let page = plain(&page);
-            for option in command.get_arguments().filter_map(clap::Arg::get_long) {
+            for option in options(&command) {
                 assert!(page.contains(&format!("--{option}")), "{name}: --{option}");
             }
             assert!(page.contains("Example"), "{name}: no example");
@@ -104,27 +109,30 @@ mod tests {
         for (shell, place, name) in COMPLETIONS {
             let text = fs::read_to_string(share.path().join(place).join(name)).unwrap();
             for (words, command) in all() {
-                assert!(text.contains(command.get_name()), "{shell}: {words}");
-                for option in command.get_arguments().filter_map(clap::Arg::get_long) {
-                    assert!(text.contains(option), "{shell}: {words} --{option}");
+                assert!(text.contains(command.get_name()), "{shell:?}: {words}");
+                for option in options(&command) {
+                    assert!(text.contains(option), "{shell:?}: {words} --{option}");
                 }
             }
         }
     }
 
     /// What each shell is asked, about the file at $1 in the folder $2, and what it must answer.
-    const QUESTIONS: [(&str, &str, &str); 3] = [
+    const QUESTIONS: [(Shell, &str, &str, &str); 3] = [
         (
+            Shell::Bash,
             "bash",
             ". \"$1\"; COMP_WORDS=(artis la); COMP_CWORD=1; _artis artis la artis; echo ${COMPREPLY[@]}",
             "lab",
         ),
         (
+            Shell::Zsh,
             "zsh",
             "fpath=($2 $fpath); autoload -Uz compinit; compinit -u -D; autoload +X _artis; echo $_comps[artis]",
             "_artis",
         ),
         (
+            Shell::Fish,
             "fish",
             "source $argv[2]; complete -C 'artis lab exp'",
             "experiment\t",
@@ -135,10 +143,10 @@ mod tests {
     fn shells_load_their_completions() {
         let share = tempfile::tempdir().unwrap();
         write(share.path()).unwrap();
-        for (shell, question, answer) in QUESTIONS {
+        for (which, shell, question, answer) in QUESTIONS {
             let (_, place, name) = COMPLETIONS
                 .into_iter()
-                .find(|(one, ..)| one.to_string() == shell)
+                .find(|(one, ..)| *one == which)
                 .unwrap();
             let folder = share.path().join(place);
             let mut command = std::process::Command::new(shell);

@@ -4,12 +4,12 @@
 use super::advice::followable;
 use super::exit::{BOUND_MISSED, UsageError};
 use super::output::{print_json, stdout};
+use super::width;
 use crate::check::{Report, Severity, Subject};
 use crate::machine::facts::Facts;
 use crate::machine::{CpuList, Root};
 use crate::report::findings::{in_brief, in_words};
 use crate::task::scheduler;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -32,6 +32,12 @@ pub struct Args {
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let root = Root(args.root);
+    if root != Root::default() && !root.exists("/proc") {
+        anyhow::bail!(
+            "{} is no copy of a machine: it has no proc/",
+            root.0.display()
+        );
+    }
     let facts = Facts::read(&root);
     if let (None, Some(problem)) = (facts.kernel.get(), &facts.kernel.problem) {
         anyhow::bail!("could not read facts of the machine: {problem}; is /proc mounted?");
@@ -56,9 +62,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if args.json {
         print_json(&mut out, &report)?;
     } else if args.brief {
-        out.write_all(in_brief(&report).as_bytes())?;
+        out.text(&in_brief(&report, width::of_stdout()))?;
     } else {
-        out.write_all(in_words(&report).as_bytes())?;
+        out.text(&in_words(&report, width::of_stdout()))?;
     }
     Ok(match report.count(Severity::Breaks) {
         0 => ExitCode::SUCCESS,

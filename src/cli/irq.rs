@@ -3,14 +3,17 @@
 
 use super::duration;
 use super::output::{print_json, stdout};
+use super::progress::Sign;
+use super::signals::{self, stop_on_signals};
+use super::width;
 use crate::machine::Root;
 use crate::machine::interrupts::{self, Table};
 use crate::machine::tasks;
-use crate::report::interrupts::{Line, in_words, lines};
+use crate::report::interrupts::{Line, in_words, lines, so_far};
 use anyhow::Context;
 use serde::Serialize;
-use std::io::Write;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 #[derive(clap::Args)]
@@ -40,8 +43,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         interrupts::table(&root)?
             .with_context(|| format!("{} does not exist; is /proc mounted?", interrupts::FILE))
     };
+    let stop = stop_on_signals()?;
     let (begin, before) = (Instant::now(), read()?);
-    std::thread::sleep(args.duration);
+    let sign = Sign::new(true, Some(args.duration));
+    signals::sleep(args.duration, &stop, &mut || {
+        sign.show(|| read().map_or_else(|_| String::new(), |now| so_far(&before, &now)));
+    });
+    drop(sign);
+    let signal = stop.load(Ordering::Relaxed);
+    if signal != 0 {
+        say!("artis: ended by signal {signal}");
+    }
     let after = read()?;
     let seconds = begin.elapsed().as_secs_f64();
     let devices = interrupts::of(&root, &after)?;
@@ -55,7 +67,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.json {
         print_json(&mut out, &document)?;
     } else {
-        out.write_all(in_words(&document.interrupts, seconds).as_bytes())?;
+        out.text(&in_words(&document.interrupts, seconds, width::of_stdout()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

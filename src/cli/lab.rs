@@ -154,7 +154,7 @@ fn list(kernels: &Kernels, json: bool) -> anyhow::Result<ExitCode> {
         print_json(&mut out, &listed)?;
         return Ok(ExitCode::SUCCESS);
     }
-    out.write_all(table(&listed).as_bytes())?;
+    out.text(&table(&listed))?;
     if listed.iter().any(|kernel| kernel.sched_ext.is_none()) {
         say!("artis: SCHED_EXT \"?\": unknown until fetched (artis lab fetch RELEASE)");
     }

@@ -111,7 +111,7 @@ pub fn run(kernels: &Kernels, args: &Demo) -> anyhow::Result<ExitCode> {
         seconds: args.seconds,
         stop: stop_on_signals()?,
     };
-    let measured = match run::run(options, &mut stderr(), &mut progress) {
+    let (measured, signal) = match run::run(options, &mut stderr(), &mut progress) {
         Err(error @ run::Error::Interrupted(signal)) => {
             progress.note(&error.to_string());
             return Ok(ended_by(signal));
@@ -135,6 +135,12 @@ pub fn run(kernels: &Kernels, args: &Demo) -> anyhow::Result<ExitCode> {
         failures: Vec::new(),
     }
     .publish()?;
+    if let Some(signal) = signal {
+        progress.note(&format!(
+            "interrupted by signal {signal}; the figures are those of the turns before"
+        ));
+        return Ok(ended_by(signal));
+    }
     Ok(match document.missed.is_empty() {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(BOUND_MISSED),

@@ -22,6 +22,7 @@ macro_rules! say_text {
 mod advice;
 mod check;
 mod compare;
+pub mod completion;
 mod decide;
 mod demo;
 pub mod exit;
@@ -43,6 +44,7 @@ mod sched;
 mod signals;
 mod tasks;
 mod value;
+mod width;
 
 use clap::{ArgAction, CommandFactory, FromArgMatches};
 use std::ffi::OsString;
@@ -94,6 +96,7 @@ enum Command {
     Report(report::Args),
     /// Boot a stock kernel in a virtual machine and run a command there
     Lab(lab::Args),
+    Completion(completion::Args),
 }
 
 /// Parses the words of the command line.
@@ -114,7 +117,7 @@ pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Err
 }
 
 fn parse_words(words: &[OsString]) -> Result<Cli, clap::Error> {
-    let mut command = command();
+    let mut command = command().term_width(width::of_stdout());
     let matches = command.try_get_matches_from_mut(words)?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
@@ -158,5 +161,6 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Decide(args) => decide::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Lab(args) => lab::run(args),
+        Command::Completion(args) => completion::run(&args),
     }
 }

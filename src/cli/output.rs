@@ -4,15 +4,17 @@
 //! can lose the other.
 
 use super::advice::followable;
-use super::exit;
+use super::{exit, width};
+use crate::report::fitted;
 use crate::result::file::{self, Target};
 use crate::result::terminal::{self, printable};
 use crate::result::{standard, target};
 use anyhow::anyhow;
 use serde::Serialize;
 use std::fmt;
-use std::io::{self, ErrorKind, StdoutLock, Write};
+use std::io::{self, ErrorKind, IsTerminal, StdoutLock, Write};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Standard output, this process's own until dropped. Its errors name it.
 pub struct Output {
@@ -36,6 +38,16 @@ pub fn raw_stdout() -> Output {
     }
 }
 
+impl Output {
+    /// Prints text for people: on a terminal no line is wider than it.
+    pub fn text(&mut self, text: &str) -> io::Result<()> {
+        match self.out.is_terminal() {
+            true => self.write_all(fitted(text, width::of_stdout()).as_bytes()),
+            false => self.write_all(text.as_bytes()),
+        }
+    }
+}
+
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         standard::check_open().map_err(named)?;
@@ -55,7 +67,25 @@ impl Write for Output {
 /// Prints on standard error, for [`say!`]; when that fails there is nowhere left to say so.
 pub fn to_stderr(text: fmt::Arguments<'_>) {
     let text = followable(&printable(&text.to_string()));
-    let _ = io::stderr().lock().write_all(text.as_bytes());
+    let mut stderr = io::stderr().lock();
+    if HAS_SIGN.swap(false, Ordering::Relaxed) {
+        let _ = stderr.write_all(EMPTY_LINE);
+    }
+    let _ = stderr.write_all(text.as_bytes());
+}
+
+/// Whether the terminal's last line is a sign of life. Changed by who holds standard error.
+static HAS_SIGN: AtomicBool = AtomicBool::new(false);
+const EMPTY_LINE: &[u8] = b"\r\x1b[K";
+
+/// Writes this sign of life in the place of the one before; an empty one takes it away.
+pub fn to_sign(line: &str) {
+    let mut stderr = io::stderr().lock();
+    if HAS_SIGN.swap(!line.is_empty(), Ordering::Relaxed) {
+        let _ = stderr.write_all(EMPTY_LINE);
+    }
+    let _ = stderr.write_all(printable(line).as_bytes());
+    let _ = stderr.flush();
 }
 
 /// The error with its place and the next step; a closed pipe stays recognisable by its kind.
@@ -108,7 +138,7 @@ impl<D: Serialize> Outcome<'_, D> {
         let to_stdout = self.json.iter().chain(others).any(Target::is_stdout);
         let printed = match to_stdout {
             true => Ok(()),
-            false => stdout().write_all(self.text.as_bytes()),
+            false => stdout().text(self.text),
         };
         let document = file::to_json(self.document)?;
         if let Err(error) = printed {

@@ -7,6 +7,7 @@ use crate::cli::decide::facts;
 use crate::cli::decide::job::{Options, question};
 use crate::cli::exit::UsageError;
 use crate::cli::output::{print_json, stdout};
+use crate::cli::progress::Sign;
 use crate::decide::compare::Error::{NothingShared, Twice, Unknown};
 use crate::decide::compare::{Comparison, compare};
 use crate::decide::verdict::{self, Verdict};
@@ -76,7 +77,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let files = input::files(&args.files)?;
     let target = Target::open(&args.output)?;
+    let sign = Sign::of("drawing");
     let page = page(args, files)?;
+    drop(sign);
     let is_stdout = target.is_stdout();
     target.write_or_rescue(page.html.as_bytes())?;
     if args.json {

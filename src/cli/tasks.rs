@@ -2,12 +2,12 @@
 //! `artis tasks`: every thread, in the classes of the paper.
 
 use super::output::{print_json, stdout};
+use super::width;
 use crate::machine::Root;
 use crate::machine::tasks::{self, Policy, Task};
 use crate::report::tasks::{Line, table};
 use crate::task::kind::Kind;
 use serde::Serialize;
-use std::io::Write;
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
@@ -52,7 +52,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         };
         print_json(&mut out, &document)?;
     } else {
-        out.write_all(table(&lines).as_bytes())?;
+        out.text(&table(&lines, width::of_stdout()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

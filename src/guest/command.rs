@@ -44,7 +44,14 @@ fn demo(task: &str) -> anyhow::Result<()> {
         online: Cpus::read(&Root::default())?.online,
         time: Duration::from_secs(task.seconds.into()),
     };
-    print(&plan.run(&mut |line| eprintln!("artis: demo: {line}"))?)
+    // A line after each turn: who ends the guest early has those before.
+    let mut turn = |measured: &[demo::Measured]| {
+        let mut out = io::stdout().lock();
+        serde_json::to_writer(&mut out, measured).map_err(io::Error::from)?;
+        writeln!(out)?;
+        out.flush()
+    };
+    Ok(plan.run(&mut |line| eprintln!("artis: demo: {line}"), &mut turn)?)
 }
 
 fn print(document: &impl Serialize) -> anyhow::Result<()> {

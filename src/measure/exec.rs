@@ -9,11 +9,12 @@
 //! time to others), and the machine would be unusable. The rests are between samples, never in one.
 
 use super::clock::{SECOND_NS, difference_ns, now_ns};
+use super::live::Live;
 use super::routine::Work;
 use super::thread::{self, Policy};
 use super::threads::{self, SpawnError};
 use artis_result::{BlockMaxima, Distribution, Kind, Series, Unit};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Work between two rests: long enough that few samples begin just after a rest, short against the
@@ -108,25 +109,6 @@ pub fn series(cpu: u32, unloaded: &Samples, loaded: &Samples) -> Vec<Series> {
     ]
 }
 
-/// What the running thread shows.
-#[derive(Debug, Default)]
-pub struct Live {
-    count: AtomicU64,
-    max_ns: AtomicU64,
-}
-
-impl Live {
-    /// Samples so far.
-    pub fn count(&self) -> u64 {
-        self.count.load(Ordering::Relaxed)
-    }
-
-    /// The longest so far, nanoseconds.
-    pub fn max_ns(&self) -> u64 {
-        self.max_ns.load(Ordering::Relaxed)
-    }
-}
-
 /// Why it could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -174,10 +156,7 @@ fn sample(plan: &Plan, mut samples: Samples, live: &Live, stop: &AtomicUsize) ->
     let mut unrested_ns = 0;
     loop {
         let (took_ns, new_max) = samples.work(plan.work, plan.t_min_ns, began_ns);
-        if new_max {
-            live.max_ns.store(took_ns, Ordering::Relaxed);
-        }
-        live.count.store(samples.time.count(), Ordering::Relaxed);
+        live.publish(samples.time.count(), new_max.then_some(took_ns));
         let now_ns = now_ns();
         if now_ns >= end_ns || stop.load(Ordering::Relaxed) != 0 {
             samples.seconds = seconds(began_ns, now_ns);

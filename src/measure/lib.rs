@@ -17,6 +17,7 @@ pub mod host;
 pub mod inversion;
 pub mod jitter;
 pub mod latency;
+pub mod live;
 pub mod memory;
 pub mod messages;
 pub mod program;

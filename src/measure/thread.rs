@@ -30,6 +30,8 @@ pub enum Policy {
     Ext { nice: i8 },
     /// `SCHED_FIFO` with this priority, 1 to 99.
     Fifo(u8),
+    /// `SCHED_RR`, likewise.
+    RoundRobin(u8),
 }
 
 impl Policy {
@@ -43,13 +45,15 @@ impl Policy {
 
     /// Whether it comes before all normal tasks.
     pub fn is_real_time(self) -> bool {
-        matches!(self, Self::Fifo(_))
+        matches!(self, Self::Fifo(_) | Self::RoundRobin(_))
     }
 
     /// What works where it is refused.
     fn instead(self) -> &'static str {
         match self {
-            Self::Normal | Self::Fifo(_) => "measure at the normal policy: -p 0",
+            Self::Normal | Self::Fifo(_) | Self::RoundRobin(_) => {
+                "measure at the normal policy: -p 0"
+            }
             Self::Other { .. } => "measure without --nice",
             Self::Ext { .. } => "measure at the normal policy: --policy normal",
         }
@@ -63,6 +67,7 @@ impl fmt::Display for Policy {
             Self::Other { nice } => write!(f, "normal, nice {nice}"),
             Self::Ext { nice } => write!(f, "SCHED_EXT, nice {nice}"),
             Self::Fifo(priority) => write!(f, "SCHED_FIFO {priority}"),
+            Self::RoundRobin(priority) => write!(f, "SCHED_RR {priority}"),
         }
     }
 }
@@ -179,6 +184,11 @@ fn scheduling(before: Scheduling, policy: Policy) -> Option<Scheduling> {
         },
         Policy::Fifo(priority) => Scheduling {
             policy: libc::SCHED_FIFO,
+            priority: u32::from(priority),
+            ..before
+        },
+        Policy::RoundRobin(priority) => Scheduling {
+            policy: libc::SCHED_RR,
             priority: u32::from(priority),
             ..before
         },

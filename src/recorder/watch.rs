@@ -410,6 +410,12 @@ impl<'obj> Recorder<'obj> {
             .collect()
     }
 
+    /// The most that was lost at once so far, ns.
+    pub fn worst_ns(&self) -> u64 {
+        let kept = self.kept.iter().map(|one| one.subject.lost_ns);
+        kept.max().unwrap_or(0)
+    }
+
     /// Events written so far.
     pub fn events(&self) -> u64 {
         (0..self.cpus).map(|cpu| self.cpu(cpu).events).sum()

@@ -4,17 +4,10 @@
 use super::times::IN_80;
 use super::words::plain;
 use super::{loads, rounded};
-use artis_measure::commands::Live;
 use artis_measure::commands::series::{COMMAND, CPU_TIME};
 use artis_measure::thread::Policy;
 use artis_result::Document;
 use std::fmt::Write as _;
-
-/// What the progress line says.
-pub fn progress(live: &Live) -> String {
-    let max_us = live.max_ns() as f64 / 1000.0;
-    format!("{} commands, the longest {max_us:.1} us", live.count())
-}
 
 /// The table; `command` is what was run.
 pub fn table(document: &Document, command: &str, policy: Policy) -> String {

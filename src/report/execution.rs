@@ -2,16 +2,10 @@
 //! How much the time of a fixed piece of work varied, as text.
 
 use super::{loads, us};
-use artis_measure::exec::{EXCESS, Live, TIME, UNLOADED};
+use artis_measure::exec::{EXCESS, TIME, UNLOADED};
 use artis_measure::thread::Policy;
 use artis_result::{Document, PERCENTILES};
 use std::fmt::Write as _;
-
-/// What the progress line says; `t_min_ns` is the shortest time of the unloaded run.
-pub fn progress(live: &Live, t_min_ns: u64) -> String {
-    let excess_us = live.max_ns().saturating_sub(t_min_ns) as f64 / 1000.0;
-    format!("{} samples, worst excess {excess_us:.1} us", live.count())
-}
 
 /// The table; `what` is the piece of work.
 pub fn table(document: &Document, what: &str, cpu: u32, policy: Policy) -> String {

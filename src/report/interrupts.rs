@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Interrupts as a table: how often they came, where, and who handles them.
 
+use super::columns::Columns;
+use super::columns::Side::{Left, Right};
 use super::list_or_count;
 use super::words::plain;
 use artis_machine::CpuList;
@@ -73,12 +75,28 @@ pub fn lines(
     rates.into_iter().map(line).collect()
 }
 
+/// What the sign of life says: the most frequent so far.
+pub fn so_far(before: &Table, now: &Table) -> String {
+    let counted = interrupts::since(before, now).into_iter();
+    let sums = counted.map(|(line, came)| (came.values().sum::<u64>(), &line.label));
+    let most = sums.max_by_key(|(sum, _)| *sum);
+    most.map_or_else(String::new, |(sum, label)| {
+        format!("most often {label}, {sum} times")
+    })
+}
+
 /// A line for each interrupt, and one for each CPU; they were counted for so many seconds.
-pub fn in_words(interrupts: &[Line], seconds: f64) -> String {
-    let mut text = format!(
-        "{:>5} {:>9}  {:<24} {:<10} {:<9} {:>6}  name\n",
-        "irq", "a second", "busiest CPUs", "may go to", "goes to", "thread"
-    );
+/// No line is longer than `width` columns.
+pub fn in_words(interrupts: &[Line], seconds: f64, width: usize) -> String {
+    let mut table = Columns::new([
+        ("irq", Right),
+        ("a second", Right),
+        ("busiest CPUs", Left),
+        ("may go to", Left),
+        ("goes to", Left),
+        ("thread", Right),
+        ("name", Left),
+    ]);
     let is_device = |line: &Line| line.affinity.is_some();
     for line in interrupts {
         // An interrupt of no device is listed only when some arrived.
@@ -94,16 +112,17 @@ pub fn in_words(interrupts: &[Line], seconds: f64) -> String {
             _ => "",
         };
         let name = plain(&line.name);
-        text += &format!(
-            "{:>5} {rate:>9.1}  {:<24} {:<10} {:<9} {:>6}  {:.28}\n",
-            line.label,
+        table.push([
+            plain(&line.label),
+            format!("{rate:.1}"),
             busiest(&line.per_second),
             cpus(&line.affinity, 10),
             cpus(&line.effective, 9),
             priority.map_or_else(String::new, |priority| format!("FIFO {priority}")),
-            format!("{name}{fixed}")
-        );
+            format!("{name}{fixed}"),
+        ]);
     }
+    let mut text = table.text(width);
     text += &format!(
         "\n{:>5} {:>12} {:>14}\n",
         "CPU", "devices/s", "kernel's own/s"
@@ -192,13 +211,14 @@ mod tests {
     }
 
     #[test]
-    fn lines_fit_a_hundred_columns() {
-        let text = in_words(&two_seconds(), 2.0);
-        assert!(
-            text.lines().all(|line| line.chars().count() <= 100),
-            "{text}"
-        );
-        assert!(text.contains("   25       0.0 "), "{text}");
+    fn lines_fit_the_width() {
+        for width in [40, 80, 100] {
+            let text = in_words(&two_seconds(), 2.0, width);
+            let fits = |line: &str| line.chars().count() <= width;
+            assert!(text.lines().all(fits), "{text}");
+        }
+        let text = in_words(&two_seconds(), 2.0, 120);
+        assert!(text.contains(" 25       0.0 "), "{text}");
         for words in [
             "1003.0  0: 1000, 4000: 3",
             "6 CPUs",

@@ -5,10 +5,10 @@ use super::us;
 use artis_measure::latency::Outcome;
 use artis_measure::latency::sampler::Live;
 
-/// The progress line has room for the last latency of so many threads.
+/// The sign of life has room for the last latency of so many threads.
 const THREADS_MAX: usize = 8;
 
-/// What the progress line says.
+/// What the sign of life says.
 pub fn progress(threads: &[Live]) -> String {
     let samples: u64 = threads.iter().map(Live::samples).sum();
     let max_ns = threads.iter().filter_map(Live::max_ns).max();
@@ -18,7 +18,7 @@ pub fn progress(threads: &[Live]) -> String {
         .map(|thread| format!("{:.1}", us(thread.last_ns())))
         .collect();
     format!(
-        "max {:.1} us, {samples} samples; last {} us",
+        "worst {:.1} us, {samples} samples; last {} us",
         us(max_ns.unwrap_or(0)),
         last.join(" ")
     )
@@ -96,6 +96,6 @@ mod tests {
     #[test]
     fn progress_begins_with_the_maximum() {
         let line = progress(&[Live::default()]);
-        assert_eq!(line, "max 0.0 us, 0 samples; last 0.0 us");
+        assert_eq!(line, "worst 0.0 us, 0 samples; last 0.0 us");
     }
 }

@@ -6,6 +6,7 @@
 
 mod axis;
 pub mod brief;
+mod columns;
 pub mod commands;
 pub mod comparison;
 pub mod completion;
@@ -26,6 +27,7 @@ pub mod interrupts;
 pub mod jitter;
 pub mod kernels;
 pub mod latency;
+pub mod live;
 pub mod loads;
 pub mod messages;
 pub mod noise;
@@ -45,6 +47,7 @@ mod times;
 pub mod warnings;
 pub mod words;
 
+pub use paragraph::fitted;
 pub use style::Sheet;
 
 use artis_machine::CpuList;

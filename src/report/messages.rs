@@ -3,18 +3,10 @@
 
 use super::times::IN_80;
 use super::{loads, rounded};
+use artis_measure::messages::Plan;
 use artis_measure::messages::series::{PER_CPU_SECOND, PER_SECOND, ROUND_TRIP, WAKEUP};
-use artis_measure::messages::{Live, Plan};
 use artis_result::Document;
 use std::fmt::Write as _;
-
-/// What the progress line says.
-pub fn progress(messengers: &[Live]) -> String {
-    let rounds: u64 = messengers.iter().map(Live::rounds).sum();
-    let max_ns = messengers.iter().map(Live::max_ns).max().unwrap_or(0);
-    let max_us = max_ns as f64 / 1000.0;
-    format!("{rounds} round trips, the longest {max_us:.1} us")
-}
 
 /// The table.
 pub fn table(document: &Document, plan: &Plan) -> String {

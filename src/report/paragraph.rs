@@ -41,8 +41,8 @@ fn is_unit_of(word: &str, before: &str) -> bool {
         && before.ends_with(|last: char| last.is_ascii_digit())
 }
 
-/// The words on lines that begin with `first` and then `rest`, and end at `width` columns unless a
-/// single word, or a number with its unit, is longer.
+/// The words on lines that begin with `first` and then `rest`, and end at `width` columns. A word
+/// that is longer than that, such as a path, begins further left, and is not broken.
 pub fn wrapped(
     words: impl Iterator<Item = String>,
     first: &str,
@@ -57,11 +57,16 @@ pub fn wrapped(
         if let Some(unit) = words.next_if(|next| is_unit_of(next, &word)) {
             word = format!("{word} {unit}");
         }
-        if !empty && line.chars().count() + 1 + word.chars().count() > width {
+        let length = word.chars().count();
+        let begins = line.chars().count() + usize::from(!empty);
+        if begins + length > width && (!empty || !line.trim().is_empty()) {
             text += line.trim_end();
             text.push('\n');
             line = rest.to_owned();
             empty = true;
+        }
+        if empty && line.trim().is_empty() && line.chars().count() + length > width {
+            line = " ".repeat(width.saturating_sub(length));
         }
         if !empty {
             line.push(' ');
@@ -70,6 +75,37 @@ pub fn wrapped(
         empty = false;
     }
     text + &line + "\n"
+}
+
+/// How much further than the line itself what continues it begins.
+const CONTINUED: usize = 4;
+
+/// The text with lines of at most `width` columns: longer ones are broken at spaces, or anywhere
+/// where there is none.
+pub fn fitted(text: &str, width: usize) -> String {
+    let width = width.max(2 * CONTINUED);
+    let mut fitted = String::new();
+    for line in text.lines() {
+        let before = line.chars().take_while(|one| *one == ' ').count();
+        let indent = " ".repeat((before + CONTINUED).min(width / 2));
+        let mut rest: Vec<char> = line.chars().collect();
+        while rest.len() > width {
+            let first = rest.iter().take_while(|one| **one == ' ').count();
+            let space = rest[..=width].iter().rposition(|one| *one == ' ');
+            let end = space.filter(|at| *at > first).unwrap_or(width);
+            let head: String = rest[..end].iter().collect();
+            fitted += head.trim_end();
+            fitted.push('\n');
+            let tail: String = rest[end..].iter().collect();
+            rest = indent.chars().chain(tail.trim_start().chars()).collect();
+        }
+        fitted.extend(rest);
+        fitted.push('\n');
+    }
+    if !text.ends_with('\n') {
+        fitted.pop();
+    }
+    fitted
 }
 
 #[cfg(test)]
@@ -106,6 +142,21 @@ mod tests {
         assert_eq!(wrapped("some 100 % of it"), "some 100 %\nof it\n");
         assert_eq!(wrapped("they are 100 %."), "they are\n100 %.\n");
         assert_eq!(wrapped("that was for us"), "that was for\nus\n");
+    }
+
+    #[test]
+    fn long_lines_are_broken_and_short_ones_stay() {
+        let is = |text, expected| assert_eq!(fitted(text, 12), expected);
+        is("short\n  two\n", "short\n  two\n");
+        is("  one two three", "  one two\n      three");
+        is("abcdefghijklmnop\n", "abcdefghijkl\n    mnop\n");
+        is("a   b  12345678", "a   b\n    12345678");
+        is("", "");
+        for width in 1..40 {
+            let text = fitted(&"word 12345 ".repeat(9), width);
+            let limit = width.max(2 * CONTINUED);
+            assert!(text.lines().all(|line| line.chars().count() <= limit));
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Threads in the classes of the paper, as a table.
 
+use super::columns::Columns;
+use super::columns::Side::{Left, Right};
 use super::list_or_count;
 use super::words::plain;
 use artis_machine::tasks::{Policy, Status, Task};
@@ -19,12 +21,20 @@ pub struct Line {
     pub migrations: Option<u64>,
 }
 
-/// A line for each task.
-pub fn table(lines: &[Line]) -> String {
-    let mut text = format!(
-        "{:<8} {:>7} {:>4} {:<12} {:<11} {:>10} {:>11} {:>11}  name\n",
-        "class", "tid", "CPU", "policy", "may use", "migrations", "voluntary", "involuntary"
-    );
+/// A line for each task: how often it migrated, blocked (switched voluntarily), and was preempted
+/// (switched involuntarily). No line is longer than `width` columns.
+pub fn table(lines: &[Line], width: usize) -> String {
+    let mut table = Columns::new([
+        ("class", Left),
+        ("tid", Right),
+        ("CPU", Right),
+        ("policy", Left),
+        ("may use", Left),
+        ("migrated", Right),
+        ("blocked", Right),
+        ("preempted", Right),
+        ("name", Left),
+    ]);
     for line in lines {
         let Line {
             class,
@@ -33,18 +43,19 @@ pub fn table(lines: &[Line]) -> String {
             migrations,
         } = line;
         let migrations = migrations.map_or_else(|| "-".to_owned(), |number| number.to_string());
-        let name = plain(&task.name);
-        text += &format!(
-            "{class:<8} {:>7} {:>4} {:<12} {:<11} {migrations:>10} {:>11} {:>11}  {name:.15}\n",
-            task.tid,
-            task.cpu,
+        table.push([
+            class.to_string(),
+            task.tid.to_string(),
+            task.cpu.to_string(),
             policy(task),
             list_or_count(&status.allowed, 11),
-            status.switches_voluntary,
-            status.switches_involuntary,
-        );
+            migrations,
+            status.switches_voluntary.to_string(),
+            status.switches_involuntary.to_string(),
+            plain(&task.name),
+        ]);
     }
-    text
+    table.text(width)
 }
 
 /// The policy and the task's rank in it: the priority, or the nice value where it is not 0.
@@ -87,17 +98,18 @@ mod tests {
     }
 
     #[test]
-    fn lines_fit_a_hundred_columns() {
+    fn lines_fit_the_width() {
         let lines = [
             line("a name with 15 b and more", Policy::Fifo, "1"),
             line("b\x1b[2J", Policy::Ext, "0,2,4,6,8,10,12"),
             line("c", Policy::Normal, "0-3"),
         ];
-        let text = table(&lines);
-        assert!(
-            text.lines().all(|line| line.chars().count() <= 100),
-            "{text}"
-        );
+        for width in [40, 80, 100] {
+            let text = table(&lines, width);
+            let fits = |line: &str| line.chars().count() <= width;
+            assert!(text.lines().all(fits), "{text}");
+        }
+        let text = table(&lines, 100);
         for words in ["FIFO 99", "EXT level 1 ", "NORMAL -20", "7 CPUs", "b[2J"] {
             assert!(text.contains(words), "{words}: {text}");
         }

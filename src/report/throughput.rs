@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The times and context switches of a workload's runs, as text.
 
-use artis_measure::throughput::Run;
 use artis_measure::throughput::permutation::Setting;
 use artis_measure::throughput::series::{distributions, quantities};
+use artis_measure::throughput::{Plan, Run};
 use artis_result::{Kind, Moments};
 use std::fmt::Write as _;
 
 const NS_PER_S: f64 = 1e9;
+
+/// What the sign of life says: `longest 12.300 s, 3 of 5 runs`, of all settings.
+pub fn progress(plan: &Plan, runs: &[Vec<Run>]) -> String {
+    let worst = runs.iter().flatten().map(|run| run.real).max();
+    let done: usize = runs.iter().map(Vec::len).sum();
+    let all = plan.settings.len() * plan.runs as usize;
+    let worst = worst.map_or_else(
+        || "the first run is not recorded".to_owned(),
+        |worst| format!("longest {:.3} s", worst.as_secs_f64()),
+    );
+    format!("{worst}, {done} of {all} runs")
+}
 
 /// As McKenney's Table 1: the runs, their mean and their standard deviation (of the sample).
 pub fn runs_table(runs: &[Run]) -> String {

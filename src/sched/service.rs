@@ -112,7 +112,7 @@ pub struct Outcome {
     pub ending: Ending,
 }
 
-/// Schedules until SIGINT, SIGTERM, `artis sched stop`, or the kernel ends it. With `cycle`, RT
+/// Schedules until SIGINT, SIGTERM, SIGHUP, `artis sched stop`, or the kernel ends it. With `cycle`, RT
 /// CPUs go offline first and come back, without the timers and works of others.
 ///
 /// # Errors
@@ -443,13 +443,15 @@ fn come_first(nrt: &CpuList) {
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
 }
 
-/// SIGINT and SIGTERM, as something to poll.
+/// SIGINT, SIGTERM and SIGHUP, as something to poll.
 struct Signals(UnixStream);
 
 impl Signals {
     fn catch() -> io::Result<Self> {
         let (ours, theirs) = UnixStream::pair()?;
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        let hangup = (!syscall::is_ignored(SIGHUP)).then_some(SIGHUP);
+        for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
             signal_hook::low_level::pipe::register(signal, theirs.try_clone()?)?;
         }
         Ok(Self(ours))

@@ -128,3 +128,14 @@ pub fn set_affinity(tid: i32, cpus: &CpuList) -> Result<(), Errno> {
     };
     Errno::result(status).map(drop)
 }
+/// Whether this process ignores the signal. A child inherits that: nohup(1) starts programs which
+/// are to outlive their terminal so.
+pub fn is_ignored(signal: libc::c_int) -> bool {
+    // SAFETY: zeros are a valid value; the kernel writes it, and changes nothing.
+    let action = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut action);
+        action
+    };
+    action.sa_sigaction == libc::SIG_IGN
+}

@@ -7,6 +7,7 @@
 pub mod again;
 pub mod pages;
 pub mod split;
+pub mod terminal;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -155,18 +155,29 @@ fn wrong_words_get_a_sentence() {
         (&["explain", "run"][..], 64, "required"),
         (
             &["explain", "run", "--pid", "4194303"],
-            64,
-            "nothing to watch",
+            1,
+            "process 4194303 does not exist",
+        ),
+        (
+            &["explain", "run", "--thread", "4194303"],
+            1,
+            "thread 4194303 does not exist",
         ),
         (
             &["explain", "run", "--comm", "no such thread"],
-            64,
-            "nothing to watch",
+            1,
+            "no thread is named \"no such thread\"",
         ),
+        (&["explain", "run", "--comm", ""], 1, "--comm is empty"),
         (
             &["explain", "run", "--cgroup", "/no/such"],
-            64,
-            "nothing to watch",
+            1,
+            "cannot read the cgroup /no/such: there is no such folder",
+        ),
+        (
+            &["explain", "run", "--cgroup", "/dev/shm"],
+            1,
+            "/dev/shm is no cgroup",
         ),
         (
             &["explain", "run", "--pid", "1", "--worst", "0"],

@@ -29,4 +29,5 @@ mod sched;
 mod schema;
 mod split;
 mod summary;
+mod terminal;
 mod watching;

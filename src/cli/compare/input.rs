@@ -4,6 +4,7 @@
 
 use crate::cli::exit::UsageError;
 use crate::cli::explain::files::parse as parse_explanation;
+use crate::cli::progress::Sign;
 use crate::decide::compare::figures::machine::one_machine;
 use crate::decide::compare::figures::{self, of_experiment, of_results};
 use crate::decide::compare::{self, Configuration};
@@ -176,10 +177,13 @@ pub fn files(inputs: &[Input]) -> anyhow::Result<Vec<File>> {
     {
         return Err(UsageError("standard input (-) can be read only once".to_owned()).into());
     }
-    let contents: Vec<(Vec<u8>, Content)> = inputs
-        .iter()
+    let sign = Sign::of("reading");
+    let each = sign.each(inputs, "files");
+    let contents: Vec<(Vec<u8>, Content)> = each
         .map(|input| content(&input.path))
         .collect::<Result<_, _>>()?;
+    sign.done(1.0);
+    sign.step("looking for a run that is there twice");
     refuse_same(inputs, &contents)?;
     let files = inputs.iter().zip(contents).zip(names(inputs)?);
     let files = files.map(|((input, (bytes, content)), name)| File {

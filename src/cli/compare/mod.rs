@@ -7,6 +7,7 @@ pub(in crate::cli) mod input;
 
 use crate::cli::exit::{BOUND_MISSED, UsageError};
 use crate::cli::output::{print_json, stdout};
+use crate::cli::progress::Sign;
 use crate::decide::compare::Error::{Twice, Unknown};
 use crate::decide::compare::gate::Verdict;
 use crate::decide::compare::{Comparison, Gate, compare};
@@ -65,6 +66,7 @@ pub struct Args {
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let groups = input::groups(&args.files)?;
+    let sign = Sign::of("comparing");
     let read = input::read(&groups)?;
     let baseline = args.baseline.as_deref();
     let all = compare(
@@ -88,11 +90,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         plot(&all, folder)?;
         curves::write(folder, &curves_of(&all, &groups), all.baseline, &all.unit)?;
     }
+    drop(sign);
     let mut out = stdout();
     if args.json {
         print_json(&mut out, &document::Document::new(&all, &verdicts))?;
     } else {
-        out.write_all(comparison::table(&all).as_bytes())?;
+        out.text(&comparison::table(&all))?;
         for (at, verdict) in verdicts.iter().enumerate() {
             let gap = if at == 0 { "\n" } else { "" };
             writeln!(out, "{gap}{}", words::sentence(verdict))?;

@@ -5,7 +5,7 @@
 use super::before::{refuse_overwriting, startable};
 use crate::cli::exit::{self, UsageError};
 use crate::cli::measure::session::alone;
-use crate::cli::progress::Stderr;
+use crate::cli::progress::{Sign, Stderr};
 use crate::cli::signals::stop_on_signals;
 use crate::cli::value::{cpus, duration, number};
 use crate::decide::job::{Job, Work};
@@ -22,6 +22,7 @@ use anyhow::{Context, anyhow, bail};
 use humantime::format_duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, getpid};
+use std::fmt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -88,6 +89,29 @@ impl Measured {
             }
             _ => error,
         }
+    }
+}
+
+/// The worst latency so far, and whose it is, for the sign of life.
+#[derive(Default)]
+struct Worst(Option<(i64, &'static str)>);
+
+impl Worst {
+    /// A result that cannot be read is an error later.
+    fn look(&mut self, name: &'static str, path: &Path) {
+        let document = file::read(path).ok();
+        let all = document.and_then(|document| document.merged("latency"));
+        let max_ns = all.and_then(|all| all.moments()).map(|all| all.max);
+        self.0 = self.0.max(max_ns.map(|max_ns| (max_ns, name)));
+    }
+}
+
+impl fmt::Display for Worst {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((ns, name)) = self.0 else {
+            return Ok(());
+        };
+        write!(f, "; worst so far {:.1} us, of {name}", ns as f64 / 1000.0)
     }
 }
 
@@ -206,6 +230,8 @@ impl Candidates {
         let seconds = self.duration.as_secs_f64().to_string();
         let times = ways.len() * usize::try_from(self.runs)?;
         let mut progress = Stderr::default();
+        let sign = Sign::new(true, Some((self.duration + AROUND) * u32::try_from(times)?));
+        let mut worst = Worst::default();
         let mut impossible = Vec::new();
         for (at, (way, name)) in ways.iter().cycle().take(times).enumerate() {
             if impossible.contains(name) {
@@ -218,6 +244,7 @@ impl Candidates {
                 run.rt,
                 format_duration(Duration::from_secs(left.as_secs()))
             ));
+            sign.step(&format!("{name}{worst}"));
             let path = path_of(at, name);
             let path_word = path.to_string_lossy();
             let words = [
@@ -237,6 +264,7 @@ impl Candidates {
             };
             match done {
                 Ok(()) => {
+                    worst.look(name, &path);
                     measured.words.push(format!("{name}={}", path.display()));
                     if job.rest_command.is_some() {
                         measured
@@ -245,14 +273,18 @@ impl Candidates {
                     }
                 }
                 Err(error) => {
-                    run.go_on()?;
                     impossible.push(*name);
                     measured
                         .notes
                         .push(format!("{name} was not measured: {error:#}"));
+                    // What there is, is kept.
+                    if run.is_stopped() {
+                        break;
+                    }
                 }
             }
         }
+        drop(sign);
         if measured.words.is_empty() {
             bail!("nothing could be measured: {}", measured.notes.join("; "));
         }

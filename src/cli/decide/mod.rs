@@ -10,13 +10,13 @@ use crate::cli::compare::curves;
 use crate::cli::compare::input::{self, Group, Input};
 use crate::cli::exit::{BOUND_MISSED, UNKNOWN, UsageError};
 use crate::cli::output::{print_json, stdout};
+use crate::cli::progress::Sign;
 use crate::decide::job::Job;
 use crate::decide::verdict::{self, Candidate, Facts, Standing, Verdict, WAYS, Way};
 use crate::report::decision;
 use anyhow::Context;
 use measure::Measured;
 use serde::Serialize;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -129,8 +129,10 @@ fn judge(
     let typed = typed.map(|word| word.to_string_lossy().into_owned());
     question.again = again::again(typed, &files);
     let groups = input::groups(&inputs)?;
+    let sign = Sign::of("judging");
     let facts = facts(&groups)?;
     let verdict = verdict::verdict(&question, &facts)?;
+    drop(sign);
     let notes = facts.candidates.iter();
     let mut notes: Vec<String> = notes
         .flat_map(|one| one.configuration.notes.clone())
@@ -155,7 +157,7 @@ fn judge(
         };
         print_json(&mut out, &document)?;
     } else {
-        out.write_all(decision::text(&verdict, &notes).as_bytes())?;
+        out.text(&decision::text(&verdict, &notes))?;
     }
     Ok(match verdict.standing() {
         Standing::Meets => ExitCode::SUCCESS,

@@ -4,15 +4,18 @@
 use crate::cli::explain::watching::document;
 use crate::cli::measure::session::alone;
 use crate::cli::output::stdout;
+use crate::cli::progress::Sign;
+use crate::cli::signals::stop_on_signals;
 use crate::cli::value;
 use crate::explain::Document;
 use crate::measure::inversion::{self, Plan};
 use crate::recorder::{Recorder, Settings, Storage, Watched};
 use crate::report::explain::inversion as report;
+use crate::report::live::so_far;
 use crate::task::syscall::affinity;
-use std::io::Write;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicUsize;
+use std::slice::from_ref;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// Show priority inversion, and what priority inheritance makes of it
@@ -36,7 +39,9 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         Some(cpu) => cpu,
         None => affinity(0)?.last().unwrap_or(0),
     };
-    let _alone = alone(&AtomicUsize::new(0))?;
+    let stop = stop_on_signals()?;
+    let _alone = alone(&stop)?;
+    let sign = Sign::new(true, Some(inversion::takes(args.rounds) * 2));
     let mut tried = Vec::new();
     for inherits in [false, true] {
         let plan = Plan {
@@ -44,15 +49,21 @@ pub(super) fn run(args: &Args) -> anyhow::Result<ExitCode> {
             inherits,
             rounds: args.rounds,
         };
-        tried.push(explained(plan)?);
+        tried.push(explained(plan, &stop, &sign)?);
+        let signal = stop.load(Ordering::Relaxed);
+        if signal != 0 {
+            say!("artis: ended by signal {signal} before all rounds were made");
+            break;
+        }
     }
+    drop(sign);
     let tried: Vec<_> = tried.iter().map(|(waits, one)| (&waits[..], one)).collect();
-    stdout().write_all(report::text(&tried).as_bytes())?;
+    stdout().text(&report::text(&tried))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// How long the high thread waited, and why it did the longest time.
-fn explained(plan: Plan) -> anyhow::Result<(Vec<u64>, Document)> {
+fn explained(plan: Plan, stop: &AtomicUsize, sign: &Sign) -> anyhow::Result<(Vec<u64>, Document)> {
     let mut storage = Storage::uninit();
     let settings = Settings {
         worst: 1,
@@ -63,7 +74,12 @@ fn explained(plan: Plan) -> anyhow::Result<(Vec<u64>, Document)> {
     let began = Instant::now();
     let mut watched = 0;
     let mut refused = None;
-    let waits = inversion::run(plan, &mut |high| {
+    let step = match plan.inherits {
+        false => "without inheritance, worst",
+        true => "with inheritance, worst",
+    };
+    let waits = inversion::run(plan, stop, &mut |high, live| {
+        sign.show(|| so_far(from_ref(live), step, 0, "rounds"));
         if high != watched {
             refused = recorder.watch(&Watched::Thread(high)).err();
             watched = high;
@@ -74,5 +90,10 @@ fn explained(plan: Plan) -> anyhow::Result<(Vec<u64>, Document)> {
         return Err(error.into());
     }
     recorder.finish();
-    Ok((waits, document(&recorder, "high".to_owned(), began, None)))
+    let ended_early = match stop.load(Ordering::Relaxed) {
+        0 => None,
+        signal => Some(format!("signal {signal}")),
+    };
+    let document = document(&recorder, "high".to_owned(), began, ended_early);
+    Ok((waits, document))
 }

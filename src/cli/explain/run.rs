@@ -3,7 +3,8 @@
 
 use super::files::Files;
 use super::watching::{LOOK, REFRESH, document};
-use crate::cli::exit::{BOUND_MISSED, UsageError};
+use crate::cli::exit::BOUND_MISSED;
+use crate::cli::progress::Sign;
 use crate::cli::run::not_started;
 use crate::cli::signals::stop_on_signals;
 use crate::cli::{duration, value};
@@ -11,11 +12,12 @@ use crate::machine::Root;
 use crate::recorder::{Recorder, Settings, Storage, Watched};
 use crate::report::explain as report;
 use crate::task::starter::ends_with;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use nix::sys::signal::Signal;
 use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -91,13 +93,58 @@ impl Target {
             return Ok(None);
         };
         if watched.threads(&Root::default()).is_empty() {
-            return Err(UsageError(format!(
-                "there is nothing to watch: {words} has no thread; see `artis tasks`"
-            ))
-            .into());
+            bail!("there is nothing to watch: {}", self.absent());
         }
         Ok(Some((watched, words)))
     }
+
+    /// What does not exist, in words, when there is no thread.
+    fn absent(&self) -> String {
+        let listed = "`artis tasks` lists what there is";
+        match self {
+            Self { pid: Some(pid), .. } => {
+                format!("process {pid} does not exist; it may have ended, and {listed}")
+            }
+            Self {
+                thread: Some(tid), ..
+            } => format!("thread {tid} does not exist; it may have ended, and {listed}"),
+            Self {
+                comm: Some(name), ..
+            } if name.is_empty() => {
+                "the name after --comm is empty, and no thread has an empty name".to_owned()
+            }
+            Self {
+                comm: Some(name), ..
+            } => format!("no thread is named {name:?}; {listed}"),
+            Self {
+                cgroup: Some(path), ..
+            } => {
+                let folder = path.display();
+                match path.metadata() {
+                    Err(error) => format!("cannot read the cgroup {folder}: {}", in_words(&error)),
+                    Ok(_) if !is_cgroup(path) => {
+                        format!("{folder} is no cgroup: it has no list of threads")
+                    }
+                    Ok(_) => format!("the cgroup {folder} has no thread"),
+                }
+            }
+            _ => "nobody was named".to_owned(),
+        }
+    }
+}
+
+/// The system's reason, in the words of this command.
+fn in_words(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "there is no such folder".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+/// cgroup v2 and v1 list the threads of a group in these.
+fn is_cgroup(folder: &Path) -> bool {
+    let lists = ["cgroup.threads", "tasks"];
+    lists.iter().any(|list| folder.join(list).exists())
 }
 
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -190,7 +237,10 @@ fn explain(
     let began = Instant::now();
     let ended = watch(&mut recorder, &watched, plan, &stop, child.as_mut())?;
     recorder.finish();
+    let sign = Sign::new(!plan.quiet && child.is_none(), None);
+    sign.step("explaining");
     let document = document(&recorder, words, began, ended.early.clone());
+    drop(sign);
     drop(recorder);
     let status = child.map(|child| end(child, ended.status)).transpose()?;
     opened.publish(&document)?;
@@ -238,11 +288,14 @@ fn watch(
     mut child: Option<&mut Child>,
 ) -> anyhow::Result<Ended> {
     let began = Instant::now();
+    // The terminal is the command's, if there is one.
+    let sign = Sign::new(!plan.quiet && child.is_none(), plan.duration);
     let mut refreshed = Instant::now();
     let mut ended = Ended::default();
     loop {
         std::thread::sleep(LOOK);
         recorder.poll();
+        sign.show(|| report::so_far(recorder.worst_ns()));
         if let Some(child) = child.as_mut()
             && let Some(status) = child.try_wait()?
         {

@@ -2,6 +2,7 @@
 //! The user's command beside a load: runs it to its end, to a time limit, or until artis is
 //! asked to stop, and gives its exit status.
 
+use crate::cli::measure::voice::Voice;
 use crate::cli::run::not_started;
 use crate::task::starter::ends_with;
 use nix::errno::Errno;
@@ -28,9 +29,12 @@ pub fn run(
     words: &[OsString],
     limit: Option<Duration>,
     stop: &AtomicUsize,
+    voice: Voice,
 ) -> anyhow::Result<ExitCode> {
     let end = limit.map(|limit| Instant::now() + limit);
     let Some((program, arguments)) = words.split_first() else {
+        // With a command the terminal is the command's.
+        let _sign = voice.sign(limit);
         wait(None, end, stop)?;
         return Ok(ExitCode::SUCCESS);
     };

@@ -14,7 +14,6 @@ use crate::report::loads;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -91,7 +90,7 @@ fn run_loads(args: Run) -> anyhow::Result<ExitCode> {
     if stop.load(Ordering::Relaxed) == 0 {
         args.voice.say(&format!("at work: {presets}"));
     }
-    let status = command::run(&args.command, args.duration, &stop);
+    let status = command::run(&args.command, args.duration, &stop, args.voice);
     // Also when the command could not be started: the loads end first.
     let finished = measurement.finish(Figures::default());
     let table = loads::table(&finished.document.load);
@@ -123,6 +122,6 @@ fn list(json: bool) -> anyhow::Result<ExitCode> {
     let all: Vec<_> = Preset::all()
         .map(|preset| (preset.name(), preset.description()))
         .collect();
-    out.write_all(loads::list(&all).as_bytes())?;
+    out.text(&loads::list(&all))?;
     Ok(ExitCode::SUCCESS)
 }

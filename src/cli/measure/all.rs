@@ -32,7 +32,7 @@ use std::time::Duration;
 #[derive(clap::Args)]
 #[command(
     mut_arg("count", |arg| arg.help("Steps in a piece of work; it must leave half of the period free [default: 10000]")),
-    mut_arg("unloaded", |arg| arg.default_value("500ms")),
+    mut_arg("unloaded", |arg| arg.default_value("500ms").help("How long the run without load is on each CPU, which comes first")),
     after_help = "One thread per CPU wakes up periodically and then does a fixed piece of work, as a \
                   control loop does. The shortest time of the work without load (Tmin) is measured \
                   first.\n\n\
@@ -83,7 +83,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         exit_latency_us: 0,
     });
     let work = piece.work();
+    let cpus = u32::try_from(resolved.cpus.len()).unwrap_or(u32::MAX);
+    let sign = session.voice().sign(Some(piece.unloaded * cpus));
+    sign.step("without load");
     let unloaded = resolved.unloaded(&work, &stop)?;
+    drop(sign);
     let plan = Plan {
         threads: resolved.threads(&work, &unloaded),
         duration: Some(piece.duration),
@@ -93,11 +97,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
 
     let measurement = session.start()?;
-    let line = measurement.voice().live_line();
+    let sign = measurement.voice().sign(plan.duration);
     let outcome = latency::measure(&plan, &stop, &mut |threads| {
-        line.show(|| progress(threads));
+        sign.show(|| progress(threads));
     })?;
-    drop(line);
+    drop(sign);
     let finished = measurement.finish(Figures {
         seconds: Some(outcome.seconds),
         series: resolved.series(&outcome, &unloaded),

@@ -12,21 +12,27 @@ use crate::measure::commands::{self, Command, Plan};
 use crate::measure::program::in_words;
 use crate::measure::thread::Policy;
 use crate::report::commands as report;
+use crate::report::live::so_far;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::slice::from_ref;
 use std::time::Duration;
+
+/// The policy where nobody asks for one.
+const DEFAULT: Policy = Policy::Normal;
 
 /// Measure how long short commands take: started as a shell does it, one after the other
 #[derive(clap::Args)]
 #[command(
-    mut_arg("priority", |arg| arg.help("SCHED_FIFO priority of the commands, 1 to 99; 0, the default, is the normal policy")),
+    mut_arg("priority", |arg| policy::help(arg, DEFAULT, "the commands")),
     mut_arg("loops", |arg| arg.help("Number of commands")),
     after_help = "A command is `true` unless another one is named. Its time is that from before the fork \
                   until it has been waited for; the program is found in PATH before, and what it prints \
-                  is discarded. The first one is not recorded: caches are warm afterwards. Commands have \
-                  the policy of artis itself unless -p or --policy gives them another. Ctrl-C keeps the \
+                  is discarded. The first one is not recorded: caches are warm afterwards. Commands keep \
+                  the policy and nice value of artis itself where these are normal, unless -p, --policy or \
+                  --nice gives them others. Ctrl-C keeps the \
                   commands that are complete.\n\n\
                   Examples:\n  artis measure commands -D 30 --load compute --json commands.json\n  \
                   artis measure commands -l 200 -i 50ms -- git status"
@@ -58,18 +64,19 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let plan = Plan {
         command: Command::find(&args.command)?,
         cpus: args.cpus.clone(),
-        policy: args.policy.resolve(Policy::Normal)?,
+        policy: args.policy.resolve(DEFAULT)?,
         count: args.until.loops(),
         duration: args.until.duration(),
         pause: Duration::from_micros(args.interval),
     };
     let measurement = Session::begin(&args.common, args.settings(&plan))?.start()?;
     let stop = measurement.stop_flag();
-    let line = measurement.voice().live_line();
+    let sign = measurement.voice().sign(plan.duration);
     let outcome = commands::measure(&plan, &stop, &mut |live| {
-        line.show(|| report::progress(live));
+        args.until.show_part(&sign, live.count(), 1);
+        sign.show(|| so_far(from_ref(live), "longest", 0, "commands"));
     })?;
-    drop(line);
+    drop(sign);
     let finished = measurement.finish(Figures {
         seconds: Some(outcome.seconds),
         series: series(&outcome),

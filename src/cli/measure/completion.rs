@@ -9,19 +9,25 @@ use crate::cli::value;
 use crate::measure::completion::{self, LENGTHS_US, Plan, Steps, Unit, series};
 use crate::measure::thread::{PRIORITY, Policy};
 use crate::report::completion as report;
+use crate::report::live::so_far;
 use crate::result::{Nature, file};
 use anyhow::Context;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::slice::from_ref;
 use std::time::Duration;
 
 /// The setting that must be the same where results are compared.
 const STEPS: &str = "steps_per_us";
 
+/// The policy where nobody asks for one.
+const DEFAULT: Policy = Policy::Fifo(PRIORITY);
+
 /// Measure when work is done, from the event on, for work from 1 us to 100 ms
 #[derive(clap::Args)]
 #[command(
+    mut_arg("priority", |arg| policy::help(arg, DEFAULT, "the thread")),
     after_help = "One thread on one CPU waits for an event, does a unit of work, rests, and goes on to \
                   the next length: instructions in user mode, system calls, and input and output \
                   through the page cache. Reported are the start delay, the time of the work and \
@@ -54,7 +60,7 @@ pub struct Args {
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let chosen = cpus::resolve(args.cpu.map(|cpu| [cpu].into_iter().collect()).as_ref())?;
     let cpu = chosen.last().context("this process may use no CPU")?;
-    let policy = args.policy.resolve(Policy::Fifo(PRIORITY))?;
+    let policy = args.policy.resolve(DEFAULT)?;
     let like = args.like.as_deref().map(steps_of).transpose()?;
     let mut settings = policy::settings(policy);
     settings.extend(
@@ -93,11 +99,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         duration: args.duration,
     };
     let measurement = session.start()?;
-    let line = measurement.voice().live_line();
+    let sign = measurement.voice().sign(Some(args.duration));
     let samples = completion::measure(&plan, &stop, &mut |live| {
-        line.show(|| format!("{} units of work", live.count()));
+        sign.show(|| so_far(from_ref(live), "worst start delay", 0, "units of work"));
     })?;
-    drop(line);
+    drop(sign);
     let finished = measurement.finish(Figures {
         seconds: Some(samples.seconds),
         series: series::series(cpu, &samples),

@@ -8,9 +8,11 @@ use crate::measure::exec;
 use crate::measure::reference::{doubts, shortest_ns};
 use crate::measure::routine::Routine;
 use crate::report::execution;
+use crate::report::live::so_far;
 use anyhow::Context;
 use serde_json::json;
 use std::process::ExitCode;
+use std::slice::from_ref;
 
 /// Measure how much the execution time of a fixed piece of work varies
 #[derive(clap::Args)]
@@ -53,17 +55,20 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         duration: piece.unloaded,
         t_min_ns: None,
     };
+    let sign = session.voice().sign(Some(piece.unloaded));
+    sign.step("without load");
     let unloaded = exec::measure(&plan, &stop, &mut |_| ())?;
+    drop(sign);
     let t_min_ns = shortest_ns(&unloaded.time);
     plan.t_min_ns = Some(t_min_ns);
     plan.duration = piece.duration;
 
     let measurement = session.start()?;
-    let line = measurement.voice().live_line();
+    let sign = measurement.voice().sign(Some(piece.duration));
     let loaded = exec::measure(&plan, &stop, &mut |live| {
-        line.show(|| execution::progress(live, t_min_ns));
+        sign.show(|| so_far(from_ref(live), "worst excess", t_min_ns, "samples"));
     })?;
-    drop(line);
+    drop(sign);
     let finished = measurement.finish(Figures {
         seconds: Some(loaded.seconds),
         series: exec::series(cpu, &unloaded, &loaded),

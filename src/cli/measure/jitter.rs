@@ -8,12 +8,15 @@ use crate::cli::value;
 use crate::machine::CpuList;
 use crate::measure::jitter::series::{ROUND, series};
 use crate::measure::jitter::{self, Plan, Samples};
+use crate::measure::live::Live;
 use crate::measure::reference;
 use crate::measure::routine::Routine;
 use crate::report::jitter::table;
+use crate::report::live::so_far;
 use crate::result::{Distribution, Warning};
 use serde_json::json;
 use std::process::ExitCode;
+use std::slice::from_ref;
 
 /// Measure the OS noise of barrier-based computing
 #[derive(clap::Args)]
@@ -66,12 +69,21 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         sleeps: plan.policy.is_real_time(),
         exit_latency_us: 0,
     });
-    let unloaded = jitter::measure(&plan, &stop)?;
+    let sign = session.voice().sign(Some(piece.unloaded));
+    sign.step("without load");
+    let unloaded = jitter::measure(&plan, &stop, None)?;
+    drop(sign);
     plan.ideal_ns = unloaded.pieces.iter().map(reference::shortest_ns).collect();
     plan.duration = piece.duration;
 
     let measurement = session.start()?;
-    let loaded = jitter::measure(&plan, &stop)?;
+    let sign = measurement.voice().sign(Some(piece.duration));
+    let mut look = |live: &Live| {
+        sign.show(|| so_far(from_ref(live), "longest round", 0, "rounds"));
+    };
+    let look = sign.is_seen().then_some(&mut look as &mut dyn FnMut(&Live));
+    let loaded = jitter::measure(&plan, &stop, look)?;
+    drop(sign);
     let finished = measurement.finish(Figures {
         seconds: Some(loaded.rounds.seconds),
         series: series(&plan, &unloaded, &loaded),

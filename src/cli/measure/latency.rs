@@ -2,6 +2,7 @@
 //! `artis measure latency`: cyclictest's letters, the project's result.
 
 use super::cpus;
+use super::cyclictest::Others;
 use super::explainer::Explainer;
 use super::policy::{self, Scheduling};
 use super::session::{Common, Figures, Session, Threads};
@@ -29,11 +30,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+/// The policy where nobody asks for one.
+const DEFAULT: Policy = Policy::Fifo(PRIORITY);
+
 /// Measure how late threads wake up: cyclictest's options, and more sources
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 #[command(
-    mut_arg("priority", |arg| arg.help("Priority of the threads, 1 to 99; 0 is the normal policy [default: 98]")),
+    mut_arg("policy", |arg| arg.short_alias('y')),
+    mut_arg("priority", |arg| policy::help(arg, DEFAULT, "the threads")),
     after_help = "One SCHED_FIFO thread per allowed CPU, memory locked, CPUs kept out of deep idle \
                   states. Without -D or -l it runs until Ctrl-C, which keeps every sample. Normal and \
                   ext threads have no timer slack, so that the figures are the scheduler's.\n\n\
@@ -45,6 +50,15 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = SourceKind::Timer, hide_possible_values = true)]
     #[arg(help = "timer, nanosleep, timerfd, rtc, wake or gpio")]
     source: SourceKind,
+    /// As --source nanosleep: sleeps by relative times
+    #[arg(
+        short,
+        long,
+        visible_short_alias = 's',
+        alias = "system",
+        conflicts_with = "source"
+    )]
+    relative: bool,
     #[command(flatten)]
     policy: Scheduling,
     /// Period, microseconds [default: 1000, for rtc 976]
@@ -58,11 +72,11 @@ pub struct Args {
     /// CPUs to bind the threads to, one after the other [default: all that are allowed]
     #[arg(short, long, value_name = "LIST", num_args = 0..=1, value_parser = value::cpus::own)]
     affinity: Option<Option<CpuList>>,
-    /// Number of threads; alone: one per CPU, which is the default
+    /// Number of threads; alone: one per CPU, which is the default but for rtc, gpio and --unbound
     #[arg(short, long, value_name = "N", num_args = 0..=1)]
     #[arg(value_parser = value::number::whole(1..=u16::MAX))]
     threads: Option<Option<u16>>,
-    /// One thread on each CPU, which is also the default
+    /// One thread on each CPU, which is also the default but for rtc and gpio
     #[arg(short = 'S', long, conflicts_with = "threads")]
     smp: bool,
     /// Bind no thread: each runs where the scheduler puts it; one thread unless -t says otherwise
@@ -74,14 +88,18 @@ pub struct Args {
     /// How long: seconds, or with a unit: 90s, 5m, 12h, 1d
     #[arg(short = 'D', long, value_name = "TIME", value_parser = duration::parse)]
     duration: Option<Duration>,
-    /// Samples of each thread, instead of a duration
+    /// Samples of each thread, instead of a duration; 0 is no limit
     #[arg(short, long, value_name = "N")]
-    #[arg(value_parser = value::number::whole(1..=u64::MAX))]
+    #[arg(value_parser = value::number::whole(0..=u64::MAX))]
     loops: Option<u64>,
     /// Print a histogram of so many buckets of 1 us, as cyclictest does, instead of the table
     #[arg(short = 'h', long, value_name = "US")]
     #[arg(value_parser = value::duration::microseconds(1..=1_000_000_u32))]
     histogram: Option<u32>,
+    /// As -h, with a column that sums up all threads
+    #[arg(short = 'H', long, value_name = "US", conflicts_with = "histogram")]
+    #[arg(value_parser = value::duration::microseconds(1..=1_000_000_u32))]
+    histofall: Option<u32>,
     /// Write a histogram as cyclictest does to FILE; without -h it has a line for every value
     #[arg(long, value_name = "FILE")]
     histfile: Option<PathBuf>,
@@ -103,20 +121,28 @@ pub struct Args {
     #[arg(value_parser = value::duration::microseconds(0..=3_600_000_000_u64))]
     breaktrace: Option<u64>,
     /// Exit latency of idle states to allow meanwhile, microseconds (/dev/cpu_dma_latency)
-    #[arg(long, value_name = "US", default_value_t = 0)]
-    #[arg(value_parser = value::duration::microseconds(0..=2_000_000_000_i32))]
+    #[arg(long, short_alias = 'e', value_name = "US", default_value_t = 0)]
+    #[arg(value_parser = value::duration::microseconds(0..=EXIT_LATENCY_MAX))]
     latency: i32,
+    /// Allow all idle states
+    #[arg(long, alias = "laptop", conflicts_with = "latency")]
+    default_system: bool,
     /// The clock of --source rtc
     #[arg(long, value_name = "DEVICE", default_value = "/dev/rtc0")]
     rtc: PathBuf,
     #[command(flatten)]
     gpio: Gpio,
     #[command(flatten)]
+    others: Others,
+    #[command(flatten)]
     common: Common,
     /// Print help
     #[arg(long, action = clap::ArgAction::HelpShort)]
     help: Option<bool>,
 }
+
+/// What /dev/cpu_dma_latency has while nobody wants anything.
+const EXIT_LATENCY_MAX: i32 = 2_000_000_000;
 
 /// The lines of `--source gpio`.
 #[derive(clap::Args)]
@@ -190,14 +216,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 
     let measurement = session.start()?;
     let stop = measurement.stop_flag();
-    let line = measurement.voice().live_line();
+    let sign = measurement.voice().sign(resolved.takes());
     let outcome = latency::measure(&plan, &stop, &mut |threads| {
         if let Some(explainer) = &mut explainer {
             explainer.look(threads);
         }
-        line.show(|| report::progress(threads));
+        sign.show(|| report::progress(threads));
     })?;
-    drop(line);
+    drop(sign);
     if let Some(explainer) = &mut explainer {
         explainer.finish();
     }
@@ -211,7 +237,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         ..Figures::default()
     });
     // The loads have stopped: their work is not that of a machine that explains, too.
+    let sign = args.common.voice.sign(None);
+    sign.step("explaining");
     let explained = explainer.map(Explainer::explain);
+    drop(sign);
     let histogram = match args.cyclictest_histogram(&finished.document) {
         Ok(histogram) => histogram,
         Err(error) => {
@@ -230,7 +259,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             Err(error) => finished.fail(error.into()),
         }
     }
-    match histogram.filter(|_| args.histogram.is_some()) {
+    match histogram.filter(|_| args.buckets().is_some()) {
         Some(text) => finished.publish(&(text + &explanation))?,
         None => finished.publish_table(|document| of_document(document) + &explanation)?,
     }
@@ -286,7 +315,15 @@ pub(super) fn failure(outcome: &Outcome, source: SourceKind) -> Option<anyhow::E
 }
 
 impl Args {
-    fn resolve(self) -> anyhow::Result<Resolved> {
+    fn resolve(mut self) -> anyhow::Result<Resolved> {
+        self.others.refuse()?;
+        if self.relative {
+            self.source = SourceKind::Nanosleep;
+        }
+        if self.default_system {
+            self.latency = EXIT_LATENCY_MAX;
+        }
+        self.loops = self.loops.filter(|loops| *loops > 0);
         if self.split && !self.source.is_timer() {
             return Err(UsageError(format!(
                 "--split follows a kernel timer, and --source {} has none; use timer, nanosleep or timerfd",
@@ -320,15 +357,19 @@ impl Args {
                 })
                 .collect(),
             allowed: &allowed | &chosen,
-            policy: self.policy.resolve(Policy::Fifo(PRIORITY))?,
+            policy: self.policy.resolve(DEFAULT)?,
             threshold_us: self.on_threshold.or(self.breaktrace),
             args: self,
         })
     }
 
+    fn buckets(&self) -> Option<u32> {
+        self.histogram.or(self.histofall)
+    }
+
     /// cyclictest's histogram, where one is wanted.
     fn cyclictest_histogram(&self, document: &Document) -> anyhow::Result<Option<String>> {
-        if self.histogram.is_none() && self.histfile.is_none() {
+        if self.buckets().is_none() && self.histfile.is_none() {
             return Ok(None);
         }
         let latency = document
@@ -336,7 +377,8 @@ impl Args {
             .iter()
             .filter(|series| series.name == LATENCY);
         let format = CyclictestHistogram {
-            lines: self.histogram.map(u64::from),
+            lines: self.buckets().map(u64::from),
+            sums: self.histofall.is_some(),
         };
         Ok(Some(format.write(document, &latency.collect::<Vec<_>>())?))
     }
@@ -391,6 +433,18 @@ impl Resolved {
                 .map(|(key, value)| (key.to_owned(), value)),
         );
         all
+    }
+
+    /// How long it takes: until the duration, or the last thread's samples; none: until a signal.
+    fn takes(&self) -> Option<Duration> {
+        let longest_ns = self
+            .threads
+            .iter()
+            .map(|(_, interval_ns)| *interval_ns)
+            .max()?;
+        let loops = self.args.loops;
+        let of_loops = loops.map(|loops| Duration::from_nanos(loops.saturating_mul(longest_ns)));
+        self.args.duration.into_iter().chain(of_loops).min()
     }
 
     fn threads(&self) -> Vec<ThreadPlan<'static>> {

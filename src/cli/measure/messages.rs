@@ -8,9 +8,11 @@ use super::until::Until;
 use crate::cli::exit::UsageError;
 use crate::cli::value;
 use crate::machine::CpuList;
+use crate::measure::live::Live;
 use crate::measure::messages::series::{ROUND_TRIP, series};
 use crate::measure::messages::{self, Plan};
 use crate::measure::thread::Policy;
+use crate::report::live::so_far;
 use crate::report::messages as report;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -22,9 +24,13 @@ const THREADS_MAX: usize = 256;
 const PAIRS_MAX: u16 = 128;
 const WORKERS_MAX: u16 = 255;
 
+/// The policy where nobody asks for one.
+const DEFAULT: Policy = Policy::Normal;
+
 /// Measure how fast threads that send each other messages over pipes wake each other up
 #[derive(clap::Args)]
 #[command(
+    mut_arg("priority", |arg| policy::help(arg, DEFAULT, "the threads")),
     mut_arg("loops", |arg| arg.help("Number of round trips of each pair")),
     after_help = "A messenger writes 8 bytes to its worker and waits for the answer, over and over, as \
                   `perf bench sched pipe -T` does; with several workers it writes to each and waits for \
@@ -67,11 +73,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     });
     let measurement = session.start()?;
     let stop = measurement.stop_flag();
-    let line = measurement.voice().live_line();
+    let sign = measurement.voice().sign(plan.duration);
     let outcome = messages::measure(&plan, &stop, &mut |live| {
-        line.show(|| report::progress(live));
+        let rounds = live.iter().map(Live::count).sum();
+        args.until.show_part(&sign, rounds, plan.pairs);
+        sign.show(|| so_far(live, "longest", 0, "round trips"));
     })?;
-    drop(line);
+    drop(sign);
     let finished = measurement.finish(Figures {
         seconds: Some(outcome.seconds),
         series: series(&outcome),
@@ -88,7 +96,7 @@ impl Args {
             pairs: self.pairs.into(),
             workers: self.workers.into(),
             cpus: self.cpus.clone(),
-            policy: self.policy.resolve(Policy::Normal)?,
+            policy: self.policy.resolve(DEFAULT)?,
             rounds: self.until.loops(),
             duration: self.until.duration(),
         };

@@ -2,9 +2,11 @@
 //! `artis measure`: one file for each quantity, and what they share ([`session`]).
 
 mod all;
+mod aside;
 mod commands;
 mod completion;
 mod cpus;
+mod cyclictest;
 mod exec;
 mod explainer;
 mod jitter;

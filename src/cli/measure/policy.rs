@@ -4,6 +4,7 @@
 use crate::cli::exit::UsageError;
 use crate::cli::value;
 use crate::measure::thread::{PRIORITY, Policy};
+use clap::Arg;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -11,24 +12,49 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Name {
     Fifo,
+    Rr,
     // cyclictest's word.
     #[value(alias = "other")]
     Normal,
     Ext,
+    // Of cyclictest; each is answered with what does the same.
+    #[value(hide = true)]
+    Batch,
+    #[value(hide = true)]
+    Idle,
 }
 
-/// The options of commands that measure real-time and normal tasks.
+/// The options of commands that measure real-time and normal tasks. Each such command says with
+/// [`help`] what its default is.
 #[derive(clap::Args, Default)]
 pub(super) struct Scheduling {
-    /// SCHED_FIFO priority of the threads, 1 to 99; 0, the default, is the normal policy
-    #[arg(short, long, value_name = "PRIO", value_parser = value::number::whole(0..=99_u8))]
+    #[arg(short, long, alias = "prio", value_name = "PRIO", help = "")]
+    #[arg(value_parser = value::number::whole(0..=99_u8))]
     priority: Option<u8>,
-    /// Their policy: normal, fifo, or ext (SCHED_EXT: RT1+ where artis schedules)
-    #[arg(long, value_enum, value_name = "NAME", hide_possible_values = true)]
+    /// Their policy: normal, fifo, rr, or ext (SCHED_EXT: RT1+ where artis schedules)
+    #[arg(
+        long,
+        value_enum,
+        value_name = "NAME",
+        hide_possible_values = true,
+        ignore_case = true
+    )]
     policy: Option<Name>,
     /// Their nice value where they are normal or ext, -20 to 19
     #[arg(long, value_name = "N", value_parser = value::number::nice)]
     nice: Option<i8>,
+}
+
+/// The help of `-p` where nobody asking for a policy means `default`, which [`Scheduling::resolve`]
+/// gets, too. `whose` it is: "the threads".
+pub(super) fn help(arg: Arg, default: Policy, whose: &str) -> Arg {
+    let default = match default {
+        Policy::Fifo(priority) | Policy::RoundRobin(priority) => priority,
+        Policy::Normal | Policy::Other { .. } | Policy::Ext { .. } => 0,
+    };
+    arg.help(format!(
+        "SCHED_FIFO priority of {whose}, 1 to 99; 0 is the normal policy [default: {default}]"
+    ))
 }
 
 impl Scheduling {
@@ -43,16 +69,22 @@ impl Scheduling {
         };
         let wrong = |sentence: String| Err(UsageError(sentence).into());
         match (name, self.priority.filter(|priority| *priority > 0)) {
-            (Name::Fifo, _) if self.nice.is_some() => wrong(
-                "--nice is of normal tasks and those of SCHED_EXT, and these are SCHED_FIFO; leave it \
+            (Name::Batch | Name::Idle, _) => wrong(
+                "normal threads keep the policy that artis is started with; type `chrt --batch 0` or \
+                 `chrt --idle 0` before artis, and --policy normal"
+                    .to_owned(),
+            ),
+            (Name::Fifo | Name::Rr, _) if self.nice.is_some() => wrong(
+                "--nice is of normal tasks and those of SCHED_EXT, and these are real-time; leave it \
                  out, or add --policy normal or --policy ext"
                     .to_owned(),
             ),
-            (Name::Fifo, None) if self.priority.is_some() => wrong(
-                "--policy fifo needs a priority from 1 to 99, and -p is 0; leave one of them out"
+            (Name::Fifo | Name::Rr, None) if self.priority.is_some() => wrong(
+                "a real-time policy needs a priority from 1 to 99, and -p is 0; leave one of them out"
                     .to_owned(),
             ),
             (Name::Fifo, priority) => Ok(Policy::Fifo(priority.unwrap_or(PRIORITY))),
+            (Name::Rr, priority) => Ok(Policy::RoundRobin(priority.unwrap_or(PRIORITY))),
             (Name::Normal | Name::Ext, Some(priority)) => wrong(format!(
                 "-p {priority} is a priority of SCHED_FIFO, and --policy asks for another policy; leave \
                  one of them out"
@@ -74,6 +106,7 @@ pub(super) fn settings(policy: Policy) -> BTreeMap<String, Value> {
         Policy::Other { nice } => ("normal", 0, Some(nice)),
         Policy::Ext { nice } => ("ext", 0, Some(nice)),
         Policy::Fifo(priority) => ("fifo", priority, None),
+        Policy::RoundRobin(priority) => ("rr", priority, None),
     };
     let mut settings = BTreeMap::from([
         ("policy".to_owned(), json!(name)),
@@ -101,6 +134,11 @@ mod tests {
         assert_eq!(with(None).resolve(Policy::Normal).unwrap(), Policy::Normal);
         assert_eq!(resolved(&with(Some(0))).unwrap(), Policy::Normal);
         assert_eq!(resolved(&with(Some(7))).unwrap(), Policy::Fifo(7));
+        let rr = Scheduling {
+            policy: Some(Name::Rr),
+            ..with(Some(7))
+        };
+        assert_eq!(resolved(&rr).unwrap(), Policy::RoundRobin(7));
     }
 
     #[test]

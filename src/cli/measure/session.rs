@@ -6,6 +6,7 @@
 //! starts the loads and sees them at work, and audits the machine. (c) [`Finished`]: the loads have
 //! stopped; prints the figures and then writes them.
 
+use super::aside::Aside;
 use super::voice::Voice;
 use crate::cli::output::Outcome;
 use crate::cli::signals::stop_on_signals;
@@ -181,6 +182,10 @@ impl Session {
         self.document.audit.append(&mut found);
     }
 
+    pub fn voice(&self) -> Voice {
+        self.voice
+    }
+
     /// Not 0 once the measurement is to end: a signal asked for it, or a load has ended.
     pub fn stop_flag(&self) -> Arc<AtomicUsize> {
         Arc::clone(&self.stop)
@@ -192,10 +197,10 @@ impl Session {
     /// Call it while no thread of the measurement runs: the loads are forked.
     pub fn start(mut self) -> anyhow::Result<Measurement> {
         let load = self.start_loads()?;
-        let audit = self
-            .threads
-            .take()
-            .map(|plan| Audit::before(&Root::default(), &plan));
+        let plan = self.threads.take();
+        let audit = plan
+            .as_ref()
+            .map(|plan| Audit::before(&Root::default(), plan));
         if let Some(audit) = &audit {
             self.voice.warn(audit.found());
             self.voice.explain(audit.found().len());
@@ -206,6 +211,7 @@ impl Session {
             began: Instant::now(),
             load,
             audit,
+            aside: plan.and_then(|plan| Aside::of(&plan.cpus)),
             session: self,
         })
     }
@@ -233,6 +239,7 @@ pub struct Measurement {
     began: Instant,
     load: Option<Running>,
     audit: Option<Audit>,
+    aside: Option<Aside>,
 }
 
 /// What was measured.
@@ -263,7 +270,8 @@ impl Measurement {
 
     /// Ends the measurement: stops the loads and ends the audit. A load that ended early is a
     /// failure, which [`Finished::publish`] returns when the figures are safe.
-    pub fn finish(self, figures: Figures) -> Finished {
+    pub fn finish(mut self, figures: Figures) -> Finished {
+        self.aside = None;
         let Session {
             stop,
             voice,

@@ -9,8 +9,8 @@ use crate::measure::program::in_words;
 use crate::measure::throughput::permutation::Setting;
 use crate::measure::throughput::series::series;
 use crate::measure::throughput::workload::{BuiltIn, Workload};
-use crate::measure::throughput::{self, Plan};
-use crate::report::throughput::{permutations_table, runs_table};
+use crate::measure::throughput::{self, Plan, Run};
+use crate::report::throughput::{permutations_table, progress, runs_table};
 use crate::task::syscall;
 use anyhow::Context;
 use serde_json::{Value, json};
@@ -63,19 +63,15 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     };
     let measurement = Session::begin(&args.common, settings)?.start()?;
     let stop = measurement.stop_flag();
-    let mut progress = measurement.voice().progress();
-    let outcome = throughput::measure(&plan, &stop, &mut |setting, run| {
-        let what = match setting.cpus {
-            None => "measuring".to_owned(),
-            Some(_) => setting.to_string(),
-        };
-        let of = format!("run {run} of {} done", plan.runs);
-        progress.step(
-            &format!("{what}; the first run is not recorded, {of}"),
-            None,
-        );
+    let voice = measurement.voice();
+    // Begun when the runs have: their process is forked, and must not meet another thread.
+    let mut sign = None;
+    let outcome = throughput::measure(&plan, &stop, &mut |runs| {
+        let sign = sign.get_or_insert_with(|| voice.sign(None));
+        sign.done(done(&plan, runs));
+        sign.show(|| progress(&plan, runs));
     });
-    progress.done();
+    drop(sign);
     let outcome = outcome?;
     let finished = measurement.finish(Figures {
         series: series(&plan.settings, &outcome.runs),
@@ -87,6 +83,13 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         false => runs_table(&outcome.runs[0]),
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// How much of it is done, 0 to 1. Of each setting one run is not recorded.
+fn done(plan: &Plan, runs: &[Vec<Run>]) -> f64 {
+    let begun = runs.iter().filter(|of_setting| !of_setting.is_empty());
+    let done: usize = begun.map(|of_setting| of_setting.len() + 1).sum();
+    done as f64 / (runs.len() as f64 * (f64::from(plan.runs) + 1.0))
 }
 
 impl Args {

@@ -2,6 +2,7 @@
 //! When a measurement of something that is done over and over ends: the options that say it.
 
 use crate::cli::duration;
+use crate::cli::progress::Sign;
 use crate::cli::value;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -32,6 +33,13 @@ impl Until {
 
     pub(super) fn loops(&self) -> Option<u64> {
         self.loops
+    }
+
+    /// Shows how much of what is counted is done: `count` by all of so many who do it.
+    pub(super) fn show_part(&self, sign: &Sign, count: u64, doers: usize) {
+        if let Some(loops) = self.loops {
+            sign.done(count as f64 / (loops as f64 * doers as f64));
+        }
     }
 
     /// What the result says of them.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a measurement says on standard error: all that is not its result.
 
-use crate::cli::progress::{LiveLine, Stderr};
-use crate::lab::progress::{Progress, Silent};
+use crate::cli::progress::Sign;
 use crate::report::warnings;
 use crate::result::Warning;
+use std::time::Duration;
 
 /// How much is said.
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
@@ -52,16 +52,8 @@ impl Voice {
         }
     }
 
-    /// A line about the measurement that goes on; nothing where nobody sees it.
-    pub fn live_line(self) -> LiveLine {
-        LiveLine::new(!self.quiet)
-    }
-
-    /// Where long steps are shown.
-    pub fn progress(self) -> Box<dyn Progress> {
-        match self.quiet {
-            true => Box::new(Silent),
-            false => Box::new(Stderr::default()),
-        }
+    /// A sign of life of what takes so long in all; none: nobody knows.
+    pub fn sign(self, total: Option<Duration>) -> Sign {
+        Sign::new(!self.quiet, total)
     }
 }

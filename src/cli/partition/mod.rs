@@ -3,7 +3,8 @@
 
 use super::exit::{BOUND_MISSED, UsageError};
 use super::output::{print_json, stdout};
-use super::value;
+use super::progress::Sign;
+use super::{value, width};
 use crate::machine::cpusets::Claim;
 use crate::machine::{CpuList, Root};
 use crate::partition::apply::{self, Notice, Partitioned};
@@ -196,7 +197,7 @@ fn plan(args: &PlanArgs) -> anyhow::Result<ExitCode> {
     if args.json {
         print_json(&mut stdout, &report(&request, &plan, &missing, &[]))?;
     } else {
-        write!(stdout, "{}", text::plan(&request, &plan))?;
+        stdout.text(&text::plan(&request, &plan, width::of_stdout()))?;
         warn(&missing, &plan.warnings);
     }
     Ok(ExitCode::SUCCESS)
@@ -246,11 +247,16 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
     let request = args.request.resolve(&host.root)?;
     let mut notice = |notice: Notice<'_>| match notice {
         Notice::Earlier(reverted) if !args.quiet => {
-            say_text!("{}", text::reverted(reverted, "an earlier partition"));
+            say_text!(
+                "{}",
+                text::reverted(reverted, "an earlier partition", width::of_stderr())
+            );
         }
         Notice::Earlier(_) => {}
         Notice::Limits { missing, warnings } => warn(missing, warnings),
     };
+    let sign = Sign::new(!args.quiet, None);
+    sign.step("changing the machine");
     let Partitioned {
         plan,
         missing,
@@ -262,6 +268,7 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
         }
         made => made?,
     };
+    drop(sign);
     let mut stdout = stdout();
     if args.json {
         print_json(&mut stdout, &report(&request, &plan, &missing, &refused))?;
@@ -272,7 +279,12 @@ fn apply(args: &ApplyArgs) -> anyhow::Result<ExitCode> {
     } else if was_there {
         writeln!(stdout, "RT CPUs {} are partitioned already", request.rt)?;
     } else {
-        write!(stdout, "{}", text::applied(&request, &plan, &refused))?;
+        stdout.text(&text::applied(
+            &request,
+            &plan,
+            &refused,
+            width::of_stdout(),
+        ))?;
     }
     let lacks_shield = request.shield && plan.lacks_shield();
     Ok(
@@ -297,16 +309,19 @@ fn show(args: &ReportArgs) -> anyhow::Result<ExitCode> {
         let document = serde_json::json!({ "schema": SCHEMA, "in_force": in_force });
         print_json(&mut stdout, &document)?;
     } else {
-        write!(stdout, "{}", text::in_force(&in_force))?;
+        stdout.text(&text::in_force(&in_force, width::of_stdout()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 fn reset(args: &ResetArgs) -> anyhow::Result<ExitCode> {
     let host = Host::default();
+    let sign = Sign::new(!args.quiet, None);
+    sign.step("putting back");
     let reverted: Reverted = Transaction::begin(&host)?
         .revert(Owner::Partition)
         .context("could not revert the changes")?;
+    drop(sign);
     let mut stdout = stdout();
     if args.json {
         print_json(&mut stdout, &reverted)?;
@@ -315,7 +330,11 @@ fn reset(args: &ResetArgs) -> anyhow::Result<ExitCode> {
     } else if reverted.is_empty() {
         writeln!(stdout, "nothing was partitioned")?;
     } else {
-        write!(stdout, "{}", text::reverted(&reverted, "the partition"))?;
+        stdout.text(&text::reverted(
+            &reverted,
+            "the partition",
+            width::of_stdout(),
+        ))?;
     }
     reverted.whole()?;
     Ok(ExitCode::SUCCESS)

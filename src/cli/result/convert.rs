@@ -3,6 +3,7 @@
 
 use super::Source;
 use crate::cli::exit::UsageError;
+use crate::cli::progress::Sign;
 use crate::result::export::{EXPORTERS, Unfit, write};
 use crate::result::file::Target;
 use crate::result::import::OWN;
@@ -38,6 +39,7 @@ fn formats() -> Vec<&'static str> {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let sign = Sign::of("converting");
     let mut document = args.source.read(&args.file)?;
     if let Some(name) = &args.series {
         keep(&mut document, name)?;
@@ -55,6 +57,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
             }
         }
     };
+    drop(sign);
     let target = Target::open(&args.output)?;
     match text {
         Some(text) => target.write(text.as_bytes())?,

@@ -7,6 +7,7 @@ mod merge;
 mod show;
 
 use crate::cli::exit::UsageError;
+use crate::cli::progress::Sign;
 use crate::result::Document;
 use crate::result::file::read_text;
 use crate::result::import::{self, TimeUnit};
@@ -66,7 +67,9 @@ impl Source {
     /// Reads all files; standard input can be one of them.
     fn read_all(&self, paths: &[PathBuf]) -> anyhow::Result<Vec<Document>> {
         once(paths)?;
-        paths.iter().map(|path| self.read(path)).collect()
+        let sign = Sign::of("reading");
+        let each = sign.each(paths, "files");
+        each.map(|path| self.read(path)).collect()
     }
 }
 

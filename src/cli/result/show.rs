@@ -10,7 +10,6 @@ use crate::result::file::read_text;
 use crate::result::{Document, import};
 use anyhow::anyhow;
 use serde::Serialize;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -53,7 +52,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let words: Vec<String> = entries.iter().map(in_words_of).collect();
-    out.write_all(words.join("\n").as_bytes())?;
+    out.text(&words.join("\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 

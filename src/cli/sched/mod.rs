@@ -7,6 +7,8 @@ mod voice;
 
 use super::exit::NOT_RUNNING;
 use super::output::{print_json, stdout};
+use super::progress::Sign;
+use super::width;
 use crate::machine::Root;
 use crate::partition::host::Host;
 use crate::report::partition::reverted as reverted_in_words;
@@ -81,7 +83,8 @@ fn clean_up() -> anyhow::Result<()> {
 /// Ends the partition of a scheduler that was killed, and says so.
 fn clean_up_partition(host: &Host<'_>) -> anyhow::Result<()> {
     if let Some(reverted) = partition::clean_up(host)? {
-        let text = reverted_in_words(&reverted, "the partition of an artis that was killed");
+        let whose = "the partition of an artis that was killed";
+        let text = reverted_in_words(&reverted, whose, width::of_stderr());
         say_text!("artis: {text}");
     }
     Ok(())
@@ -105,7 +108,7 @@ fn status(args: &StatusArgs) -> anyhow::Result<ExitCode> {
                     true => Counters::All,
                     false => Counters::NotZero,
                 };
-                write!(stdout, "{}", in_words(details, counters))?;
+                stdout.text(&in_words(details, counters))?;
             }
             None => writeln!(stdout, "artis is not scheduling; {}", next_step())?,
         }
@@ -125,12 +128,15 @@ fn next_step() -> &'static str {
 }
 
 fn stop(args: &StopArgs) -> anyhow::Result<ExitCode> {
+    let sign = Sign::new(!args.quiet, None);
+    sign.step("stopping");
     let stopped = control::ask_stop(&Runtime::default().socket())?;
     match stopped {
         // Its own settings are back; its partition goes behind them.
         true => partition::wait_for_end(&Host::default())?,
         false => clean_up()?,
     }
+    drop(sign);
     let mut stdout = stdout();
     if args.json {
         print_json(&mut stdout, &serde_json::json!({ "stopped": stopped }))?;

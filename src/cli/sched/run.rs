@@ -20,7 +20,7 @@ use serde::Serialize;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Schedule in the foreground until SIGINT, SIGTERM or `artis sched stop`
+/// Schedule in the foreground until SIGINT, SIGTERM, SIGHUP or `artis sched stop`
 ///
 /// RT CPUs run RT0 tasks (SCHED_FIFO, SCHED_RR, SCHED_DEADLINE) at once, and everybody else
 /// while in user mode. Says "ready" to systemd when NOTIFY_SOCKET is set.
@@ -82,7 +82,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         };
         print_json(&mut stdout, &report)?;
     } else if let Some(details) = last.details.as_ref().filter(|_| !args.quiet) {
-        write!(stdout, "{}", in_words(details, Counters::NotZero))?;
+        stdout.text(&in_words(details, Counters::NotZero))?;
     }
     drop(stdout);
     if ending.was_asked_for() {
@@ -153,6 +153,7 @@ fn schedule(settings: &Settings, voice: &mut Voice) -> anyhow::Result<Outcome> {
         }
     }
     let outcome = service::run(rt, *detector, *cycle, &mut |event| voice.event(event));
+    voice.done();
     // After a failure, too, and then it is the failure that counts.
     if let Some(ended) = lease.map(Lease::end) {
         match ended {

@@ -2,6 +2,8 @@
 //! What `artis sched run` says on standard error while it runs, a line each.
 
 use crate::cli::partition::warn;
+use crate::cli::progress::Sign;
+use crate::cli::width;
 use crate::partition::apply::{Notice, Partitioned};
 use crate::partition::transaction::Reverted;
 use crate::report::{partition, scheduler};
@@ -13,18 +15,40 @@ pub struct Voice {
     quiet: bool,
     /// Said before anything else, once it is certain that something happens.
     heading: Option<[String; 2]>,
+    /// First of the start, then of the scheduling.
+    sign: Option<Sign>,
 }
 
 impl Voice {
     pub fn new(quiet: bool, heading: [String; 2]) -> Self {
         let heading = (!quiet).then_some(heading);
-        Self { quiet, heading }
+        Self {
+            quiet,
+            heading,
+            sign: None,
+        }
+    }
+
+    /// Begins the sign of life of a step.
+    pub fn step(&mut self, what: &str) {
+        self.sign = None;
+        let sign = Sign::new(!self.quiet, None);
+        sign.step(what);
+        self.sign = Some(sign);
+    }
+
+    /// Ends it.
+    pub fn done(&mut self) {
+        self.sign = None;
     }
 
     /// The first two lines, if nobody has said them.
     pub fn begin(&mut self) {
         for line in self.heading.take().into_iter().flatten() {
             say!("artis: {line}");
+        }
+        if self.sign.is_none() {
+            self.step("starting");
         }
     }
 
@@ -48,6 +72,7 @@ impl Voice {
                 if !self.quiet {
                     say!("artis: scheduling, until Ctrl-C or `artis sched stop`");
                 }
+                self.step("scheduling");
                 notify_ready();
             }
             Event::Cycled(_) if self.quiet => {}
@@ -63,7 +88,7 @@ impl Voice {
             Notice::Earlier(reverted) => {
                 say_text!(
                     "artis: {}",
-                    partition::reverted(reverted, "an earlier partition")
+                    partition::reverted(reverted, "an earlier partition", width::of_stderr())
                 );
             }
             Notice::Limits { missing, warnings } => warn(missing, warnings),
@@ -92,7 +117,10 @@ impl Voice {
         match reverted {
             _ if self.quiet => {}
             Some(reverted) => {
-                say_text!("artis: {}", partition::reverted(reverted, "the partition"));
+                say_text!(
+                    "artis: {}",
+                    partition::reverted(reverted, "the partition", width::of_stderr())
+                );
             }
             None => say!(
                 "artis: the partition stays: it was made before; `artis partition reset` ends it"

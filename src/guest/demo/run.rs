@@ -18,6 +18,7 @@ use artis_machine::CpuList;
 use artis_task::syscall;
 use artis_trace::occupancy::{self, Occupancy, Snapshot};
 use nix::errno::Errno;
+use std::io;
 use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
@@ -85,6 +86,9 @@ pub enum Error {
     /// The scheduler failed.
     #[error(transparent)]
     Scheduler(#[from] scheduler::Error),
+    /// Nobody takes the figures.
+    #[error("cannot hand over what was measured")]
+    Answer(#[source] io::Error),
 }
 
 /// What to run.
@@ -101,11 +105,16 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Runs each configuration and returns what was measured; `report` gets a line now and then.
+    /// Runs each configuration; `turn` gets what was measured so far after each turn of all of them,
+    /// and `report` a line now and then.
     ///
     /// # Errors
     /// When the observer, a load or the scheduler cannot be started, or ends too early.
-    pub fn run(&self, report: &mut dyn FnMut(&str)) -> Result<Vec<Measured>, Error> {
+    pub fn run(
+        &self,
+        report: &mut dyn FnMut(&str),
+        turn: &mut dyn FnMut(&[Measured]) -> io::Result<()>,
+    ) -> Result<(), Error> {
         let others = &self.online - &self.rt;
         let Some(rt0_cpu) = self
             .rt
@@ -154,8 +163,9 @@ impl Plan {
                     None => measured.push(one),
                 }
             }
+            turn(&measured).map_err(Error::Answer)?;
         }
-        Ok(measured)
+        Ok(())
     }
 
     fn run_one(

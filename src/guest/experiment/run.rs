@@ -411,7 +411,7 @@ fn throughput_of(online: &CpuList) -> Result<Sample, Error> {
         settings,
         runs: 1,
     };
-    let runs = throughput::measure(&plan, &AtomicUsize::new(0), &mut |_, _| ())?.complete()?;
+    let runs = throughput::measure(&plan, &AtomicUsize::new(0), &mut |_| ())?.complete()?;
     let mut sample = Sample::default();
     for (setting, runs) in plan.settings.iter().zip(runs) {
         let seconds = runs.iter().map(|run| run.real.as_secs_f64()).sum();

@@ -67,7 +67,8 @@ pub fn rt_cpu() -> CpuList {
 }
 
 /// Boots the kernel and runs the demo there; once more, at most twice, when the emulator loses the
-/// guest. What the guest says meanwhile goes to `stderr`.
+/// guest. What the guest says meanwhile goes to `stderr`. Gives the signal that ended it, if one
+/// did, with what was measured in whole turns before.
 ///
 /// # Errors
 /// When the guest cannot be booted, or its part of the demo fails.
@@ -75,7 +76,7 @@ pub fn run(
     options: Options,
     stderr: &mut dyn Write,
     progress: &mut dyn Progress,
-) -> Result<Vec<Measured>, Error> {
+) -> Result<(Vec<Measured>, Option<i32>), Error> {
     let task = Task {
         configurations: options.configurations,
         rt: rt_cpu(),
@@ -98,9 +99,35 @@ pub fn run(
     // The console is the only trace of what went wrong.
     let (outcome, answer) = ran.map_err(|error| output.keep_console(error))?;
     match outcome.ended {
-        Ended::Exit(0) => Ok(serde_json::from_slice(&answer)?),
+        Ended::Exit(0) => Ok((last_turn(&answer)?, None)),
         Ended::Exit(status) => Err(Error::Failed(status)),
         Ended::TimedOut => Err(Error::TimedOut(timeout)),
-        Ended::Interrupted(signal) => Err(Error::Interrupted(signal)),
+        Ended::Interrupted(signal) => {
+            // The last line may be half a line.
+            let end = answer.iter().rposition(|byte| *byte == b'\n');
+            let end = end.ok_or(Error::Interrupted(signal))?;
+            Ok((last_turn(&answer[..end])?, Some(signal)))
+        }
+    }
+}
+
+/// The guest's last line: each has all that was measured until then.
+fn last_turn(answer: &[u8]) -> Result<Vec<Measured>, Error> {
+    let answer = answer.trim_ascii_end();
+    let begin = answer.iter().rposition(|byte| *byte == b'\n');
+    Ok(serde_json::from_slice(
+        &answer[begin.map_or(0, |at| at + 1)..],
+    )?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_turn_counts() {
+        assert!(last_turn(b"[1]\n[]\n").unwrap().is_empty());
+        assert!(last_turn(b"[]").unwrap().is_empty());
+        assert!(last_turn(b"").is_err());
     }
 }

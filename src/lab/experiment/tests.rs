@@ -403,7 +403,7 @@ fn demo(engine: &Fake) -> (Vec<String>, Result<usize, demo::run::Error>) {
     if let Err(demo::run::Error::Lab(LabError::GuestLost { console, .. })) = &figures {
         fs::remove_dir_all(console.parent().unwrap()).unwrap();
     }
-    (notes.0, figures.map(|figures| figures.len()))
+    (notes.0, figures.map(|(figures, _)| figures.len()))
 }
 
 #[test]

@@ -4,6 +4,7 @@
 use super::run::{Error, Guest, Options};
 use super::store::{Kept, Store};
 use crate::progress::Progress;
+use artis_guest::experiment::USER_LATENCY;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -98,15 +99,20 @@ impl Board {
 
     /// Shows how far they are until all have ended.
     fn watch(&self, all: usize, progress: &mut dyn Progress) {
+        let cached = locked(&self.results).len();
         loop {
             let lines: Vec<String> = locked(&self.lines).iter().flatten().cloned().collect();
             if lines.is_empty() {
                 break;
             }
-            let done = locked(&self.results).len();
+            let (done, worst) = {
+                let results = locked(&self.results);
+                (results.len(), worst(&results))
+            };
+            let percent = 100.0 * (done - cached) as f32 / (all - cached).max(1) as f32;
             progress.step(
-                &format!("{done} of {all} samples, {}", lines.join("; ")),
-                None,
+                &format!("{done} of {all} samples, {worst}{}", lines.join("; ")),
+                Some(percent),
             );
             std::thread::sleep(BEAT);
         }
@@ -118,6 +124,18 @@ impl Board {
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The worst latency of the samples so far.
+fn worst(results: &Results) -> String {
+    let samples = results.values().flatten().map(|kept| &kept.sample);
+    let series = samples.flat_map(|sample| &sample.series);
+    let latencies = series.filter(|one| one.name == USER_LATENCY);
+    let moments = latencies.filter_map(|one| one.distribution.moments());
+    let worst_ns = moments.map(|all| all.max).max();
+    worst_ns.map_or_else(String::new, |ns| {
+        format!("worst {:.1} us; ", ns as f64 / 1000.0)
+    })
 }
 
 /// A worker that panicked leaves nothing half-written behind these locks.

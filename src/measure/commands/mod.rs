@@ -13,6 +13,7 @@
 pub mod series;
 
 use super::clock::{SECOND_NS, difference_ns, now_ns};
+use super::live::Live;
 use super::program;
 use super::thread::{self, Policy};
 use super::threads::{self, SpawnError};
@@ -33,7 +34,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::process::ExitStatus;
 use std::ptr::null;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -127,25 +128,6 @@ fn system<E: Into<std::io::Error>>(what: &'static str) -> impl FnOnce(E) -> Erro
     move |source| Error::System {
         what,
         source: source.into(),
-    }
-}
-
-/// What the running measurement shows.
-#[derive(Debug, Default)]
-pub struct Live {
-    count: AtomicU64,
-    max_ns: AtomicU64,
-}
-
-impl Live {
-    /// Commands so far.
-    pub fn count(&self) -> u64 {
-        self.count.load(Ordering::Relaxed)
-    }
-
-    /// The longest so far, ns.
-    pub fn max_ns(&self) -> u64 {
-        self.max_ns.load(Ordering::Relaxed)
     }
 }
 
@@ -246,11 +228,11 @@ impl<'a> Starter<'a> {
             u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
         });
         while outcome.failed.is_none() && !is_stopped() {
+            let mut new_max_ns = None;
             match self.time() {
                 Ok((took_ns, used)) => {
-                    if outcome.times.record(took_ns.cast_signed()) {
-                        live.max_ns.store(took_ns, Ordering::Relaxed);
-                    }
+                    let is_new_max = outcome.times.record(took_ns.cast_signed());
+                    new_max_ns = is_new_max.then_some(took_ns);
                     let cpu_ns = (used.user + used.system).as_nanos();
                     let cpu_ns = i64::try_from(cpu_ns).unwrap_or(i64::MAX);
                     outcome.cpu_times.record(cpu_ns);
@@ -258,7 +240,7 @@ impl<'a> Starter<'a> {
                 Err(error) => outcome.failed = Some(error),
             }
             let count = outcome.times.count();
-            live.count.store(count, Ordering::Relaxed);
+            live.publish(count, new_max_ns);
             if plan.count.is_some_and(|wanted| count >= wanted)
                 || now_ns() - began_ns >= duration_ns
             {

@@ -17,10 +17,11 @@ pub use unit::{Steps, Unit, steps_per_us};
 
 use super::clock::{SECOND_NS, difference_ns, now_ns};
 use super::latency::timer::sleep_until;
+use super::live::Live;
 use super::thread::{self, Policy};
 use super::threads::{self, SpawnError};
 use artis_result::{Distribution, Nature};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// From 1 us to 100 ms, as in the paper.
@@ -60,16 +61,6 @@ pub enum Error {
     Spawn(#[from] SpawnError),
 }
 
-/// What the running thread shows: units done.
-#[derive(Debug, Default)]
-pub struct Live(AtomicU64);
-
-impl Live {
-    pub fn count(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 /// What a run gave.
 #[derive(Clone, Debug)]
 pub struct Samples {
@@ -79,7 +70,8 @@ pub struct Samples {
 }
 
 /// Measures until the duration is over or `stop` is not 0: each unit once at least, unless
-/// stopped. `look` is called ten times a second.
+/// stopped. `look` is called ten times a second; the largest that it sees is that from an event to
+/// the beginning of its work.
 ///
 /// # Errors
 /// When the thread cannot be started, bound or given its policy.
@@ -136,12 +128,14 @@ fn sample(plan: &Plan, mut times: Vec<Times>, live: &Live, stop: &AtomicUsize) -
             };
             unit.run();
             let finished_ns = now_ns();
-            times.start.record(difference_ns(started_ns, due_ns));
+            let late_ns = difference_ns(started_ns, due_ns);
+            times.start.record(late_ns);
             times.work.record(difference_ns(finished_ns, started_ns));
             times.completion.record(difference_ns(finished_ns, due_ns));
             rest_ns = REST_NS.max((finished_ns - started_ns) / REST_DIVISOR);
             done += 1;
-            live.0.store(done, Ordering::Relaxed);
+            let late_ns = late_ns.max(0).unsigned_abs();
+            live.publish(done, (late_ns > live.max_ns()).then_some(late_ns));
             if stop.load(Ordering::Relaxed) != 0 {
                 break 'measuring;
             }

@@ -9,6 +9,7 @@
 mod mutex;
 
 use crate::clock::now_ns;
+use crate::live::Live;
 use crate::thread::{self, Policy};
 use mutex::Mutex;
 use nix::errno::Errno;
@@ -16,7 +17,7 @@ use nix::sys::prctl;
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 use nix::unistd::gettid;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::thread::{Scope, ScopedJoinHandle};
 use std::time::Duration;
 
@@ -58,22 +59,36 @@ pub enum Error {
     Failed,
 }
 
-/// Tries it, and gives how long the high thread waited for the lock in each round, in ns. `look` is
-/// called some tens of times a second with the high thread's number.
+/// How long so many rounds take.
+pub fn takes(rounds: u32) -> Duration {
+    Duration::from_nanos(LEAD_NS + u64::from(rounds) * PERIOD_NS)
+}
+
+/// Tries it until all rounds are made, or `stop` is not 0, and gives how long the high thread
+/// waited for the lock in each round, in ns. `look` is called some tens of times a second with the
+/// high thread's number and its waits so far.
 ///
 /// # Errors
 /// When a thread cannot be real time, or no lock can be made.
-pub fn run(plan: Plan, look: &mut dyn FnMut(u32)) -> Result<Vec<u64>, Error> {
+pub fn run(
+    plan: Plan,
+    stop: &AtomicUsize,
+    look: &mut dyn FnMut(u32, &Live),
+) -> Result<Vec<u64>, Error> {
     let lock = Mutex::new(plan.inherits).map_err(Error::Lock)?;
     let start_ns = now_ns() + LEAD_NS;
     let high = AtomicU32::new(0);
+    let live = Live::default();
     let waits: Vec<AtomicU64> = (0..plan.rounds).map(|_| AtomicU64::new(0)).collect();
+    // The same for all three: whoever made a round without the others would show something else.
+    let end = AtomicU32::new(plan.rounds);
+    let rounds = || (0..plan.rounds).take_while(|round| *round < end.load(Ordering::Relaxed));
     let round_ns = |round: u32| start_ns + u64::from(round) * PERIOD_NS;
     std::thread::scope(|scope| {
         let mut threads = Vec::new();
         threads.push(spawn(scope, || {
             begin(plan.cpu, LOW, c"low")?;
-            for round in 0..plan.rounds {
+            for round in rounds() {
                 sleep_until(round_ns(round));
                 lock.hold(|| compute(WITH_LOCK_NS));
             }
@@ -81,7 +96,7 @@ pub fn run(plan: Plan, look: &mut dyn FnMut(u32)) -> Result<Vec<u64>, Error> {
         })?);
         threads.push(spawn(scope, || {
             begin(plan.cpu, MIDDLE, c"middle")?;
-            for round in 0..plan.rounds {
+            for round in rounds() {
                 sleep_until(round_ns(round) + MIDDLE_AFTER_NS);
                 compute(COMPUTING_NS);
             }
@@ -90,15 +105,24 @@ pub fn run(plan: Plan, look: &mut dyn FnMut(u32)) -> Result<Vec<u64>, Error> {
         threads.push(spawn(scope, || {
             begin(plan.cpu, HIGH, c"high")?;
             high.store(gettid().as_raw().cast_unsigned(), Ordering::Relaxed);
-            for (round, wait) in (0..plan.rounds).zip(&waits) {
+            for (round, wait) in rounds().zip(&waits) {
                 sleep_until(round_ns(round) + HIGH_AFTER_NS);
                 let asked_ns = now_ns();
-                lock.hold(|| wait.store(now_ns() - asked_ns, Ordering::Relaxed));
+                let wait_ns = lock.hold(|| now_ns() - asked_ns);
+                wait.store(wait_ns, Ordering::Relaxed);
+                let is_new_max = wait_ns > live.max_ns();
+                live.publish(u64::from(round) + 1, is_new_max.then_some(wait_ns));
             }
             Ok(())
         })?);
         while threads.iter().any(|thread| !thread.is_finished()) {
-            look(high.load(Ordering::Relaxed));
+            look(high.load(Ordering::Relaxed), &live);
+            if stop.load(Ordering::Relaxed) != 0 {
+                let now = now_ns().saturating_sub(start_ns) / PERIOD_NS;
+                // One that nobody waits for yet: each decides when it has made the one before.
+                let next = u32::try_from(now).map_or(plan.rounds, |now| now.saturating_add(2));
+                end.fetch_min(next, Ordering::Relaxed);
+            }
             std::thread::sleep(Duration::from_millis(20));
         }
         threads.into_iter().try_for_each(|thread| {
@@ -106,7 +130,9 @@ pub fn run(plan: Plan, look: &mut dyn FnMut(u32)) -> Result<Vec<u64>, Error> {
             ended.map_err(Error::from)
         })
     })?;
-    Ok(waits.into_iter().map(AtomicU64::into_inner).collect())
+    let made = usize::try_from(live.count()).unwrap_or(usize::MAX);
+    let waits = waits.into_iter().take(made);
+    Ok(waits.map(AtomicU64::into_inner).collect())
 }
 
 fn spawn<'scope, F>(

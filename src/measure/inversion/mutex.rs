@@ -33,13 +33,14 @@ impl Mutex {
     }
 
     /// Does `work` with the lock.
-    pub fn hold(&self, work: impl FnOnce()) {
+    pub fn hold<T>(&self, work: impl FnOnce() -> T) -> T {
         // SAFETY: the lock was set up, and does not move.
         let locked = unsafe { libc::pthread_mutex_lock(self.0.get()) };
         assert_eq!(locked, 0, "no thread asks for a lock that it has");
-        work();
+        let done = work();
         // SAFETY: as above; this thread has it.
         unsafe { libc::pthread_mutex_unlock(self.0.get()) };
+        done
     }
 }
 

@@ -17,6 +17,7 @@ pub mod series;
 pub use rounds::Rounds;
 
 use super::clock::{difference_ns, now_ns};
+use super::live::Live;
 use super::routine::{Routine, Work};
 use super::thread::{self, Policy};
 use super::threads::{self, SpawnError};
@@ -29,6 +30,7 @@ use std::time::Duration;
 const STRETCH_NS: u64 = 10_000_000;
 /// The rest: a tenth of the time.
 const REST: Duration = Duration::from_nanos(STRETCH_NS / 9);
+const LOOK: Duration = Duration::from_secs(1);
 
 /// What is measured, and where.
 #[derive(Clone, Debug)]
@@ -86,14 +88,19 @@ struct Shared<'a> {
     barrier: Barrier<Conductor>,
     finished: Vec<Finish>,
     next: AtomicUsize,
+    live: Live,
 }
 
-/// Measures until the duration is over or `stop` is not 0: one round at least. Nothing of this
-/// program runs meanwhile but the measuring threads.
+/// Measures until the duration is over or `stop` is not 0: one round at least. `look` is called
+/// once a second. Without it nothing of this program runs meanwhile but the measuring threads.
 ///
 /// # Errors
 /// When a thread cannot be started, bound or given its policy.
-pub fn measure(plan: &Plan, stop: &AtomicUsize) -> Result<Samples, Error> {
+pub fn measure(
+    plan: &Plan,
+    stop: &AtomicUsize,
+    look: Option<&mut dyn FnMut(&Live)>,
+) -> Result<Samples, Error> {
     let ideal_ns = plan.ideal_ns.iter().copied().max().unwrap_or(0);
     let threads = plan.cpus.len();
     let conductor = Conductor {
@@ -107,7 +114,9 @@ pub fn measure(plan: &Plan, stop: &AtomicUsize) -> Result<Samples, Error> {
         barrier: Barrier::new(threads, conductor),
         finished: (0..threads).map(|_| Finish::default()).collect(),
         next: AtomicUsize::new(COMPUTE),
+        live: Live::default(),
     };
+    let caller = std::thread::current();
     let pieces = threads::run(
         threads,
         |index| -> Result<(Work, Distribution), Error> {
@@ -116,8 +125,18 @@ pub fn measure(plan: &Plan, stop: &AtomicUsize) -> Result<Samples, Error> {
             work.run();
             Ok((work, Distribution::prefaulted(true)))
         },
-        |index, (work, pieces)| shared.compute(index, &work, pieces),
-        |_| (),
+        |index, (work, pieces)| {
+            let pieces = shared.compute(index, &work, pieces);
+            caller.unpark();
+            pieces
+        },
+        |finished| {
+            let Some(look) = look else { return };
+            while !finished() {
+                std::thread::park_timeout(LOOK);
+                look(&shared.live);
+            }
+        },
     )?;
     Ok(Samples {
         pieces,
@@ -156,7 +175,8 @@ impl Shared<'_> {
             .finished
             .iter()
             .map(|finish| finish.0.load(Ordering::Relaxed));
-        conductor.rounds.record(released_ns, finished_ns);
+        let new_max_ns = conductor.rounds.record(released_ns, finished_ns);
+        self.live.publish(conductor.rounds.time.count(), new_max_ns);
         let now_ns = now_ns();
         let rest_is_due = now_ns - conductor.rested_ns >= STRETCH_NS;
         let next = if now_ns >= conductor.end_ns || self.stop.load(Ordering::Relaxed) != 0 {
@@ -203,7 +223,7 @@ mod tests {
 
     #[test]
     fn every_thread_computes_in_every_round() {
-        let samples = measure(&plan(2), &AtomicUsize::new(0)).unwrap();
+        let samples = measure(&plan(2), &AtomicUsize::new(0), None).unwrap();
         let count = samples.rounds.time.count();
         assert!(count > 0);
         assert_eq!(samples.rounds.slowest.iter().sum::<u64>(), count);
@@ -221,7 +241,7 @@ mod tests {
     fn what_is_lost_is_the_round_less_the_longest_ideal() {
         let mut plan = plan(2);
         plan.ideal_ns = vec![1, 7];
-        let samples = measure(&plan, &AtomicUsize::new(0)).unwrap();
+        let samples = measure(&plan, &AtomicUsize::new(0), None).unwrap();
         let (time, lost) = (
             samples.rounds.time.moments().unwrap(),
             samples.rounds.lost.moments().unwrap(),
@@ -231,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_stop_ends_it_after_the_round() {
-        let samples = measure(&plan(1), &AtomicUsize::new(15)).unwrap();
+        let samples = measure(&plan(1), &AtomicUsize::new(15), None).unwrap();
         assert_eq!(samples.rounds.time.count(), 1);
     }
 }

@@ -12,6 +12,7 @@
 pub mod series;
 
 use super::clock::{SECOND_NS, difference_ns, now_ns};
+use super::live::Live;
 use super::thread::{self, Policy};
 use super::threads::{self, SpawnError};
 use artis_machine::CpuList;
@@ -21,7 +22,7 @@ use nix::fcntl::OFlag;
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{pipe2, read, write};
 use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -77,26 +78,6 @@ pub enum Error {
     Pipe(#[source] Errno),
     #[error("a message could not be passed on")]
     Message(#[source] Errno),
-}
-
-/// What a running messenger shows, in cache lines of its own: writing it slows nobody else down.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub struct Live {
-    rounds: AtomicU64,
-    max_ns: AtomicU64,
-}
-
-impl Live {
-    /// Round trips so far.
-    pub fn rounds(&self) -> u64 {
-        self.rounds.load(Ordering::Relaxed)
-    }
-
-    /// The longest so far, ns.
-    pub fn max_ns(&self) -> u64 {
-        self.max_ns.load(Ordering::Relaxed)
-    }
 }
 
 /// Measures until each messenger has made its rounds, the duration is over, or `stop` is not 0: a
@@ -260,10 +241,8 @@ impl Messenger {
             let now_ns = now_ns();
             let took_ns = now_ns - began_ns;
             began_ns = now_ns;
-            if times.record(took_ns.cast_signed()) {
-                live.max_ns.store(took_ns, Ordering::Relaxed);
-            }
-            live.rounds.store(times.count(), Ordering::Relaxed);
+            let new_max = times.record(took_ns.cast_signed());
+            live.publish(times.count(), new_max.then_some(took_ns));
             if now_ns >= end_ns
                 || plan.rounds.is_some_and(|rounds| times.count() >= rounds)
                 || stop.load(Ordering::Relaxed) != 0

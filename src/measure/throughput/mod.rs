@@ -80,8 +80,8 @@ enum Message {
     Done,
 }
 
-/// Makes the runs until all are made, one fails, or `stop` is not 0. `step` is called after each
-/// run with its setting and its number; 0 is the unrecorded one.
+/// Makes the runs until all are made, one fails, or `stop` is not 0. `look` is called some
+/// times a second with the runs of each setting so far.
 ///
 /// # Errors
 /// When no run was finished: a run that failed, with its exit status and last words; a program that
@@ -89,7 +89,7 @@ enum Message {
 pub fn measure(
     plan: &Plan,
     stop: &AtomicUsize,
-    step: &mut dyn FnMut(&Setting, usize),
+    look: &mut dyn FnMut(&[Vec<Run>]),
 ) -> Result<Outcome, Error> {
     let mut all: Vec<Vec<Run>> = vec![Vec::new(); plan.settings.len()];
     let mut supervised = Supervised::start("artis-runs", |inside| run_all(inside, plan))?;
@@ -97,9 +97,8 @@ pub fn measure(
     let mut failed = None;
     while stop.load(Ordering::Relaxed) == 0 {
         match supervised.receive(Some(PATIENCE)) {
-            Ok(None) => {}
+            Ok(None | Some(Message::Warm)) => {}
             Ok(Some(Message::Done)) => break,
-            Ok(Some(Message::Warm)) => step(&plan.settings[current], 0),
             // A signal may end a run before it is seen here.
             Err(_) if stop.load(Ordering::Relaxed) != 0 => break,
             Err(error) if all[0].is_empty() => return Err(error),
@@ -109,13 +108,13 @@ pub fn measure(
             }
             Ok(Some(Message::Run(run))) => {
                 all[current].push(run);
-                step(&plan.settings[current], all[current].len());
                 // The runs of a setting follow each other.
                 if all[current].len() == plan.runs as usize {
                     current = (current + 1).min(all.len() - 1);
                 }
             }
         }
+        look(&all);
     }
     Ok(Outcome { runs: all, failed })
 }

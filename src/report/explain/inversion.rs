@@ -12,12 +12,16 @@ pub fn text(tried: &[(&[u64], &Document)]) -> String {
     );
     let titles = ["without priority inheritance", "with priority inheritance"];
     for ((waits, _), title) in tried.iter().zip(titles) {
+        if waits.is_empty() {
+            text += &format!("{title:30} {:>6}\n", 0);
+            continue;
+        }
         let sum: u64 = waits.iter().sum();
         text += &format!(
             "{title:30} {:>6} {:>11.3} {:>11.3} {:>11.3}\n",
             waits.len(),
             us(waits.iter().copied().min().unwrap_or(0)),
-            us(sum) / waits.len().max(1) as f64,
+            us(sum) / waits.len() as f64,
             us(waits.iter().copied().max().unwrap_or(0)),
         );
     }

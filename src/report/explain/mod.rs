@@ -163,6 +163,11 @@ pub fn memory(bytes: u64) -> String {
     )
 }
 
+/// What the sign of life says.
+pub fn so_far(worst_ns: u64) -> String {
+    format!("worst {:.1} us", worst_ns as f64 / 1000.0)
+}
+
 /// The sentence about the limit that ended the recording; none when nothing was above it.
 pub fn exceeded(document: &Document, until_us: u64) -> Option<String> {
     let first = document

@@ -19,6 +19,8 @@ use std::fmt::Write;
 pub struct CyclictestHistogram {
     /// How many lines of 1 us, as of `cyclictest -h`; values beyond are overflows. None: all.
     pub lines: Option<u64>,
+    /// With a last column that sums up all series, as of `cyclictest -H`.
+    pub sums: bool,
 }
 
 const NS_PER_US: i64 = 1000;
@@ -37,9 +39,16 @@ impl Exporter for CyclictestHistogram {
             .map(|series| Column::of(self.name(), series, self.lines))
             .collect();
         let columns = columns?;
+        // Of one series cyclictest has no sum.
+        let sums = self.sums && columns.len() > 1;
+        let with_sum = |mut values: Vec<u64>| {
+            values.extend(sums.then(|| values.iter().sum::<u64>()));
+            values
+        };
         let mut text = format!("# {}\n# Histogram\n", written_by(document));
         for (us, counts) in rows(&columns, self.lines) {
-            let counts: Vec<String> = counts.iter().map(|count| format!("{count:06}")).collect();
+            let counts = with_sum(counts).into_iter();
+            let counts: Vec<String> = counts.map(|count| format!("{count:06}")).collect();
             line(&mut text, format_args!("{us:06} {}", counts.join("\t")));
         }
         let moments = |value: &dyn Fn(&Moments) -> i64| -> Vec<u64> {
@@ -50,7 +59,7 @@ impl Exporter for CyclictestHistogram {
         };
         let counted = columns.iter().map(|column| column.counts.values().sum());
         let overflows = columns.iter().map(|column| column.overflows);
-        footer(&mut text, "Total", 9, &counted.collect::<Vec<u64>>());
+        footer(&mut text, "Total", 9, &with_sum(counted.collect()));
         footer(&mut text, "Min Latencies", 5, &moments(&|it| it.min));
         footer(
             &mut text,
@@ -58,12 +67,14 @@ impl Exporter for CyclictestHistogram {
             5,
             &moments(&|it| it.mean as i64),
         );
-        footer(&mut text, "Max Latencies", 5, &moments(&|it| it.max));
+        let mut maxima = moments(&|it| it.max);
+        maxima.extend(maxima.iter().copied().max().filter(|_| sums));
+        footer(&mut text, "Max Latencies", 5, &maxima);
         footer(
             &mut text,
             "Histogram Overflows",
             5,
-            &overflows.collect::<Vec<u64>>(),
+            &with_sum(overflows.collect()),
         );
         line(
             &mut text,
@@ -258,7 +269,10 @@ mod tests {
     #[test]
     fn what_is_beyond_the_limit_overflows() {
         let document = document(&[vec![500, 1500, 7_000_000]]);
-        let limited = CyclictestHistogram { lines: Some(3) };
+        let limited = CyclictestHistogram {
+            lines: Some(3),
+            sums: false,
+        };
         let series: Vec<&Series> = document.series.iter().collect();
         let text = limited.write(&document, &series).unwrap();
         for line in [

@@ -52,7 +52,10 @@ pub trait Exporter: Sync {
 
 /// Every format that can be written.
 pub static EXPORTERS: [&dyn Exporter; 4] = [
-    &CyclictestHistogram { lines: None },
+    &CyclictestHistogram {
+        lines: None,
+        sums: false,
+    },
     &csv::Csv,
     &hgrm::Hgrm,
     &hlog::Hlog,

@@ -370,7 +370,16 @@ fn what_makes_no_sense_is_refused() {
     for (words, status, sentence) in [
         (["--cpus", "8000"], 64, "not online"),
         (["--cpus", "x"], 64, "not a CPU number"),
-        (["--root", "/no/such/folder"], 1, "is /proc mounted?"),
+        (
+            ["--root", "/no/such/folder"],
+            1,
+            "/no/such/folder is no copy of a machine: it has no proc/",
+        ),
+        (
+            ["--root", "/dev/shm"],
+            1,
+            "/dev/shm is no copy of a machine: it has no proc/",
+        ),
     ] {
         let output = check(&words);
         assert_eq!(output.status.code(), Some(status), "{words:?}");

@@ -4,6 +4,8 @@
 
 mod commands;
 mod completion;
+mod cyclictest;
+mod defaults;
 mod exec;
 mod latency;
 mod lost;

@@ -45,6 +45,8 @@ const TIME: &str = "write seconds or a number with its unit, more than 0 and at 
 const COUNT: &str = "write a whole number from 1 to 4294967295";
 const RUNS: &str = "write a whole number from 1 to 1000000";
 const LOOPS: &str = "write a whole number from 1 to 18446744073709551615";
+/// As cyclictest has it, 0 is no limit.
+const SAMPLES: &str = "write a whole number from 0 to 18446744073709551615";
 const PRIORITY: &str = "write a whole number from 0 to 99";
 const NICE: &str = "write a whole number from -20 to 19";
 const PROCESS: &str = "write a whole number from 1 to 4194303; `ps -eL`";
@@ -65,7 +67,7 @@ pub const ROWS: &[Row] = &[
     row("measure latency -h -1", USAGE, &["'-1'", "--histogram", HISTOGRAM]),
     row("measure latency --on-threshold -1", USAGE, &["'-1'", FROM_ZERO_US]),
     row("measure latency --latency -1", USAGE, &["'-1'", "microseconds from 0 to 2000000000,"]),
-    row("measure latency -l -1", USAGE, &["'-1'", "--loops", LOOPS]),
+    row("measure latency -l -1", USAGE, &["'-1'", "--loops", SAMPLES]),
     row("measure latency -D -1", USAGE, &["'-1'", "--duration", TIME]),
     row("measure exec --count -1", USAGE, &["'-1'", "--count", COUNT]),
     row("measure jitter --count -1", USAGE, &["'-1'", "--count", COUNT]),
@@ -91,8 +93,8 @@ pub const ROWS: &[Row] = &[
     row("measure latency -t abc", USAGE, &["'abc'", "number from 1 to 65535"]),
     row("measure latency -h abc", USAGE, &["'abc'", HISTOGRAM]),
     row("measure latency -b abc", USAGE, &["'abc'", "--breaktrace", FROM_ZERO_US]),
-    row("measure latency -l abc", USAGE, &["'abc'", LOOPS]),
-    row("measure latency -l 1.5", USAGE, &["'1.5'", LOOPS]),
+    row("measure latency -l abc", USAGE, &["'abc'", SAMPLES]),
+    row("measure latency -l 1.5", USAGE, &["'1.5'", SAMPLES]),
     row("measure exec -a zz", USAGE, &["'zz'", ONE_CPU]),
     row("measure latency -p 0 --nice abc", USAGE, &["'abc'", NICE]),
     row("measure commands -D abc", USAGE, &["'abc'", "--duration", TIME]),
@@ -196,7 +198,7 @@ pub const ROWS: &[Row] = &[
     row("measure latency --nice 5", USAGE, &["--nice", "add --policy normal"]),
     row("measure latency --policy ext -p 5", USAGE, &["-p 5", "leave one of them out"]),
     row("measure messages --policy fifo -p 0", USAGE, &["from 1 to 99", "-p is 0"]),
-    row("measure messages --policy round", USAGE, &["'round'", "fifo, normal, ext"]),
+    row("measure messages --policy round", USAGE, &["'round'", "fifo, rr, normal, ext"]),
     row("measure messages --pairs 100 --workers 9", USAGE, &["1000 threads", "256 is the most"]),
     // What would take for ever, or the machine's memory.
     row("measure latency -t 5000 -D 1", USAGE, &["-t 5000", "threads are the most"]),
