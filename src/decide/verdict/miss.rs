@@ -413,8 +413,11 @@ pub fn allowed(job: &Job) -> Option<f64> {
 /// Whether this is good enough for the job.
 pub fn meets(job: &Job, found: &Misses, one: &Candidate, beyond: &Beyond) -> Meets {
     let Some(allowed) = allowed(job) else {
-        return match found.misses {
-            0 => Meets::Yes,
+        return match (found.misses, found.misses_most) {
+            (0, 0) => Meets::Yes,
+            (0, _) => Meets::NotShown {
+                activations_needed: None,
+            },
             _ => Meets::No,
         };
     };
