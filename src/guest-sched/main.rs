@@ -43,7 +43,7 @@ fn run(words: &[&str]) -> anyhow::Result<()> {
 /// Schedules until [`stop`].
 fn schedule(rt: &CpuList, cycle: bool) -> anyhow::Result<()> {
     let (detector, _) = Detector::best(&Root::default());
-    let outcome = service::run(rt, detector, cycle, &mut announce)?;
+    let outcome = service::run(rt, detector, cycle, false, &mut announce)?;
     if !outcome.ending.was_asked_for() {
         bail!("{}", outcome.ending.in_words());
     }

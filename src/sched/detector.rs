@@ -44,6 +44,11 @@ impl Detector {
         }
     }
 
+    /// Can the best of all be used?
+    pub fn can_be_best(root: &Root) -> bool {
+        breakpoint::functions(root).is_ok()
+    }
+
     /// What this detector cannot see: kernel work that may still run on an RT CPU.
     pub fn blind_spots(self) -> &'static [&'static str] {
         match self {

@@ -4,11 +4,12 @@
 use super::bpf::types::{artis_besieged, artis_displaced, artis_waiting, sched_ext_ops};
 use super::bpf::{ArtisSkel, ArtisSkelBuilder, COUNTERS};
 use super::caches::Caches;
+use super::calls::Calls;
 use super::detector::Detector;
 use super::ending::Ending;
 use super::records::Records;
 use super::require::{SET_LIMIT, has_operation, has_servers};
-use super::watch::{self, Watch, Way, breakpoint, tracepoint};
+use super::watch::{self, Watch, Way};
 use artis_machine::Root;
 use artis_machine::cpulist::CpuList;
 use artis_machine::{local_timer, rcu};
@@ -466,26 +467,6 @@ fn text(bytes: &[i8]) -> String {
         .take_while(|&byte| byte != 0)
         .collect();
     String::from_utf8_lossy(&bytes).into_owned()
-}
-
-/// Where a detector notices system calls.
-enum Calls {
-    /// At the tracepoint with this number.
-    Tracepoint(u32),
-    /// In the kernel functions at these addresses.
-    Functions(Vec<u64>),
-    /// Context tracking tells.
-    Tracked,
-}
-
-impl Calls {
-    fn find(detector: Detector, root: &Root) -> Result<Self, watch::Error> {
-        Ok(match detector {
-            Detector::Breakpoint => Self::Functions(breakpoint::functions(root)?),
-            Detector::Syscall => Self::Tracepoint(tracepoint::number(root)?),
-            Detector::Entry => Self::Tracked,
-        })
-    }
 }
 
 /// Takes out what the kernel's sched_ext has no member for: CPU cgroups need

@@ -3,15 +3,15 @@
 //!
 //! Owns the order of the steps. The caller gets what happens as [`Event`]s.
 
-use super::beset::{Lookout, Unserved};
+use super::beset::Lookout;
 use super::caches::Caches;
-use super::control::{self, Request, Server};
+use super::control::{self, Server};
 use super::detector::Detector;
 use super::ending::Ending;
-use super::policy;
 use super::program::{self, CPUS_MAX, Config, Program, Storage};
 use super::require;
 use super::runtime::{self, Lock, Runtime, State};
+use super::serving::{LOOK, Serving, Signals, Why};
 use super::status::{IdleClock, OfflineClock, Status, now_unix_s};
 use super::urgent::{self, Urgency};
 use artis_machine::cpu_shares::CpuShares;
@@ -27,18 +27,7 @@ use artis_partition::journal::{self, Owner};
 use artis_partition::plan::{Left, Plan};
 use artis_partition::transaction::{self, Applied, Refused, Transaction, planned_here};
 use artis_task::syscall;
-use nix::errno::Errno;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io;
-use std::os::fd::AsFd;
-use std::os::unix::net::UnixStream;
-use std::time::Duration;
-
-/// How often to look whether the kernel ended the scheduler or a CPU went offline.
-const LOOK: Duration = Duration::from_millis(200);
-
-/// How often to look for tasks that wait behind RT0, where the kernel does not do it.
-const LOOK_BEHIND_RT0: Duration = Duration::from_millis(20);
 
 /// How often to try to get the lock while a killed artis ends or another one cleans up: ten seconds
 /// altogether.
@@ -110,10 +99,13 @@ pub struct Outcome {
     /// The scheduler as it was just before the end.
     pub last: Status,
     pub ending: Ending,
+    /// It ended because the best detector can be had now: it is to be run again, with that.
+    pub better: bool,
 }
 
-/// Schedules until SIGINT, SIGTERM, SIGHUP, `artis sched stop`, or the kernel ends it. With `cycle`, RT
-/// CPUs go offline first and come back, without the timers and works of others.
+/// Schedules until SIGINT, SIGTERM, SIGHUP, `artis sched stop`, or the kernel ends it. With `cycle`,
+/// RT CPUs go offline first and come back, without the timers and works of others. With `upgrade`
+/// it also ends when the best detector can be had.
 ///
 /// # Errors
 /// When the machine lacks something, another artis runs, or a setting could not be changed.
@@ -122,6 +114,7 @@ pub fn run(
     rt: &CpuList,
     detector: Detector,
     cycle: bool,
+    upgrade: bool,
     report: &mut dyn FnMut(Event),
 ) -> Result<Outcome, Error> {
     let root = Root::default();
@@ -231,27 +224,32 @@ pub fn run(
     let status = |program: &Program<'_>, away: &OfflineClock| {
         Status::on(&state, program.readings(), &clock, away, &root)
     };
-    let end = serve(
-        &mut program,
-        &mut lookout,
-        &server,
-        &signals,
-        &state,
-        &status,
+    let serving = Serving {
+        lookout: &mut lookout,
+        server: &server,
+        signals: &signals,
+        state: &state,
+        status: &status,
+        upgrade,
         report,
-    )?;
+    };
+    let end = serving.until_the_end(&mut program)?;
     lookout.serve_all();
     program.detach();
-    let ending = match end.unserved {
-        Some(unserved) => Ending::unserved(&unserved),
-        None => program.ending().unwrap_or_else(Ending::unknown),
+    let ending = match &end.why {
+        Why::Unserved(unserved) => Ending::unserved(unserved),
+        _ => program.ending().unwrap_or_else(Ending::unknown),
     };
+    let better = matches!(end.why, Why::Better);
     drop(undo);
     // Only now is everything restored: the client that asked for the stop learns it by this.
-    drop(end.waiting);
+    if let Why::Asked(client) = end.why {
+        drop(client);
+    }
     Ok(Outcome {
         last: end.last,
         ending,
+        better,
     })
 }
 
@@ -441,106 +439,6 @@ fn come_first(nrt: &CpuList) {
     // Without the privilege nothing changes here, and loading the scheduler fails and says why.
     // SAFETY: no pointers.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
-}
-
-/// SIGINT, SIGTERM and SIGHUP, as something to poll.
-struct Signals(UnixStream);
-
-impl Signals {
-    fn catch() -> io::Result<Self> {
-        let (ours, theirs) = UnixStream::pair()?;
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-        let hangup = (!syscall::is_ignored(SIGHUP)).then_some(SIGHUP);
-        for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
-            signal_hook::low_level::pipe::register(signal, theirs.try_clone()?)?;
-        }
-        Ok(Self(ours))
-    }
-}
-
-/// Why [`serve`] came to its end.
-struct End {
-    last: Status,
-    /// Who waits until everything is restored.
-    waiting: Option<UnixStream>,
-    /// Tasks that only the kernel's own scheduler would serve.
-    unserved: Option<Unserved>,
-}
-
-/// Answers requests until it is time to end.
-fn serve(
-    program: &mut Program<'_>,
-    lookout: &mut Lookout,
-    server: &Server,
-    signals: &Signals,
-    state: &State,
-    status: &dyn Fn(&Program<'_>, &OfflineClock) -> Status,
-    report: &mut dyn FnMut(Event),
-) -> Result<End, Error> {
-    let end = |program: &Program<'_>, away: &OfflineClock, waiting, unserved| End {
-        last: status(program, away),
-        waiting,
-        unserved,
-    };
-    let mut offline = CpuList::new();
-    let mut away = OfflineClock::default();
-    let look = match program.hands_back_late() {
-        true => LOOK_BEHIND_RT0,
-        false => LOOK,
-    };
-    let mut stopped = false;
-    loop {
-        let limits = stopped || program.has_limits();
-        let look = match limits {
-            true => look.min(Duration::from_nanos(policy::limit_look_ns(stopped))),
-            false => look,
-        };
-        let mut fds = [
-            PollFd::new(signals.0.as_fd(), PollFlags::POLLIN),
-            PollFd::new(server.as_fd(), PollFlags::POLLIN),
-        ];
-        let timeout = PollTimeout::try_from(look).unwrap_or(PollTimeout::MAX);
-        match poll(&mut fds, timeout) {
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(error) => return Err(Error::Wait(error.into())),
-        }
-        let absent = program.absent();
-        away.look(&absent.offline);
-        if fds[0].any() == Some(true) || program.ending().is_some() {
-            return Ok(end(program, &away, None, None));
-        }
-        if let Some(unserved) = lookout.look(program)? {
-            return Ok(end(program, &away, None, Some(unserved)));
-        }
-        match server.next() {
-            Some(Request::Stop(stream)) => return Ok(end(program, &away, Some(stream), None)),
-            Some(Request::Status(stream)) => {
-                // A client that has gone needs no answer.
-                let _ = control::answer(stream, &status(program, &away));
-            }
-            None => {}
-        }
-        if program.hands_back_late() {
-            for thread in program.displaced()? {
-                // It may be gone, or an RT0 task by now.
-                let _ = syscall::requeue(thread);
-            }
-        }
-        if limits {
-            stopped = program.let_on()?;
-        }
-        for cpu in absent.unwatched.iter() {
-            // It may be offline again; then the next look does not find it unwatched.
-            let _ = program.watch_again(cpu);
-        }
-        if absent.offline != offline {
-            offline = absent.offline;
-            report(Event::Offline {
-                offline: offline.clone(),
-                rt: state.rt_cpus.clone(),
-            });
-        }
-    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use crate::partition::host::Host;
 use crate::partition::plan::Left;
 use crate::report::scheduler::{Counters, in_words};
 use crate::sched::control;
+use crate::sched::detector::Detector;
 use crate::sched::ending::Ending;
 use crate::sched::runtime::Runtime;
 use crate::sched::service::{self, Outcome, Prospect};
@@ -72,7 +73,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let mut voice = Voice::new(args.quiet, settings.heading());
-    let Outcome { last, ending } = schedule(&settings, &mut voice)?;
+    let Outcome { last, ending, .. } = schedule(&settings, &mut voice)?;
     let mut stdout = stdout();
     if args.json {
         let report = Report {
@@ -152,7 +153,21 @@ fn schedule(settings: &Settings, voice: &mut Voice) -> anyhow::Result<Outcome> {
             lease = Some(begun.0);
         }
     }
-    let outcome = service::run(rt, *detector, *cycle, &mut |event| voice.event(event));
+    let mut outcome = service::run(
+        rt,
+        *detector,
+        *cycle,
+        settings.may_improve(),
+        &mut |event| {
+            voice.event(event);
+        },
+    );
+    if outcome.as_ref().is_ok_and(|outcome| outcome.better) {
+        say!("artis: breakpoints can be had now: it begins again with them");
+        outcome = service::run(rt, Detector::Breakpoint, false, false, &mut |event| {
+            voice.event(event);
+        });
+    }
     voice.done();
     // After a failure, too, and then it is the failure that counts.
     if let Some(ended) = lease.map(Lease::end) {

@@ -133,6 +133,12 @@ fn request(
 }
 
 impl Settings {
+    /// May a better detector than the one of these settings be had later?
+    pub fn may_improve(&self) -> bool {
+        let reason = self.no_breakpoints.as_ref();
+        reason.is_some_and(breakpoint::Error::is_passing)
+    }
+
     /// The first lines of a run.
     pub fn heading(&self) -> [String; 2] {
         let why = self.no_breakpoints.as_ref();
