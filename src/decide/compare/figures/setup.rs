@@ -279,7 +279,7 @@ fn others(words: &str, common: &BTreeSet<&str>) -> String {
         .collect();
     match own.len() {
         0 => "none of these".to_owned(),
-        ..=ARGUMENTS_MAX => own.join(" "),
+        1..=ARGUMENTS_MAX => own.join(" "),
         more => format!(
             "{} and {} more",
             own[..ARGUMENTS_MAX].join(" "),
