@@ -17,6 +17,7 @@ pub mod detector;
 pub mod ending;
 pub mod policy;
 pub mod program;
+pub mod prospect;
 pub mod require;
 pub mod runtime;
 pub mod service;

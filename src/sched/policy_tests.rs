@@ -544,7 +544,12 @@ fn rcus_thread_is_held_until_cpus_have_had_two_ticks() {
     let held_since = 7 * MS;
     assert!(!held_goes(true, false, 0, held_since), "nobody is held");
     assert!(held_goes(true, false, held_since, held_since));
-    assert!(!held_goes(false, false, held_since, held_since + HELD_NS_MAX - 1));
+    assert!(!held_goes(
+        false,
+        false,
+        held_since,
+        held_since + HELD_NS_MAX - 1
+    ));
     assert!(
         held_goes(false, false, held_since, held_since + HELD_NS_MAX),
         "no timer came"
