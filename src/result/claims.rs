@@ -108,11 +108,11 @@ pub(crate) fn reads(path: &Path, there: &Metadata) -> Result<(), Conflict> {
     }
     with(|claims| {
         let taken = claims.written.iter();
-        let taken = taken.filter(|(.., place)| match place {
+        let mut taken = taken.filter(|(.., place)| match place {
             Place::Stdout => false,
             Place::File { id: there, .. } => *there == Some(id),
         });
-        if let Some((_, output, _)) = taken.last() {
+        if let Some((_, output, _)) = taken.next_back() {
             return Err(Conflict::Input {
                 output: output.clone(),
                 input: input(),

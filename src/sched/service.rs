@@ -8,7 +8,13 @@ use super::caches::Caches;
 use super::control::{self, Server};
 use super::detector::Detector;
 use super::ending::Ending;
+<<<<<<< HEAD
 use super::program::{self, CPUS_MAX, Config, Program, Storage};
+=======
+use super::policy;
+use super::program::{self, Config, Program, Storage};
+use super::prospect::{Prospect, check_cpus};
+>>>>>>> machines
 use super::require;
 use super::runtime::{self, Lock, Runtime, State};
 use super::serving::{LOOK, Serving, Signals, Why};
@@ -16,7 +22,7 @@ use super::status::{IdleClock, OfflineClock, Status, now_unix_s};
 use super::urgent::{self, Urgency};
 use artis_machine::cpu_shares::CpuShares;
 use artis_machine::cpus::{self, Cpus};
-use artis_machine::cpusets::{self, Claim};
+use artis_machine::cpusets::Claim;
 use artis_machine::kernel::{Kernel, Preemption};
 use artis_machine::privilege::Privilege;
 use artis_machine::{CpuList, Root, Unreadable, topology};
@@ -253,46 +259,6 @@ pub fn run(
     })
 }
 
-/// What comes of scheduling on a machine: asked before anything is changed, by `artis sched run`
-/// and by its `--check`.
-#[derive(Debug)]
-pub struct Prospect {
-    pub kernel: Kernel,
-    pub cpus: Cpus,
-    pub nrt: CpuList,
-    /// Settings that cannot be changed, and why.
-    pub left: Vec<Left>,
-    /// Groups of others that have RT CPUs.
-    pub claims: Vec<Claim>,
-}
-
-impl Prospect {
-    /// Looks at the machine, and changes nothing.
-    ///
-    /// # Errors
-    /// What stands in the way, each with what to do.
-    pub fn of(root: &Root, rt: &CpuList, detector: Detector) -> Result<Self, Error> {
-        let cpus = Cpus::read(root)?;
-        let nrt = check_cpus(rt, &cpus)?;
-        let kernel = Kernel::read(root)?;
-        let privilege = Privilege::of_self(root)?;
-        let missing = require::missing(root, &kernel, &privilege, detector, rt, &cpus);
-        if !missing.is_empty() {
-            return Err(Error::Missing(missing));
-        }
-        let groups = cpusets::groups(root)?;
-        let mut claims = cpusets::claims(&groups, rt, &cpus.online);
-        claims.retain(|claim| claim.is_exclusive() || claim.is_all_it_has());
-        Ok(Self {
-            left: Plan::for_sharing(root, rt, &nrt).left,
-            kernel,
-            cpus,
-            nrt,
-            claims,
-        })
-    }
-}
-
 /// Restores what a killed artis had changed, if no artis is on. Returns what.
 ///
 /// # Errors
@@ -313,46 +279,6 @@ pub fn clean_up() -> Result<Vec<Change>, Error> {
         }
     }
     Ok(Vec::new())
-}
-
-/// The NRT CPUs, if the RT CPUs make sense on this machine.
-///
-/// # Errors
-/// [`Error::Cpus`], a sentence.
-pub fn check_cpus(rt: &CpuList, cpus: &Cpus) -> Result<CpuList, Error> {
-    if rt.is_empty() {
-        return Err(Error::Cpus("no RT CPU was given; try --rt 1".to_owned()));
-    }
-    let absent = rt - &cpus.possible;
-    if !absent.is_empty() {
-        return Err(Error::Cpus(format!(
-            "this machine has no CPU {absent}; its CPUs are {}",
-            cpus.possible
-        )));
-    }
-    let offline = rt - &cpus.online;
-    if !offline.is_empty() {
-        return Err(Error::Cpus(format!(
-            "CPU {offline} is offline; bring it online first (online are {})",
-            cpus.online
-        )));
-    }
-    let nrt = &cpus.online - rt;
-    if nrt.is_empty() {
-        return Err(Error::Cpus(format!(
-            "RT CPUs {rt} leave no NRT CPU, and system calls need one; leave out at least one \
-             of the CPUs {}",
-            cpus.online
-        )));
-    }
-    if cpus.possible.last().is_some_and(|last| last >= CPUS_MAX) {
-        return Err(Error::Cpus(format!(
-            "this machine has CPUs beyond {}, more than artis is built for; boot with \
-             possible_cpus={CPUS_MAX}",
-            CPUS_MAX - 1
-        )));
-    }
-    Ok(nrt)
 }
 
 /// Who holds the lock of the scheduling process.
@@ -441,6 +367,7 @@ fn come_first(nrt: &CpuList) {
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
 }
 
+<<<<<<< HEAD
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -474,5 +401,84 @@ mod tests {
         assert!(refusal("9", &two).contains("no CPU 9"));
         assert!(refusal("3", &machine("0-2", "0-3")).contains("offline"));
         assert!(refusal("1", &machine("0-1", "0-2000")).contains("beyond 1023"));
+=======
+/// SIGINT and SIGTERM, as something to poll.
+struct Signals(UnixStream);
+
+impl Signals {
+    fn catch() -> io::Result<Self> {
+        let (ours, theirs) = UnixStream::pair()?;
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            signal_hook::low_level::pipe::register(signal, theirs.try_clone()?)?;
+        }
+        Ok(Self(ours))
+    }
+}
+
+/// Answers requests until it is time to end. Returns the last status, and who waits for the end.
+fn serve(
+    program: &mut Program<'_>,
+    server: &Server,
+    signals: &Signals,
+    state: &State,
+    status: &dyn Fn(&Program<'_>, &OfflineClock) -> Status,
+    report: &mut dyn FnMut(Event),
+) -> Result<(Status, Option<UnixStream>), Error> {
+    let mut offline = CpuList::new();
+    let mut away = OfflineClock::default();
+    let look = match program.hands_back_late() {
+        true => LOOK_BEHIND_RT0,
+        false => LOOK,
+    };
+    let mut stopped = false;
+    loop {
+        let limits = stopped || program.has_limits();
+        let look = match limits {
+            true => look.min(Duration::from_nanos(policy::limit_look_ns(stopped))),
+            false => look,
+        };
+        let mut fds = [
+            PollFd::new(signals.0.as_fd(), PollFlags::POLLIN),
+            PollFd::new(server.as_fd(), PollFlags::POLLIN),
+        ];
+        let timeout = PollTimeout::try_from(look).unwrap_or(PollTimeout::MAX);
+        match poll(&mut fds, timeout) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Err(Error::Wait(error.into())),
+        }
+        let absent = program.absent();
+        away.look(&absent.offline);
+        if fds[0].any() == Some(true) || program.ending().is_some() {
+            return Ok((status(program, &away), None));
+        }
+        match server.next() {
+            Some(Request::Stop(stream)) => return Ok((status(program, &away), Some(stream))),
+            Some(Request::Status(stream)) => {
+                // A client that has gone needs no answer.
+                let _ = control::answer(stream, &status(program, &away));
+            }
+            None => {}
+        }
+        if program.hands_back_late() {
+            for thread in program.displaced()? {
+                // It may be gone, or an RT0 task by now.
+                let _ = syscall::requeue(thread);
+            }
+        }
+        if limits {
+            stopped = program.let_on()?;
+        }
+        for cpu in absent.unwatched.iter() {
+            // It may be offline again; then the next look does not find it unwatched.
+            let _ = program.watch_again(cpu);
+        }
+        if absent.offline != offline {
+            offline = absent.offline;
+            report(Event::Offline {
+                offline: offline.clone(),
+                rt: state.rt_cpus.clone(),
+            });
+        }
+>>>>>>> machines
     }
 }

@@ -9,8 +9,8 @@ use crate::partition::plan::Request;
 use crate::report::scheduler::heading;
 use crate::result::file;
 use crate::sched::detector::Detector;
-use crate::sched::service;
 use crate::sched::watch::breakpoint;
+use crate::sched::{prospect, service};
 use crate::service::config::{Config, Partition};
 use anyhow::Context;
 use serde::Serialize;
@@ -78,7 +78,7 @@ impl Options {
         };
         let rt = self.rt.clone().or(config.rt);
         let rt = rt.ok_or_else(|| blame("it names no RT CPU; add rt = \"1\"".to_owned()))?;
-        let nrt = match service::check_cpus(&rt, &Cpus::read(root)?) {
+        let nrt = match prospect::check_cpus(&rt, &Cpus::read(root)?) {
             Err(service::Error::Cpus(sentence)) => return Err(blame(sentence)),
             nrt => nrt?,
         };

@@ -15,7 +15,8 @@ use artis::partition::change::Kind;
 use artis::partition::host::Host;
 use artis::partition::plan::{Plan, Request};
 use artis::sched::detector::Detector;
-use artis::sched::service::{Error, Prospect};
+use artis::sched::prospect::Prospect;
+use artis::sched::service::Error;
 use rows::{ROWS, Row};
 
 /// What every command says of one machine.
