@@ -19,11 +19,8 @@ pub mod detector;
 pub mod ending;
 pub mod policy;
 pub mod program;
-<<<<<<< HEAD
-pub mod records;
-=======
 pub mod prospect;
->>>>>>> machines
+pub mod records;
 pub mod require;
 pub mod runtime;
 pub mod service;

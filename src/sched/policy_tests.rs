@@ -544,13 +544,10 @@ fn rcus_thread_is_held_until_cpus_have_had_two_ticks() {
     let held_since = 7 * MS;
     assert!(!held_goes(true, false, 0, held_since), "nobody is held");
     assert!(held_goes(true, false, held_since, held_since));
-<<<<<<< HEAD
     assert!(
         held_goes(false, true, held_since, held_since),
         "a server asks"
     );
-=======
->>>>>>> machines
     assert!(!held_goes(
         false,
         false,

@@ -8,13 +8,8 @@ use super::caches::Caches;
 use super::control::{self, Server};
 use super::detector::Detector;
 use super::ending::Ending;
-<<<<<<< HEAD
-use super::program::{self, CPUS_MAX, Config, Program, Storage};
-=======
-use super::policy;
 use super::program::{self, Config, Program, Storage};
 use super::prospect::{Prospect, check_cpus};
->>>>>>> machines
 use super::require;
 use super::runtime::{self, Lock, Runtime, State};
 use super::serving::{LOOK, Serving, Signals, Why};
@@ -23,7 +18,7 @@ use super::urgent::{self, Urgency};
 use artis_machine::cpu_shares::CpuShares;
 use artis_machine::cpus::{self, Cpus};
 use artis_machine::cpusets::Claim;
-use artis_machine::kernel::{Kernel, Preemption};
+use artis_machine::kernel::Preemption;
 use artis_machine::privilege::Privilege;
 use artis_machine::{CpuList, Root, Unreadable, topology};
 use artis_partition::change::Change;
@@ -365,120 +360,4 @@ fn come_first(nrt: &CpuList) {
     // Without the privilege nothing changes here, and loading the scheduler fails and says why.
     // SAFETY: no pointers.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, -20) };
-}
-
-<<<<<<< HEAD
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn machine(online: &str, possible: &str) -> Cpus {
-        Cpus {
-            online: online.parse().unwrap(),
-            possible: possible.parse().unwrap(),
-            isolated: CpuList::new(),
-            isolated_at_boot: CpuList::new(),
-            nohz_full: CpuList::new(),
-        }
-    }
-
-    fn refusal(rt: &str, cpus: &Cpus) -> String {
-        check_cpus(&rt.parse().unwrap(), cpus)
-            .unwrap_err()
-            .to_string()
-    }
-
-    #[test]
-    fn the_rest_of_the_online_cpus_is_nrt() {
-        let nrt = check_cpus(&"2-3".parse().unwrap(), &machine("0-3", "0-7")).unwrap();
-        assert_eq!(nrt.to_string(), "0-1");
-    }
-
-    #[test]
-    fn lists_that_make_no_sense_here_are_refused_in_words() {
-        let two = machine("0-1", "0-1");
-        assert!(refusal("0-1", &two).contains("leave no NRT CPU"));
-        assert!(refusal("9", &two).contains("no CPU 9"));
-        assert!(refusal("3", &machine("0-2", "0-3")).contains("offline"));
-        assert!(refusal("1", &machine("0-1", "0-2000")).contains("beyond 1023"));
-=======
-/// SIGINT and SIGTERM, as something to poll.
-struct Signals(UnixStream);
-
-impl Signals {
-    fn catch() -> io::Result<Self> {
-        let (ours, theirs) = UnixStream::pair()?;
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-            signal_hook::low_level::pipe::register(signal, theirs.try_clone()?)?;
-        }
-        Ok(Self(ours))
-    }
-}
-
-/// Answers requests until it is time to end. Returns the last status, and who waits for the end.
-fn serve(
-    program: &mut Program<'_>,
-    server: &Server,
-    signals: &Signals,
-    state: &State,
-    status: &dyn Fn(&Program<'_>, &OfflineClock) -> Status,
-    report: &mut dyn FnMut(Event),
-) -> Result<(Status, Option<UnixStream>), Error> {
-    let mut offline = CpuList::new();
-    let mut away = OfflineClock::default();
-    let look = match program.hands_back_late() {
-        true => LOOK_BEHIND_RT0,
-        false => LOOK,
-    };
-    let mut stopped = false;
-    loop {
-        let limits = stopped || program.has_limits();
-        let look = match limits {
-            true => look.min(Duration::from_nanos(policy::limit_look_ns(stopped))),
-            false => look,
-        };
-        let mut fds = [
-            PollFd::new(signals.0.as_fd(), PollFlags::POLLIN),
-            PollFd::new(server.as_fd(), PollFlags::POLLIN),
-        ];
-        let timeout = PollTimeout::try_from(look).unwrap_or(PollTimeout::MAX);
-        match poll(&mut fds, timeout) {
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(error) => return Err(Error::Wait(error.into())),
-        }
-        let absent = program.absent();
-        away.look(&absent.offline);
-        if fds[0].any() == Some(true) || program.ending().is_some() {
-            return Ok((status(program, &away), None));
-        }
-        match server.next() {
-            Some(Request::Stop(stream)) => return Ok((status(program, &away), Some(stream))),
-            Some(Request::Status(stream)) => {
-                // A client that has gone needs no answer.
-                let _ = control::answer(stream, &status(program, &away));
-            }
-            None => {}
-        }
-        if program.hands_back_late() {
-            for thread in program.displaced()? {
-                // It may be gone, or an RT0 task by now.
-                let _ = syscall::requeue(thread);
-            }
-        }
-        if limits {
-            stopped = program.let_on()?;
-        }
-        for cpu in absent.unwatched.iter() {
-            // It may be offline again; then the next look does not find it unwatched.
-            let _ = program.watch_again(cpu);
-        }
-        if absent.offline != offline {
-            offline = absent.offline;
-            report(Event::Offline {
-                offline: offline.clone(),
-                rt: state.rt_cpus.clone(),
-            });
-        }
->>>>>>> machines
-    }
 }
