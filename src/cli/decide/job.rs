@@ -65,8 +65,7 @@ fn nature(word: &str) -> Result<Nature, String> {
 
 fn per_second(text: &str) -> Result<f64, String> {
     number(text, |rate| rate > 0.0 && rate <= job::PER_SECOND_MAX).ok_or_else(|| {
-        "write how many activations a second there are, above 0 and at most 1e9, such as 1000"
-            .to_owned()
+        "write how many activations a second there are, above 0, up to 1e9, such as 1000".to_owned()
     })
 }
 

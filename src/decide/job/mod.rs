@@ -268,7 +268,7 @@ impl Job {
             .rate
             .is_some_and(|rate| !(rate > 0.0 && rate <= PER_SECOND_MAX))
         {
-            return wrong("per_second is above 0 and at most 1e9");
+            return wrong("per_second is above 0, up to 1e9");
         }
         let parts = [Some(self.loss), self.utilisation];
         if !parts

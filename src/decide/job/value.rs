@@ -61,7 +61,7 @@ pub fn bytes(text: &str) -> Result<f64, String> {
     found
         .filter(|it| (1.0..=BYTES_MAX).contains(it))
         .ok_or_else(|| {
-            "write a size with its unit, at most 1048576TiB: \"512MiB\", \"8GiB\"".to_owned()
+            "write a size with its unit, up to 1048576TiB: \"512MiB\", \"8GiB\"".to_owned()
         })
 }
 
@@ -155,11 +155,7 @@ mod tests {
             );
         }
         assert_eq!(time_us("36500d"), Ok(TIME_US_MAX));
-        assert!(
-            bytes("1e300TiB")
-                .unwrap_err()
-                .contains("at most 1048576TiB")
-        );
+        assert!(bytes("1e300TiB").unwrap_err().contains("up to 1048576TiB"));
         assert!(time_us("0us").is_err() && time_us("5").is_err() && time_us("nan s").is_err());
         assert_eq!(bytes("1.5GiB"), Ok(1_610_612_736.0));
         assert!(bytes("5").is_err() && bytes("-1GiB").is_err());

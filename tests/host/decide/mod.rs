@@ -436,7 +436,7 @@ fn what_does_not_belong_together_is_refused_with_a_sentence() {
     );
     refused(
         &["wrong-field.toml"],
-        "wrong-field.toml: line 3: unknown field `dead_line`",
+        "wrong-field.toml: line 3: dead_line is no key here; write deadline",
     );
     refused(&["wrong-work.toml"], "no work is given");
     refused(&["no-such.toml"], "no-such.toml");

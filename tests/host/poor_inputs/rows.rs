@@ -117,7 +117,7 @@ pub const ROWS: &[Row] = &[
     row("decide --deadline -5us", USAGE, &["'-5us'", "--deadline", "from 1ns to 36500d"]),
     row("decide --deadline 1e300s", USAGE, &["'1e300s'", "--deadline", "from 1ns to 36500d"]),
     row("decide --loss -20%", USAGE, &["'-20%'", "--loss", "a part from 0 to 1, or per cent"]),
-    row("decide --memory -1GiB", USAGE, &["'-1GiB'", "--memory", "at most 1048576TiB"]),
+    row("decide --memory -1GiB", USAGE, &["'-1GiB'", "--memory", "up to 1048576TiB"]),
     row("measure latency -D -5s", USAGE, &["'-5s'", "--duration", TIME]),
     row("measure latency -i -5us", USAGE, &["'-5us'", "--interval", INTERVAL]),
     row("measure messages --pairs 100000", USAGE, &["'100000'", "--pairs", "1 to 128"]),
