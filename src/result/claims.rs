@@ -107,12 +107,12 @@ pub(crate) fn reads(path: &Path, there: &Metadata) -> Result<(), Conflict> {
         return Err(Conflict::Printed { input: input() });
     }
     with(|claims| {
-        let taken = claims.written.iter();
-        let mut taken = taken.filter(|(.., place)| match place {
+        let mut taken = claims.written.iter();
+        let taken = taken.find(|(.., place)| match place {
             Place::Stdout => false,
             Place::File { id: there, .. } => *there == Some(id),
         });
-        if let Some((_, output, _)) = taken.next_back() {
+        if let Some((_, output, _)) = taken {
             return Err(Conflict::Input {
                 output: output.clone(),
                 input: input(),
