@@ -4,6 +4,7 @@
 
 use super::comparison::WIDTH;
 use super::curves::in_words;
+use super::extrapolation;
 use super::paragraph::Layout;
 use super::words::plain;
 use artis_decide::extremes::Refusal;
@@ -299,10 +300,7 @@ fn claims(verdict: &Verdict) -> Vec<String> {
             words += &format!(" {sentence}");
         }
         if let Some(found) = &misses.extrapolation {
-            words += &format!(
-                " Extrapolated by laws of extremes: {:.1e} (95 %: {:.1e} to {:.1e}).",
-                found.probability.value, found.probability.low, found.probability.high
-            );
+            words += &extrapolation::sentences(found, misses.activations);
         }
         // Where nothing more is asked for, only a refusal that says something of the machine.
         let matters =

@@ -19,6 +19,7 @@ pub mod exceedance;
 pub mod execution;
 pub mod experiment;
 pub mod explain;
+mod extrapolation;
 mod facts;
 pub mod findings;
 pub mod histograms;

@@ -88,14 +88,6 @@ pub fn independent(values: &[f64]) -> f64 {
     (two_sided(largest) * lags as f64).min(1.0)
 }
 
-/// The part of the values that is different from all others.
-pub fn distinct(values: &[f64]) -> f64 {
-    let mut ascending = values.to_vec();
-    ascending.sort_by(f64::total_cmp);
-    ascending.dedup();
-    ascending.len() as f64 / values.len().max(1) as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::random::Random;
@@ -134,7 +126,6 @@ mod tests {
         assert!(no_trend_of_spread(&with(&|at, value| value * (1.0 + at as f64 / 50.0))) < 1e-6);
         let periodic = with(&|at, value| if at % 10 == 0 { value + 6.0 } else { value });
         assert!(independent(&periodic) < 0.01);
-        assert_eq!(distinct(&[1.0, 2.0, 1.0, 1.0]), 0.5);
     }
 
     #[test]

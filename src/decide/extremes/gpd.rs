@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The generalised Pareto law, to which the values above a high threshold tend.
+//! The generalised Pareto law, to which the values above a high threshold tend, whatever the law
+//! of all values is.
 //!
-//! The values come from a histogram: each with how often it was seen. Fits: L-moments (J. R. M.
-//! Hosking and J. R. Wallis, "Parameter and quantile estimation for the generalized Pareto
-//! distribution", 1987), then likelihood. The shape's sign is that of [`super::gev`].
+//! The shape's sign is that of Coles: positive is a heavy tail, negative a bounded one. Fits are
+//! by likelihood, intervals by its profile (Coles, sections 4.3.2 and 4.3.3): the laws that are
+//! about as likely as the best one are a region around it, and what they say at its edge is what
+//! an interval ends at.
 
-use super::gev::anderson_darling;
-use super::{Estimate, deviance_of, l_moments, minimum, root};
+use super::minimum;
 use serde::Serialize;
+use std::f64::consts::TAU;
 
 /// A shape nearer to 0 counts as 0: the exponential law.
 const EXPONENTIAL: f64 = 1e-7;
+/// Beyond these shapes the likelihood has no regular maximum, or the law no variance to speak of.
 const SHAPES: std::ops::RangeInclusive<f64> = -0.99..=1.5;
+/// Likelihoods that differ by less are equal.
+const CLOSE: f64 = 1e-8;
+/// Directions in which the edge of a region is sought.
+const DIRECTIONS: u32 = 32;
 
 /// The law of what exceeds the threshold by how much.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -24,23 +31,45 @@ pub struct Gpd {
 impl Gpd {
     /// The probability that a value above the threshold is above `value`.
     pub fn exceedance(&self, value: f64) -> f64 {
+        (-self.depth(value)).exp()
+    }
+
+    /// -ln of [`exceedance`](Self::exceedance): an exponential value, if the law is right.
+    /// Infinite beyond the end of a bounded law.
+    pub fn depth(&self, value: f64) -> f64 {
         let z = ((value - self.threshold) / self.scale).max(0.0);
         match self.shape.abs() < EXPONENTIAL {
-            true => (-z).exp(),
-            false => (1.0 + self.shape * z).max(0.0).powf(-1.0 / self.shape),
+            true => z,
+            false => (self.shape * z).max(-1.0).ln_1p() / self.shape,
         }
     }
 
-    /// By L-moments; none when there are too few values or they are all equal.
-    pub fn by_l_moments(threshold: f64, ascending: &[f64]) -> Option<Self> {
-        let moments = l_moments::of(ascending)?;
-        let mean = moments.mean - threshold;
-        let k = mean / moments.scale - 2.0;
-        let scale = (1.0 + k) * mean;
-        (scale > 0.0).then_some(Self {
-            threshold,
-            scale,
-            shape: -k,
+    /// The value that this part of the values above the threshold exceeds.
+    pub fn quantile(&self, part: f64) -> f64 {
+        let depth = -part.min(1.0).ln();
+        let above = match self.shape.abs() < EXPONENTIAL {
+            true => depth,
+            false => (self.shape * depth).exp_m1() / self.shape,
+        };
+        self.threshold + self.scale * above
+    }
+
+    /// Laws around this one, as likely as the best one of `count` values is uncertain: `radius`
+    /// standard deviations away (R. L. Smith, 1985, gives the covariance of ln scale and shape).
+    pub fn around(&self, count: usize, radius: f64) -> impl Iterator<Item = Self> {
+        let law = *self;
+        let one = 1.0 + law.shape.max(-0.4);
+        let unit = radius / (count as f64).sqrt();
+        (0..DIRECTIONS).map(move |at| {
+            let (sin, cos) = (TAU * f64::from(at) / f64::from(DIRECTIONS)).sin_cos();
+            // Cholesky's factor of one * [[2, -1], [-1, one]].
+            let corner = (one / 2.0).sqrt();
+            let rest = (one * one - one / 2.0).sqrt();
+            Self {
+                scale: law.scale * (unit * (2.0 * one).sqrt() * cos).exp(),
+                shape: law.shape + unit * (rest * sin - corner * cos),
+                ..law
+            }
         })
     }
 }
@@ -49,50 +78,54 @@ impl Gpd {
 #[derive(Clone, Debug)]
 pub struct Fit {
     pub law: Gpd,
-    /// How far each value is above the threshold, ascending, in units of `unit`.
+    /// How far each value is above the threshold, ascending, in units of `unit`; without the
+    /// largest ones that were left out.
     excesses: Vec<f64>,
+    left_out: usize,
     unit: f64,
     misfit: f64,
 }
 
-fn misfit(scale: f64, shape: f64, excesses: &[f64]) -> f64 {
+/// The negative log-likelihood. Of the largest `left_out` values it counts only that they are
+/// above the others.
+fn misfit(scale: f64, shape: f64, excesses: &[f64], left_out: usize) -> f64 {
     if scale <= 0.0 || !SHAPES.contains(&shape) {
         return f64::INFINITY;
     }
-    let mut sum = excesses.len() as f64 * scale.ln();
-    for excess in excesses {
-        let z = excess / scale;
-        if shape.abs() < EXPONENTIAL {
-            sum += z;
-        } else {
-            let base = 1.0 + shape * z;
-            if base <= 0.0 {
-                return f64::INFINITY;
-            }
-            sum += (1.0 + 1.0 / shape) * base.ln();
-        }
+    let of_scale = excesses.len() as f64 * scale.ln();
+    let last = excesses.last().copied().unwrap_or(0.0) / scale;
+    let left_out = left_out as f64;
+    if shape.abs() < EXPONENTIAL {
+        let sum: f64 = excesses.iter().sum();
+        return of_scale + sum / scale + left_out * last;
     }
-    sum
+    if 1.0 + shape * last <= 0.0 {
+        return f64::INFINITY;
+    }
+    let by = shape / scale;
+    // The logarithm of a product takes less time than the sum of logarithms.
+    let product = |few: &[f64]| few.iter().fold(1.0, |all, it| all * (1.0 + by * it));
+    let sum: f64 = excesses.chunks(8).map(|few| product(few).ln()).sum();
+    of_scale + (1.0 + 1.0 / shape) * sum + left_out * (shape * last).ln_1p() / shape
 }
 
 impl Fit {
-    /// Of the values above `threshold`. None when there are too few or they are all equal.
-    pub fn new(threshold: f64, values: &[f64]) -> Option<Self> {
-        let mut ascending: Vec<f64> = values
-            .iter()
-            .copied()
-            .filter(|it| *it > threshold)
-            .collect();
-        ascending.sort_by(f64::total_cmp);
-        let start = Gpd::by_l_moments(threshold, &ascending)?;
-        let unit = ascending.iter().map(|it| it - threshold).sum::<f64>() / ascending.len() as f64;
-        let excesses: Vec<f64> = ascending.iter().map(|it| (it - threshold) / unit).collect();
-        let function = |p: &[f64; 2]| misfit(p[0].exp(), p[1], &excesses);
-        let scale = (start.scale / unit).max(1e-3);
-        let starts = [[scale.ln(), start.shape.clamp(-0.4, 0.8)], [0.0, 0.05]];
-        let from = starts.into_iter().find(|it| function(it).is_finite())?;
-        let (place, _) = minimum::of(from, [0.2, 0.1], 1e-9, function);
-        let (place, least) = minimum::of(place, [0.05, 0.03], 1e-9, function);
+    /// Of ascending values above `threshold`. Of the largest `left_out` it counts only that they
+    /// are above the others. None when there are too few or they are all equal.
+    pub fn new(threshold: f64, ascending: &[f64], left_out: usize) -> Option<Self> {
+        let kept = ascending.len().checked_sub(left_out)?;
+        let excesses = ascending[..kept].iter().map(|it| it - threshold);
+        let mut excesses: Vec<f64> = excesses.filter(|it| *it > 0.0).collect();
+        let unit = excesses.iter().sum::<f64>() / excesses.len() as f64;
+        if excesses.len() < 3 || excesses.first() == excesses.last() {
+            return None;
+        }
+        excesses.iter_mut().for_each(|it| *it /= unit);
+        let function = |p: &[f64; 2]| misfit(p[0].exp(), p[1], &excesses, left_out);
+        // Every value can be of a law without an end.
+        let (place, _) = minimum::of([0.0, 0.02], [0.2, 0.1], CLOSE, function);
+        // Twice: a simplex may collapse on its way.
+        let (place, least) = minimum::of(place, [0.05, 0.03], CLOSE, function);
         Some(Self {
             law: Gpd {
                 threshold,
@@ -100,90 +133,58 @@ impl Fit {
                 shape: place[1],
             },
             excesses,
+            left_out,
             unit,
             misfit: least,
         })
     }
 
-    /// How many values are above the threshold.
-    pub fn count(&self) -> usize {
-        self.excesses.len()
-    }
-
-    /// How much worse the best law is that has the probability `part` beyond `value`.
-    fn deviance(&self, value: f64, part: f64) -> f64 {
-        let excess = (value - self.law.threshold) / self.unit;
-        let scale = |shape: f64| match shape.abs() < EXPONENTIAL {
-            true => excess / -part.ln(),
-            false => shape * excess / (-shape * part.ln()).exp_m1(),
+    /// Laws at the edge of the region around the best one in which twice the difference of
+    /// log-likelihoods is at most `deviance`.
+    pub fn edge(&self, deviance: f64) -> Vec<Gpd> {
+        let fits = |law: &Gpd| {
+            let scale = law.scale / self.unit;
+            let misfit = misfit(scale, law.shape, &self.excesses, self.left_out);
+            2.0 * (misfit - self.misfit) <= deviance
         };
-        let function = |p: &[f64; 1]| misfit(scale(p[0]), p[0], &self.excesses);
-        // A bounded law must end beyond all values; a heavy one always does.
-        let starts = [self.law.shape, 0.0, 0.1, 0.3, 0.6, 1.0].map(|shape| [shape]);
-        let least = starts
-            .into_iter()
-            .filter(|start| function(start).is_finite())
-            .map(|start| minimum::of(start, [0.05], 1e-6, function).1)
-            .fold(f64::INFINITY, f64::min);
-        2.0 * (least - self.misfit)
-    }
-
-    /// The probability that a value above the threshold is above `value`.
-    pub fn exceedance(&self, value: f64) -> Estimate {
-        let best = self.law.exceedance(value);
-        let best_ln = best.max(1e-300).ln().min(-1e-9);
-        let bound = deviance_of(self.excesses.len());
-        let fits = |ln_part: f64| self.deviance(value, ln_part.exp()) <= bound;
-        let edge = |step: f64, limit: f64| {
-            let (mut inside, mut step) = (best_ln, step);
-            loop {
-                let next = inside + step;
-                let next = if step > 0.0 { next.min(limit) } else { next };
-                if !fits(next) {
-                    let close = step.abs() * 1e-4;
-                    return Some(root::last(inside, next, close, fits).exp());
-                }
-                if next >= limit && step > 0.0 || next < -700.0 {
-                    return None;
-                }
-                inside = next;
-                step *= 1.5;
+        let from = self.law.around(self.excesses.len(), deviance.sqrt());
+        let best = self.law;
+        from.map(|towards| {
+            let at = |part: f64| Gpd {
+                scale: best.scale * (towards.scale / best.scale).powf(part),
+                shape: best.shape + part * (towards.shape - best.shape),
+                ..best
+            };
+            let (mut inside, mut outside) = (0.0, 1.0);
+            while fits(&at(outside)) && outside < 50.0 {
+                inside = outside;
+                outside *= 1.3;
             }
-        };
-        Estimate {
-            value: best,
-            low: edge(-0.5, 0.0).unwrap_or(0.0),
-            high: edge(0.5, -1e-9).unwrap_or(1.0),
-        }
-    }
-
-    /// The value that this part of the values above the threshold exceeds at most, on the safe
-    /// side: the upper edge of its interval. It is infinite where no value is large enough.
-    pub fn reach(&self, part: f64) -> f64 {
-        let Gpd {
-            threshold,
-            scale,
-            shape,
-        } = self.law;
-        if part >= 1.0 {
-            return threshold;
-        }
-        let above = match shape.abs() < EXPONENTIAL {
-            true => -part.ln(),
-            false => (-shape * part.ln()).exp_m1() / shape,
-        };
-        let bound = deviance_of(self.excesses.len());
-        let fits = |value: f64, (): &mut ()| self.deviance(value, part) <= bound;
-        let (best, step, far) = (threshold + scale * above, scale / 2.0, scale * 1e6);
-        root::edge(best, step, best + far, (), fits).unwrap_or(f64::INFINITY)
+            at(super::root::last(inside, outside, 1e-3, |part| {
+                fits(&at(part))
+            }))
+        })
+        .collect()
     }
 
     /// Anderson's and Darling's distance between the values and the law.
     pub fn distance(&self) -> f64 {
-        let excesses = self.excesses.iter();
-        let mut parts: Vec<f64> = excesses
-            .map(|it| 1.0 - self.law.exceedance(self.law.threshold + it * self.unit))
-            .collect();
-        anderson_darling(&mut parts)
+        let values = self.excesses.iter();
+        let parts = values.map(|it| 1.0 - self.law.exceedance(self.law.threshold + it * self.unit));
+        anderson_darling(&parts.collect::<Vec<_>>())
     }
+}
+
+/// A^2 of ascending probabilities that should be uniform.
+fn anderson_darling(parts: &[f64]) -> f64 {
+    let count = parts.len();
+    // Neither 0 nor 1: one value there would be infinitely far.
+    let ln = |part: f64| part.max(1e-15).ln();
+    let sum: f64 = (0..count)
+        .map(|at| {
+            let both = ln(parts[at]) + ln(1.0 - parts[count - 1 - at]);
+            (2 * at + 1) as f64 * both
+        })
+        .sum();
+    -(count as f64) - sum / count as f64
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Values of known laws for tests, the same each time.
 
-use super::Gev;
-
 /// `SplitMix64` (G. L. Steele, D. Lea and C. H. Flood, "Fast splittable pseudorandom number
 /// generators", 2014).
 pub struct Random(pub u64);
@@ -16,11 +14,6 @@ impl Random {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^= z >> 31;
         ((z >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
-    }
-
-    /// A value of this law.
-    pub fn gev(&mut self, law: &Gev) -> f64 {
-        law.quantile(self.uniform())
     }
 
     /// A standard normal value.

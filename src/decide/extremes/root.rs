@@ -47,31 +47,3 @@ pub fn crossing(
     }
     moved.0
 }
-
-/// From `best` on, the last place that fits; none when all up to `limit` do. Steps grow. What
-/// `fits` notes where it holds is where it begins at the next place.
-pub fn edge<N: Clone>(
-    best: f64,
-    step: f64,
-    limit: f64,
-    notes: N,
-    fits: impl Fn(f64, &mut N) -> bool,
-) -> Option<f64> {
-    let (mut inside, mut step, mut from) = (best, step, notes);
-    loop {
-        let next = inside + step;
-        if (next - best).abs() > (limit - best).abs() {
-            return None;
-        }
-        let mut there = from.clone();
-        if !fits(next, &mut there) {
-            let close = step.abs() * 1e-4;
-            return Some(last(inside, next, close, |place| {
-                fits(place, &mut from.clone())
-            }));
-        }
-        from = there;
-        inside = next;
-        step *= 1.5;
-    }
-}

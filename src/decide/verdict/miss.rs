@@ -378,7 +378,7 @@ impl Beyond {
             Ok(tail) => {
                 let slack_us = found.slack_us;
                 let at = || (slack_us, tail.exceedance(slack_us * NS_PER_US));
-                found.extrapolation = Some(self.shown.get_or_init(at).1);
+                found.extrapolation = Some(self.shown.get_or_init(at).1.clone());
             }
             Err(refusal) => found.refusal = Some(refusal.clone()),
         }

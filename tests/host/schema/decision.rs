@@ -21,7 +21,19 @@ fn the_recorded_cases_fit_and_hold_what_is_promised() {
     let promised = schema.promised_everywhere();
     // Of a refusal, what it was told from.
     let details = [
-        "blocks", "needed", "percent", "p", "shape", "distance", "bound",
+        "blocks",
+        "values",
+        "needed",
+        "percent",
+        "p",
+        "size",
+        "shape",
+        "distance",
+        "bound",
+        "count",
+        "few",
+        "many",
+        "shape_of_many",
     ];
     let unknown: Vec<_> = found
         .difference(&promised)
@@ -36,8 +48,14 @@ fn the_recorded_cases_fit_and_hold_what_is_promised() {
     let elsewhere = [
         "command",
         "file",
-        "by_blocks",
         "by_peaks",
+        "unseen",
+        "laws",
+        "values",
+        "left_out",
+        "threshold_us",
+        "scale_us",
+        "shape",
         "activations_needed",
     ];
     let missing: Vec<_> = promised

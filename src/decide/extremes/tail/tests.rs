@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Fits against those of another program, coverage of intervals and power of refusals.
+//! Fits against those of another program, and the tests that refuse one by one.
 
 use super::super::random::Random;
-use super::super::{DEVIANCE, Gev, gev, gpd};
+use super::super::{gpd, outliers};
 use super::*;
+use artis_result::{Block, BlockMaxima};
 
 /// `KEY NUMBER` pairs of a line.
 fn numbers(line: &str) -> impl Fn(&str) -> f64 {
@@ -25,251 +26,202 @@ fn is(one: f64, other: f64, name: &str) {
 fn fits_are_those_of_scipy_within_1_per_cent() {
     let text = include_str!("../data/fits.txt");
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
-    assert_eq!(lines.len(), 18);
+    assert_eq!(lines.len(), 8);
     for pair in lines.chunks(2) {
         let (name, number) = (pair[0], numbers(pair[0]));
-        let values: Vec<f64> = pair[1]
-            .split(' ')
-            .skip(1)
-            .map(|word| word.parse().unwrap())
-            .collect();
-        if name.starts_with("gev") {
-            let law = gev::Fit::new(&values).unwrap().law;
-            is(law.location, number("location"), name);
-            is(law.scale, number("scale"), name);
-            is(law.shape, number("shape"), name);
-            let mut ascending = values;
-            ascending.sort_by(f64::total_cmp);
-            let start = Gev::by_l_moments(&ascending).unwrap();
-            assert!(
-                (start.scale / law.scale - 1.0).abs() < 0.1,
-                "{name}: {start:?}"
-            );
-        } else {
-            let law = gpd::Fit::new(number("location"), &values).unwrap().law;
-            is(law.scale, number("scale"), name);
-            is(law.shape, number("shape"), name);
-        }
+        let values = pair[1].split(' ').skip(1);
+        let mut values: Vec<f64> = values.map(|word| word.parse().unwrap()).collect();
+        values.sort_by(f64::total_cmp);
+        let fit = gpd::Fit::new(number("location"), &values, 0).unwrap();
+        is(fit.law.scale, number("scale"), name);
+        is(fit.law.shape, number("shape"), name);
     }
 }
 
-/// Coles (2001), section 3.4.1: the 100-year level is 4.69 m, by its profile 4.50 to 5.27 m.
+/// Ten runs' worth of exponential values above 10 us, 2 us each, and one more value.
+fn exponential(seed: u64, clock: f64, one_more: Option<f64>) -> (Blocks, Distribution) {
+    let mut random = Random(seed);
+    let mut maxima = BlockMaxima::new();
+    let mut all = Distribution::new();
+    for at in 0..200_000_u64 {
+        let value = 10_000.0 - 2000.0 * random.uniform().ln();
+        let value = one_more.filter(|_| at == 123_456).unwrap_or(value);
+        let value = ((value / clock).round() * clock) as i64;
+        all.record(value);
+        maxima.record(value, at * 100_000);
+    }
+    (maxima.blocks().unwrap(), all)
+}
+
 #[test]
-fn return_levels_of_port_pirie_are_those_of_the_book() {
-    let text = include_str!("../data/fits.txt");
-    let values = text.lines().find_map(|line| line.strip_prefix("values "));
-    let values: Vec<f64> = values
-        .unwrap()
-        .split(' ')
-        .map(|word| word.parse().unwrap())
-        .collect();
-    let fit = gev::Fit::new(&values).unwrap();
-    let level = fit.level(0.01, DEVIANCE);
-    for (found, published) in [(level.value, 4.69), (level.low, 4.50), (level.high, 5.27)] {
-        assert!((found - published).abs() < 0.02, "{level:?}");
+fn the_interval_holds_the_truth_and_allows_for_what_was_not_seen() {
+    let (blocks, all) = exponential(5, 1.0, None);
+    let tail = Tail::new(&[&blocks], Some(&all)).unwrap();
+    // e^-15 is 3e-7.
+    let (value, truth) = (40_000.0, (-15.0_f64).exp());
+    let found = tail.exceedance(value);
+    for it in [found.by_peaks, found.probability] {
+        assert!(it.low < truth && truth < it.high, "{found:?}");
+        assert!(it.low < it.value && it.value < it.high, "{found:?}");
     }
-    let corrected = fit.return_level(0.01);
-    assert!(corrected.low < level.low && corrected.high > level.high);
-    // The same place from the other side.
-    let chance = fit.exceedance(level.value);
-    assert!((chance.value / 0.01 - 1.0).abs() < 1e-6, "{chance:?}");
-    let edge = fit.exceedance(corrected.high);
-    assert!((edge.high / 0.01 - 1.0).abs() < 0.01, "{edge:?}");
-}
-
-/// Shapes and numbers of blocks of the trials.
-const LAWS: [(f64, usize); 4] = [(-0.15, 100), (0.0, 100), (0.1, 200), (0.2, 200)];
-
-/// Where the seeds begin. Other ones were looked at when the intervals' correction was chosen.
-const SEEDS: u64 = 777_000_000_001;
-
-/// What one law's trials gave: sets that were not refused, and those whose interval holds the
-/// true probability.
-fn trials(shape: f64, blocks: usize, times: u64, seed: u64) -> (u64, u64) {
-    let law = Gev {
-        location: 40.0,
-        scale: 6.0,
-        shape,
+    // Twice the largest value: a quarter of the exact bound.
+    let max = all.moments().unwrap().max as f64;
+    let twice = tail.exceedance(2.0 * max);
+    let exact = binomial::upper(0, 200_000, 0.95);
+    assert!((twice.unseen / exact * 4.0 - 1.0).abs() < 1e-9, "{twice:?}");
+    assert_eq!(twice.probability.high, twice.unseen);
+    // The same from the other side, where the law ends the interval and where the allowance does.
+    for probability in [1e-4, 1e-5, 1e-7] {
+        let edge = tail.exceedance(tail.reach(probability)).probability.high;
+        assert!((edge / probability - 1.0).abs() < 1e-6, "{edge:e}");
+    }
+    // What it goes by is shown, and what the largest ones do to it.
+    let [law, first, .., many] = &found.laws[..] else {
+        panic!("{found:?}");
     };
-    // What a block exceeds with probability 1/500: some times the length of the run.
-    let truth = 0.002;
-    let value = law.quantile(1.0 - truth);
-    let (mut fitted_sets, mut held) = (0, 0);
-    for trial in 0..times {
-        let mut random = Random(seed + trial * 7919);
-        let maxima: Vec<f64> = (0..blocks).map(|_| random.gev(&law)).collect();
-        let Ok(fit) = fitted(&maxima) else { continue };
-        fitted_sets += 1;
-        let chance = fit.exceedance(value);
-        held += u64::from((chance.low..=chance.high).contains(&truth));
-    }
-    (fitted_sets, held)
+    assert_eq!((law.values, law.left_out), (100, 0));
+    assert!((2000..2050).contains(&many.values), "{many:?}");
+    assert_eq!(law.probability, found.by_peaks.value);
+    assert_eq!(first.left_out, 1);
+    assert!((1.8..2.2).contains(&many.scale_us), "{many:?}");
+    assert!(
+        many.shape.abs() < 0.07 && (24.0..27.0).contains(&law.threshold_us),
+        "{law:?}"
+    );
 }
 
+/// A clock with steps is no reason to refuse, as long as the law is wider than they are.
 #[test]
-fn intervals_hold_the_truth_in_95_of_100_cases() {
-    let (mut fitted_sets, mut held) = (0, 0);
-    for (at, (shape, blocks)) in (0..).zip(LAWS) {
-        let (sets, ok) = trials(shape, blocks, 125, SEEDS + at * 1_000_003);
-        println!("shape {shape}: {ok} of {sets}");
-        fitted_sets += sets;
-        held += ok;
-    }
-    // Good sets are seldom refused.
-    assert!(fitted_sets >= 460, "{fitted_sets} of 500 were fitted");
-    let part = held as f64 / fitted_sets as f64;
-    assert!((0.93..=0.97).contains(&part), "{held} of {fitted_sets}");
-}
-
-/// As above, 1,000 trials of each law alone.
-#[test]
-#[ignore = "takes a minute; make soak runs it"]
-fn intervals_hold_the_truth_for_each_law() {
-    for (at, (shape, blocks)) in (0..).zip(LAWS) {
-        let (sets, held) = trials(shape, blocks, 1000, SEEDS + at * 1_000_003);
-        let part = held as f64 / sets as f64;
-        println!("shape {shape}, {blocks} blocks: {held} of {sets}");
+fn steps_are_held_against_the_scale_of_the_law() {
+    let fine = |clock: f64| {
+        let (blocks, all) = exponential(5, clock, None);
+        Tail::new(&[&blocks], Some(&all)).map(|tail| tail.exceedance(40_000.0).by_peaks)
+    };
+    let exact = fine(1.0).unwrap();
+    for clock in [10.0, 100.0, 400.0] {
+        let found = fine(clock).unwrap();
         assert!(
-            (0.93..=0.97).contains(&part),
-            "shape {shape}: {held} of {sets}"
+            (found.value / exact.value).ln().abs() < 0.7,
+            "{clock}: {found:?} {exact:?}"
         );
     }
-}
-
-/// A set that violates an assumption, 200 blocks of it.
-fn violating(kind: usize, random: &mut Random) -> Vec<f64> {
-    let law = Gev {
-        location: 40.0,
-        scale: 4.0,
-        shape: 0.05,
-    };
-    let mut before = 0.0;
-    (0..200)
-        .map(|at| {
-            let one = random.gev(&law);
-            let part = at as f64 / 200.0;
-            match kind {
-                // A trend of one and a half scales, and a step of as much.
-                0 => one + 6.0 * part,
-                1 => one + if at > 120 { 6.0 } else { 0.0 },
-                // The spread doubles.
-                2 => 40.0 + (one - 40.0) * (1.0 + 1.5 * part),
-                // Two causes: a rare large one, and a frequent one.
-                3 if random.uniform() < 0.15 => 90.0 + 1.5 * random.normal(),
-                4 if random.uniform() < 0.4 => one + 35.0,
-                // A coarse clock.
-                5 => (one / 2.0).round() * 2.0,
-                // The parent is bounded.
-                6 => 100.0 - 30.0 * -random.uniform().ln() / 20.0,
-                // Clusters.
-                7 => {
-                    before = 0.5 * before + random.normal();
-                    40.0 + 4.0 * before
-                }
-                // Something every tenth block.
-                8 if at % 10 == 0 => one + 20.0,
-                // So heavy that there is no variance.
-                9 => 40.0 + random.uniform().powf(-0.9),
-                _ => one,
-            }
-        })
-        .collect()
+    let coarse = fine(4000.0).unwrap_err();
+    assert!(
+        matches!(coarse, Refusal::Discrete { percent } if percent > 100.0),
+        "{coarse}"
+    );
 }
 
 #[test]
-fn sets_that_violate_the_assumptions_are_refused() {
-    let (kinds, each) = (10, 100);
-    let mut refused = 0;
-    for kind in 0..kinds {
-        let mut of_kind = 0;
-        let mut reasons = std::collections::BTreeMap::new();
-        for trial in 0..each {
-            let mut random = Random(kind as u64 * 104_729 + trial * 31);
-            if let Err(refusal) = fitted(&violating(kind, &mut random)) {
-                of_kind += 1;
-                let name = format!("{refusal:?}");
-                let name = name.split(' ').next().unwrap_or_default().to_owned();
-                *reasons.entry(name).or_insert(0) += 1;
+fn what_was_seen_once_is_a_cause() {
+    let (blocks, all) = exponential(5, 1.0, Some(100_000.0));
+    let refusal = Tail::new(&[&blocks], Some(&all)).unwrap_err();
+    assert!(
+        matches!(refusal, Refusal::Outliers { count: 1, .. }),
+        "{refusal}"
+    );
+    assert!(
+        refusal
+            .to_string()
+            .starts_with("the largest value does not belong to the law")
+    );
+}
+
+/// Values of one law: how likely the tests find them to be by chance.
+#[test]
+fn outliers_of_good_values_are_as_rare_as_they_should_be() {
+    let sets = 400;
+    let rare = (0..sets).filter(|seed| {
+        let mut random = Random(*seed);
+        let mut ascending: Vec<f64> = (0..2000).map(|_| -random.uniform().ln()).collect();
+        ascending.sort_by(f64::total_cmp);
+        let largest = Largest {
+            threshold: 0.0,
+            ascending,
+            step: 0.0,
+        };
+        outliers::found(&largest, 0.02).is_some()
+    });
+    // Of seven tries on the same values, each in favour of the values.
+    let rare = rare.count();
+    assert!((2..=20).contains(&rare), "{rare} of {sets}");
+}
+
+#[test]
+fn values_in_clusters_are_found() {
+    let mut random = Random(9);
+    let mut of = |cluster: usize| {
+        let mut all = Distribution::new();
+        let mut maxima = vec![0.0_f64; 200];
+        for _ in 0..20_000 / cluster {
+            let block = (random.uniform() * 200.0) as usize;
+            let one = -1e6 * random.uniform().ln();
+            for _ in 0..cluster {
+                all.record(one as i64);
+                maxima[block] = maxima[block].max(one.trunc());
             }
         }
-        println!("kind {kind}: {of_kind} of {each} {reasons:?}");
-        assert!(of_kind * 10 >= each * 7, "kind {kind}: {of_kind} of {each}");
-        refused += of_kind;
-    }
-    assert!(refused * 10 >= kinds as u64 * each * 9, "{refused} of 1000");
+        clusters::of(&maxima, &Largest::of(&all, 200, 1).unwrap())
+    };
+    let (alone, together) = (of(1), of(4));
+    assert!(alone.p > 0.01 && alone.size < 1.3, "{alone:?}");
+    assert!(
+        together.p < 1e-6 && (3.0..5.5).contains(&together.size),
+        "{together:?}"
+    );
 }
 
 #[test]
 fn too_few_and_no_blocks_say_so() {
-    let few = fitted(&[1.0, 2.0, 3.0]).unwrap_err();
+    let (mut blocks, all) = exponential(5, 1.0, None);
+    assert_eq!(Tail::new(&[], Some(&all)).unwrap_err(), Refusal::NoBlocks);
+    assert_eq!(Tail::new(&[&blocks], None).unwrap_err(), Refusal::NoBlocks);
+    let mut few = Distribution::new();
+    for at in 0..1000 {
+        few.record(at);
+    }
+    let refusal = Tail::new(&[&blocks], Some(&few)).unwrap_err();
+    let sentence = "there are 1000 values and 5000 are needed; measure longer";
+    assert_eq!(refusal.to_string(), sentence);
+    blocks.all.truncate(3);
+    let refusal = Tail::new(&[&blocks], Some(&all)).unwrap_err();
+    let sentence = "there are 3 blocks and 50 are needed; measure longer";
+    assert_eq!(refusal.to_string(), sentence);
+    // A negative maximum says nothing of how much larger a value may be.
+    let block = Block {
+        count: 1000,
+        max: -5,
+        max_at_s: 1.0,
+    };
     assert_eq!(
-        few.to_string(),
-        "there are 3 blocks and 50 are needed; measure longer"
+        clock_step(&[&Blocks {
+            seconds: 0.1,
+            all: vec![block; 2]
+        }]),
+        0
     );
-    assert_eq!(Tail::new(&[], None).unwrap_err(), Refusal::NoBlocks);
 }
 
-/// Block maxima and values of one law: both ways find the same probability.
-#[test]
-fn blocks_and_peaks_agree() {
-    let mut random = Random(5);
-    let mut maxima = artis_result::BlockMaxima::new();
-    let mut all = Distribution::new();
-    for at in 0..200_000_u64 {
-        // Exponential above 10 us, 1 us each.
-        let value = 10_000.0 - 1000.0 * random.uniform().ln();
-        all.record(value as i64);
-        maxima.record(value as i64, at * 100_000);
-    }
-    let blocks = maxima.blocks().unwrap();
-    let tail = Tail::new(&[&blocks], Some(&all)).unwrap();
-    // e^-15 is 3e-7.
-    let found = tail.exceedance(25_000.0);
-    let truth = (-15.0_f64).exp();
-    let peaks = found.by_peaks.unwrap();
-    for estimate in [found.by_blocks, peaks, found.probability] {
-        assert!(estimate.low < truth && truth < estimate.high, "{found:?}");
-        assert!(estimate.low < estimate.value && estimate.value < estimate.high);
-    }
-    assert!(tail.peaks_law().unwrap().shape.abs() < 0.2 && tail.law().shape.abs() < 0.2);
-    assert_eq!(tail.blocks(), 200);
-}
-
-/// Computes the tables of the module again.
+/// Computes the table of the module again.
 #[test]
 #[ignore = "takes minutes; make soak runs it"]
 fn distances_are_those_of_simulated_samples() {
     let samples = 10_000;
-    let quantile = |mut all: Vec<f64>| {
-        all.sort_by(f64::total_cmp);
-        all[samples * 99 / 100]
-    };
-    for shape in [-0.4, -0.2, -0.1, 0.0, 0.1, 0.2, 0.4] {
-        let law = Gev {
-            location: 0.0,
+    for (shape, bound) in DISTANCES {
+        let mut random = Random(1);
+        let law = Gpd {
+            threshold: 0.0,
             scale: 1.0,
             shape,
         };
-        let mut random = Random(1);
         let one = |_| {
-            let values: Vec<f64> = (0..200).map(|_| random.gev(&law)).collect();
-            gev::Fit::new(&values).map_or(0.0, |fit| fit.distance())
+            let mut values: Vec<f64> = (0..200).map(|_| law.quantile(random.uniform())).collect();
+            values.sort_by(f64::total_cmp);
+            gpd::Fit::new(0.0, &values, 0).map_or(0.0, |fit| fit.distance())
         };
-        let of_gev = quantile((0..samples).map(one).collect());
-        let mut random = Random(1);
-        let one = |_| {
-            let excess = |rate: f64| match shape {
-                0.0 => -rate.ln(),
-                shape => (rate.powf(-shape) - 1.0) / shape,
-            };
-            let values: Vec<f64> = (0..200).map(|_| excess(random.uniform())).collect();
-            gpd::Fit::new(0.0, &values).map_or(0.0, |fit| fit.distance())
-        };
-        let of_gpd = quantile((0..samples).map(one).collect());
-        println!("({shape:?}, {of_gev:.3}), ({shape:?}, {of_gpd:.3})");
-        for (table, distance) in [(&GEV_DISTANCES, of_gev), (&GPD_DISTANCES, of_gpd)] {
-            let row = table.iter().find(|row| row.0 == shape).unwrap();
-            assert!((row.1 - distance).abs() < 0.001, "{row:?}: {distance}");
-        }
+        let mut all: Vec<f64> = (0..samples).map(one).collect();
+        all.sort_by(f64::total_cmp);
+        let distance = all[samples * 99 / 100];
+        assert!((bound - distance).abs() < 0.02, "shape {shape}: {distance}");
     }
 }
