@@ -387,6 +387,6 @@ mod tests {
         is(&["a=mon/a.json", "a=tue/a.json"], &["a", "a"]);
         is(&["a.json", "a=tue/a.json"], &["a", "a"]);
         let refused = names(&["x/a.json", "x/a.hist", "y/a.json", "y/a.hist"]).unwrap_err();
-        assert!(refused.0.contains("a-1=x/a.json"), "{refused}");
+        assert!(refused.0.contains("a-1=x/a.hist"), "{refused}");
     }
 }
