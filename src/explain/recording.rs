@@ -20,7 +20,7 @@ pub enum Loss {
 }
 
 /// A task that has a CPU.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
     pub tid: u32,
     pub name: String,
@@ -47,6 +47,40 @@ pub struct Subject {
     pub end_ns: u64,
     /// What it lost of the interval.
     pub lost_ns: u64,
+    /// When a timer was due that it slept for in time: from then on its own events show what it
+    /// did. 0: from `due_ns` on.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub from_ns: u64,
+    /// The number of the system call that it slept in then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<u32>,
+    /// It did something else then, and was late to ask for its timer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub busy: bool,
+}
+
+impl Subject {
+    /// When its history begins.
+    pub fn begin_ns(&self) -> u64 {
+        match self.from_ns {
+            0 => self.due_ns,
+            from_ns => from_ns.min(self.due_ns),
+        }
+    }
+}
+
+/// Why a task that sleeps is not woken by what it waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sleep {
+    /// Its wait cannot be interrupted: a lock of the kernel, memory.
+    Uninterruptible,
+    Disk,
+    /// By a signal.
+    Stopped,
+    /// For its tracer.
+    Traced,
+    Frozen,
 }
 
 /// An interrupt that the processor itself or another CPU makes.
@@ -62,34 +96,78 @@ pub enum Vector {
     ApicError,
 }
 
+/// Another task gets the CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Switch {
+    pub next: Task,
+    pub previous: u32,
+    /// The one that goes waits for something.
+    pub blocked: bool,
+    /// The number of the system call that it is in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<u32>,
+    /// How it waits, where that is not the usual way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sleep: Option<Sleep>,
+    /// It has used up its budget as a deadline task.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub out_of_budget: bool,
+    /// The CPU's real-time tasks have used up their budget.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub throttled: bool,
+    /// Where it was in the kernel, the innermost function first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<String>,
+}
+
+/// A task is woken.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waking {
+    pub tid: u32,
+    pub by: u32,
+    pub by_name: String,
+    /// The expiry of the timer in whose handler it happens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer_due_ns: Option<u64>,
+    /// The CPU that it had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<u32>,
+    /// Where it waited for long, the innermost function first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<String>,
+}
+
+/// A timer's handler begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Timer {
+    pub function: String,
+    pub due_ns: u64,
+    pub slack_ns: u64,
+    /// Its interrupt came in user mode. A stack may show the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_user_mode: bool,
+    /// It came late. Did it come as soon as interrupts were on again?
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupts_were_off: Option<bool>,
+    /// It came into no system call: into user mode, or a page fault.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub outside_calls: bool,
+    /// The system call that it came into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<u32>,
+    /// The timer, where it ends a period of a cgroup's limit.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub limit: u64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<String>,
+}
+
 /// What happened. Functions are names where the kernel shows them, else addresses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum What {
-    /// Another task gets the CPU.
-    Switch {
-        next: Task,
-        previous: u32,
-        /// The one that goes waits for something.
-        blocked: bool,
-        /// The number of the system call that it is in.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        call: Option<u32>,
-        /// The CPU's real-time tasks have used up their budget.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        throttled: bool,
-        /// Where it was in the kernel, the innermost function first.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        stack: Vec<String>,
-    },
-    Waking {
-        tid: u32,
-        by: u32,
-        by_name: String,
-        /// The expiry of the timer in whose handler it happens.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        timer_due_ns: Option<u64>,
-    },
+    Switch(Switch),
+    Waking(Waking),
     /// It is in the run queue of `on`.
     Woken {
         tid: u32,
@@ -99,16 +177,7 @@ pub enum What {
         tid: u32,
         to: u32,
     },
-    TimerBegins {
-        function: String,
-        due_ns: u64,
-        slack_ns: u64,
-        /// Its interrupt came late, and in user mode. A stack may show the same.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        in_user_mode: bool,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        stack: Vec<String>,
-    },
+    TimerBegins(Timer),
     TimerEnds,
     IrqBegins {
         irq: u32,
@@ -174,6 +243,21 @@ pub enum What {
         device: String,
         packets: u32,
     },
+    /// A task that may not run before the period of its cgroup's limit is over.
+    Limited {
+        tid: u32,
+        cgroup: String,
+        /// The timer that ends the period.
+        limit: u64,
+    },
+    /// A process, or a thread of it, is to stop or to go on.
+    Signal {
+        tid: u32,
+        process: u32,
+        number: u32,
+        by: u32,
+        by_name: String,
+    },
     /// A priority is inherited, or given back.
     Priority {
         tid: u32,
@@ -198,12 +282,15 @@ fn is_zero(value: &u64) -> bool {
 }
 
 /// A part of a CPU's history that is not there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hole {
     pub cpu: u32,
     #[serde(default, skip_serializing_if = "is_zero")]
     pub from_ns: u64,
     pub until_ns: u64,
+    /// The same task had the CPU all the time: what interrupted it is missing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keeps_task: bool,
 }
 
 /// What was kept of one loss.
@@ -258,6 +345,6 @@ impl Recording {
 
     /// Whether the recorder lost something of it.
     pub fn is_incomplete(&self) -> bool {
-        !self.holes.is_empty()
+        self.holes.iter().any(|hole| !hole.keeps_task)
     }
 }

@@ -27,7 +27,7 @@ pub(crate) struct Copied {
 impl Copied {
     /// The same with names, in the order of time.
     pub fn recording(&self, names: &Names<'_>, virtual_machine: bool) -> Recording {
-        let named = self.events.iter().filter_map(|one| names.event(one));
+        let named = self.events.iter().flat_map(|one| names.events(one));
         let mut events: Vec<_> = named.collect();
         events.sort_by_key(|event| event.ns);
         Recording {

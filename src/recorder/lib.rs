@@ -7,6 +7,8 @@
 //! `artis-explain`. Changes nothing on the machine; when the process ends, in whatever way, nothing
 //! stays attached.
 
+mod calls;
+mod cgroups;
 mod convert;
 mod copy;
 mod error;

@@ -2,13 +2,16 @@
 //! The part of a CPU's ring that concerns a loss, and the holes in it.
 
 use crate::skeleton::types::{recorder_event, recorder_kind as Kind};
-use artis_explain::recording::{Loss, Subject};
+use artis_explain::recording::Subject;
 use std::ops::Range;
 
-/// Of each CPU, so many events before the interval are kept at most, besides what had the CPU then.
+/// Of each CPU, so many events before the thread's history are kept at least, where there are, back
+/// to what had the CPU then.
 const BEFORE: usize = 256;
-/// Switches of each CPU that are kept of the time before a thread asked for a lock.
-const LOCK_SWITCHES: u32 = 64;
+/// So many of an interrupt that had begun before are looked through for its begin.
+const BEFORE_IN_INTERRUPT: usize = 8192;
+/// Switches of each CPU that are kept of the time before, where others may have waited for long.
+const WAIT_SWITCHES: u32 = 64;
 
 /// What was found.
 #[derive(Default)]
@@ -17,6 +20,41 @@ pub(crate) struct Part {
     pub events: Vec<recorder_event>,
     /// From when to when events are missing.
     pub holes: Vec<(u64, u64)>,
+    /// From when to when only events within one task's time are missing.
+    pub gap: Option<(u64, u64)>,
+}
+
+/// Interrupts that had begun at a moment, seen backwards from there.
+#[derive(Default)]
+struct Depth {
+    ended: u32,
+    begun: u32,
+    /// Something happened that happens in no interrupt.
+    in_task: bool,
+}
+
+impl Depth {
+    fn see(&mut self, kind: Kind) {
+        match kind {
+            Kind::RECORDER_VECTOR_EXIT
+            | Kind::RECORDER_IRQ_EXIT
+            | Kind::RECORDER_SOFTIRQ_EXIT
+            | Kind::RECORDER_HRTIMER_EXIT => self.ended += 1,
+            Kind::RECORDER_VECTOR_ENTRY
+            | Kind::RECORDER_IRQ_ENTRY
+            | Kind::RECORDER_SOFTIRQ_ENTRY
+            | Kind::RECORDER_HRTIMER_ENTRY => match self.ended {
+                0 => self.begun += 1,
+                _ => self.ended -= 1,
+            },
+            Kind::RECORDER_SYS_ENTER
+            | Kind::RECORDER_SYS_EXIT
+            | Kind::RECORDER_FAULT
+            | Kind::RECORDER_IDLE
+            | Kind::RECORDER_SWITCH => self.in_task |= self.ended == 0,
+            _ => {}
+        }
+    }
 }
 
 /// Looks backwards through the events with these numbers: the interval, and what leads to it.
@@ -25,15 +63,15 @@ pub(crate) fn part(
     numbers: Range<u64>,
     last_switch: u64,
     subject: &Subject,
+    waits: bool,
     mut read: impl FnMut(u64) -> Option<recorder_event>,
 ) -> Part {
     let is_whole_history = numbers.start == 0;
-    // The owner of a lock may have lost its CPU long before somebody asked for the lock.
-    let mut switches_left = match subject.loss {
-        Loss::LockedOut => LOCK_SWITCHES,
-        Loss::Late | Loss::Stretched => 1,
-    };
+    // Whom the thread waits for may have lost its CPU long before.
+    let mut switches_left = if waits { WAIT_SWITCHES } else { 1 };
+    let begin_ns = subject.begin_ns();
     let mut part = Part::default();
+    let mut depth = Depth::default();
     let mut before = 0;
     let mut is_missing = false;
     // When the event after this one came.
@@ -41,7 +79,13 @@ pub(crate) fn part(
     let mut left = numbers;
     while let Some(mut number) = left.next_back() {
         // Of what is this far back, only a switch counts.
-        if before > BEFORE && left.contains(&last_switch) {
+        let enough = match depth.in_task || depth.begun > 0 {
+            true => BEFORE,
+            false => BEFORE_IN_INTERRUPT,
+        };
+        let is_far = before > enough;
+        let jumps = is_far && left.contains(&last_switch);
+        if jumps {
             left.end = last_switch;
             number = last_switch;
         }
@@ -53,7 +97,7 @@ pub(crate) fn part(
         if std::mem::take(&mut is_missing) && event.ns < subject.end_ns {
             part.holes.push((event.ns.min(next_ns), next_ns));
         }
-        next_ns = event.ns.min(subject.end_ns);
+        let behind_ns = std::mem::replace(&mut next_ns, event.ns.min(subject.end_ns));
         if event.ns > subject.end_ns {
             // A machine that stood still is known by the timers that all CPUs handle late. The
             // thread may be back in user mode before another CPU has handled its own.
@@ -64,19 +108,28 @@ pub(crate) fn part(
             continue;
         }
         let is_switch = Kind(u32::from(event.kind)) == Kind::RECORDER_SWITCH;
-        let leads_to_it = event.ns <= subject.due_ns;
-        before += usize::from(leads_to_it);
-        if before <= BEFORE || is_switch {
+        let leads_to_it = event.ns <= begin_ns;
+        if leads_to_it && !is_far {
+            before += 1;
+            depth.see(Kind(u32::from(event.kind)));
+        }
+        if is_far && (jumps || !is_switch) && part.gap.is_none() {
+            part.gap = Some((0, behind_ns));
+        }
+        if !is_far || is_switch {
             part.events.push(event);
         }
         if is_switch && leads_to_it {
+            if let Some(gap) = &mut part.gap {
+                gap.0 = gap.0.max(event.ns);
+            }
             switches_left -= 1;
             if switches_left == 0 {
                 return part;
             }
         }
     }
-    if is_missing || (!is_whole_history && next_ns > subject.due_ns) {
+    if is_missing || (!is_whole_history && next_ns > begin_ns) {
         part.holes.push((0, next_ns));
     }
     part
@@ -103,13 +156,16 @@ mod tests {
             waking_ns: due_ns,
             end_ns,
             lost_ns: end_ns - due_ns,
+            from_ns: 0,
+            call: None,
+            busy: false,
         }
     }
 
     /// Event `n` comes at 10 `n`; each tenth is a switch.
     fn found(numbers: Range<u64>, missing: &[u64]) -> (Vec<u64>, Vec<(u64, u64)>) {
         let last_switch = numbers.end.saturating_sub(1) / 10 * 10;
-        let part = part(numbers, last_switch, &subject(205, 405), |number| {
+        let part = part(numbers, last_switch, &subject(205, 405), false, |number| {
             let kind = match number % 10 {
                 0 => Kind::RECORDER_SWITCH,
                 _ => Kind::RECORDER_IDLE,
@@ -136,7 +192,7 @@ mod tests {
     #[test]
     fn timers_that_came_soon_after_it_are_kept() {
         // The interval is 205 to 405; each fifth event is a timer.
-        let part = part(0..100, 40, &subject(205, 405), |number| {
+        let part = part(0..100, 40, &subject(205, 405), false, |number| {
             let kind = match number {
                 20 | 40 => Kind::RECORDER_SWITCH,
                 _ if number % 5 == 0 => Kind::RECORDER_HRTIMER_ENTRY,
@@ -157,7 +213,7 @@ mod tests {
     #[test]
     fn a_switch_long_ago_is_not_searched_for() {
         let mut reads = 0;
-        let part = part(0..10_000, 40, &subject(99_500, 99_900), |number| {
+        let part = part(0..10_000, 40, &subject(99_500, 99_900), false, |number| {
             reads += 1;
             let kind = match number {
                 40 => Kind::RECORDER_SWITCH,

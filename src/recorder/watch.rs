@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The keeper: loads the recorder, says whom to watch, and copies the rings' parts that matter.
 
+use crate::calls;
+use crate::cgroups::Cgroups;
 use crate::convert::{Names, stack_number, subject};
 use crate::copy::{Copied, CopiedEvent};
 use crate::error::Error;
@@ -33,6 +35,10 @@ use std::time::{Duration, Instant};
 const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
 /// The function of the timers of all delayed works: it does not say which work is due.
 const DELAYED_WORK_TIMER: &str = "delayed_work_timer_fn";
+/// That of the timers that end the period of a cgroup's limit.
+const LIMIT_TIMER: &str = "sched_cfs_period_timer";
+/// Where an interrupt of the timer enters the kernel.
+const TIMER_ENTRY: &str = "asm_sysvec_apic_timer_interrupt";
 /// How long an event or a mark that is being written is waited for. Writing takes less than a
 /// microsecond, but a hypervisor may stop the CPU meanwhile.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -117,6 +123,11 @@ impl<'obj> Recorder<'obj> {
         if let Some(constants) = open.maps.rodata_data.as_deref_mut() {
             constants.faults_end = ends != FaultEnds::Unseen;
             constants.delayed_work_timer = functions.address(DELAYED_WORK_TIMER).unwrap_or(0);
+            constants.limit_timer = functions.address(LIMIT_TIMER).unwrap_or(0);
+            let entry = functions.range(TIMER_ENTRY).unwrap_or_default();
+            (constants.timer_entry, constants.timer_entry_end) = (entry.start, entry.end);
+            constants.idle_calls = calls::idle();
+            constants.event_calls = calls::event();
         }
         for (map, of_cpu) in [
             (&mut open.maps.events, EVENTS),
@@ -263,7 +274,7 @@ impl<'obj> Recorder<'obj> {
         marked.sort_by_key(|mark| Reverse(mark.lost_ns));
         self.raise_bar(&marked);
         for mark in &marked {
-            self.keep(subject(mark));
+            self.keep(subject(mark), mark.waits != 0);
         }
     }
 
@@ -301,7 +312,8 @@ impl<'obj> Recorder<'obj> {
         }
     }
 
-    fn keep(&mut self, subject: Subject) {
+    /// `waits`: others have to be known from before the thread's history on.
+    fn keep(&mut self, subject: Subject, waits: bool) {
         let full = self.kept.len() >= self.settings.worst;
         let least = self.kept.iter().map(|one| one.subject.lost_ns).min();
         if full && least.is_some_and(|least| subject.lost_ns <= least) {
@@ -314,7 +326,7 @@ impl<'obj> Recorder<'obj> {
                 .position(|one| Some(one.subject.lost_ns) == least);
             self.kept.swap_remove(at.unwrap_or(0));
         }
-        let copied = self.copy(subject);
+        let copied = self.copy(subject, waits);
         self.kept.push(copied);
     }
 
@@ -324,7 +336,7 @@ impl<'obj> Recorder<'obj> {
     }
 
     /// Copies the parts of all rings that concern this loss.
-    fn copy(&mut self, subject: Subject) -> Copied {
+    fn copy(&mut self, subject: Subject, waits: bool) -> Copied {
         let smi = self.count_smi();
         let new_smi = smi.saturating_sub(self.smi);
         self.smi = smi;
@@ -336,18 +348,21 @@ impl<'obj> Recorder<'obj> {
             let head = state.events;
             let numbers = head.saturating_sub(EVENTS)..head;
             let read = |number| self.event(ring, number, patient_until);
-            let part = part(numbers, state.last_switch, &subject, read);
+            let part = part(numbers, state.last_switch, &subject, waits, read);
             let cpu = ring as u32;
             events.extend(part.events.into_iter().map(|event| CopiedEvent {
                 cpu,
                 event,
                 stack: stack(&self.stacks, ring, stack_number(&event), event.ns),
             }));
-            let part_holes = part.holes.into_iter();
-            holes.extend(part_holes.map(|(from_ns, until_ns)| Hole {
+            let part_holes = part.holes.into_iter().map(|hole| (hole, false));
+            let gap = part.gap.map(|gap| (gap, true));
+            let all = part_holes.chain(gap);
+            holes.extend(all.map(|((from_ns, until_ns), keeps_task)| Hole {
                 cpu,
                 from_ns,
                 until_ns,
+                keeps_task,
             }));
         }
         Copied {
@@ -402,8 +417,10 @@ impl<'obj> Recorder<'obj> {
 
     /// What was kept so far. To be called when time does not matter: it gives everything its name.
     pub fn kept(&self) -> Vec<Recording> {
+        let cgroups = Cgroups::default();
         let names = Names {
             functions: &self.functions,
+            cgroups: &cgroups,
         };
         let kept = self.kept.iter();
         kept.map(|one| one.recording(&names, self.virtual_machine))
