@@ -4,7 +4,8 @@
 //! Times are nanoseconds of `CLOCK_MONOTONIC`. A priority is the kernel's own: smaller is more
 //! urgent, -1 deadline, 0 to 98 real time (99 to 1 in user space), 100 to 139 normal.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::sync::Arc;
 
 /// How a thread lost its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -281,6 +282,64 @@ fn is_zero(value: &u64) -> bool {
     *value == 0
 }
 
+/// Events that several recordings may share.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Events(Vec<Arc<Event>>);
+
+impl Events {
+    /// Puts them into the order of time.
+    pub fn sort(&mut self) {
+        self.0.sort_by_key(|event| event.ns);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn iter(&self) -> std::slice::Iter<'_, Arc<Event>> {
+        self.0.iter()
+    }
+}
+
+impl From<Vec<Arc<Event>>> for Events {
+    fn from(events: Vec<Arc<Event>>) -> Self {
+        Self(events)
+    }
+}
+
+impl FromIterator<Event> for Events {
+    fn from_iter<I: IntoIterator<Item = Event>>(events: I) -> Self {
+        Self(events.into_iter().map(Arc::new).collect())
+    }
+}
+
+impl From<Vec<Event>> for Events {
+    fn from(events: Vec<Event>) -> Self {
+        events.into_iter().collect()
+    }
+}
+
+impl<'a> IntoIterator for &'a Events {
+    type Item = &'a Arc<Event>;
+    type IntoIter = std::slice::Iter<'a, Arc<Event>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl Serialize for Events {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(Arc::as_ref))
+    }
+}
+
+impl<'de> Deserialize<'de> for Events {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Vec::<Event>::deserialize(deserializer).map(Self::from)
+    }
+}
+
 /// A part of a CPU's history that is not there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hole {
@@ -298,7 +357,7 @@ pub struct Hole {
 pub struct Recording {
     pub subject: Subject,
     /// Of all CPUs, from a little before the interval to its end, in the order of time.
-    pub events: Vec<Event>,
+    pub events: Events,
     /// Where events are missing: overwritten before they were copied, or not written to their end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub holes: Vec<Hole>,

@@ -2,7 +2,7 @@
 //! From the recorder's events to those of a recording.
 
 use crate::cgroups::Cgroups;
-use crate::copy::CopiedEvent;
+use crate::history::CopiedEvent;
 use crate::skeleton::types::{
     recorder_event, recorder_kind as Kind, recorder_loss, recorder_mark,
     recorder_switch_flags as Flags, recorder_switch_parts as Parts,

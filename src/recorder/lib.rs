@@ -10,9 +10,9 @@
 mod calls;
 mod cgroups;
 mod convert;
-mod copy;
 mod error;
 mod faults;
+mod history;
 mod hooks;
 mod part;
 mod rings;

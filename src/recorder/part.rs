@@ -16,8 +16,8 @@ const WAIT_SWITCHES: u32 = 64;
 /// What was found.
 #[derive(Default)]
 pub(crate) struct Part {
-    /// The last one first.
-    pub events: Vec<recorder_event>,
+    /// Of the events, the last one first.
+    pub numbers: Vec<u64>,
     /// From when to when events are missing.
     pub holes: Vec<(u64, u64)>,
     /// From when to when only events within one task's time are missing.
@@ -103,7 +103,7 @@ pub(crate) fn part(
             // thread may be back in user mode before another CPU has handled its own.
             let is_timer = Kind(u32::from(event.kind)) == Kind::RECORDER_HRTIMER_ENTRY;
             if is_timer && event.ns - subject.end_ns <= subject.end_ns - subject.due_ns {
-                part.events.push(event);
+                part.numbers.push(number);
             }
             continue;
         }
@@ -117,7 +117,7 @@ pub(crate) fn part(
             part.gap = Some((0, behind_ns));
         }
         if !is_far || is_switch {
-            part.events.push(event);
+            part.numbers.push(number);
         }
         if is_switch && leads_to_it {
             if let Some(gap) = &mut part.gap {

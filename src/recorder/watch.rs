@@ -3,10 +3,10 @@
 
 use crate::calls;
 use crate::cgroups::Cgroups;
-use crate::convert::{Names, stack_number, subject};
-use crate::copy::{Copied, CopiedEvent};
+use crate::convert::{Names, subject};
 use crate::error::Error;
 use crate::faults;
+use crate::history::{self, BLOCKS_MAX, Block, Copied, History};
 use crate::hooks::{self, FaultEnds};
 use crate::part::part;
 use crate::rings::{EVENTS, MARKS, Rings, STACKS, stack};
@@ -14,21 +14,22 @@ use crate::skeleton::types::recorder_stack;
 use crate::skeleton::types::{recorder_cpu, recorder_event, recorder_mark};
 use crate::skeleton::{RecorderSkel, RecorderSkelBuilder};
 use crate::symbols::Symbols;
-use crate::targets::Watched;
+use crate::targets::{self, Watched};
 use crate::threads::{NAMELESS, Threads};
 use artis_explain::document::{Missed, Thread};
 use artis_explain::functions::Functions;
-use artis_explain::recording::{Hole, Recording, Subject};
+use artis_explain::recording::{Hole, Loss, Recording, Subject};
 use artis_machine::{Root, smi, virtualisation};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, MapHandle, OpenObject};
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, IntoRawFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The initial pid namespace, as `/proc/self/ns/pid` names it (PROC_PID_INIT_INO).
@@ -43,6 +44,9 @@ const TIMER_ENTRY: &str = "asm_sysvec_apic_timer_interrupt";
 /// microsecond, but a hypervisor may stop the CPU meanwhile.
 const PATIENCE: Duration = Duration::from_millis(50);
 const PAUSE: Duration = Duration::from_millis(1);
+
+/// How often the memory of what is kept is counted.
+const COPIES_BETWEEN_COUNTS: u64 = 16;
 
 /// What is kept.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +72,10 @@ pub struct Recorder<'obj> {
     /// Marks of each CPU that were looked at.
     seen: Vec<u64>,
     kept: Vec<Copied>,
+    history: History,
     missed: Missed,
+    /// Losses that were copied.
+    copies: u64,
     absent: Vec<String>,
     virtual_machine: bool,
     smi: u64,
@@ -175,7 +182,9 @@ impl<'obj> Recorder<'obj> {
             cpus,
             seen: vec![0; possible],
             kept: Vec::new(),
+            history: History::default(),
             missed: Missed::default(),
+            copies: 0,
             absent,
             virtual_machine: virtualisation::virtualisation(&root).is_some(),
             smi: 0,
@@ -207,6 +216,11 @@ impl<'obj> Recorder<'obj> {
         &self.absent
     }
 
+    /// The memory of this process that what is kept takes at most, but for one loss that needs more.
+    pub fn kept_bytes_max(&self) -> u64 {
+        (BLOCKS_MAX * history::BLOCK as usize * history::EVENT_BYTES) as u64
+    }
+
     /// The recorder's memory, which never grows.
     pub fn memory_bytes(&self) -> u64 {
         let threads = self.threads.bytes();
@@ -219,9 +233,20 @@ impl<'obj> Recorder<'obj> {
     /// # Errors
     /// When there is no room for one more.
     pub fn watch(&mut self, watched: &Watched) -> Result<usize, Error> {
-        let data = self.skeleton.maps.bss_data.as_deref_mut();
-        let numbers = data.map(|data| &mut data.numbers[..]).unwrap_or_default();
-        self.threads.watch(watched, numbers)
+        let Some(data) = self.skeleton.maps.bss_data.as_deref_mut() else {
+            return Ok(0);
+        };
+        if let Watched::Name(pattern) = watched
+            && let Some((begin, is_whole)) = targets::begin(pattern)
+        {
+            // A name that is longer is that of no thread.
+            for (to, from) in data.wanted.iter_mut().zip(begin.bytes()) {
+                *to = from.cast_signed();
+            }
+            data.wanted_begin = u32::from(!is_whole);
+            data.wanted_length = begin.len() as u32;
+        }
+        self.threads.watch(watched, &mut data.numbers[..])
     }
 
     /// Stops watching these threads, and forgets what they lost.
@@ -326,8 +351,37 @@ impl<'obj> Recorder<'obj> {
                 .position(|one| Some(one.subject.lost_ns) == least);
             self.kept.swap_remove(at.unwrap_or(0));
         }
+        // It is the same wakeup, which went on.
+        let (tid, due_ns) = (subject.task.tid, subject.due_ns);
+        if subject.loss == Loss::Late {
+            self.kept.retain(|one| {
+                let one = &one.subject;
+                one.loss != Loss::Late || (one.task.tid, one.due_ns) != (tid, due_ns)
+            });
+        }
         let copied = self.copy(subject, waits);
         self.kept.push(copied);
+        self.make_room();
+    }
+
+    /// Gives up the least of the losses until the others fit into the memory that is set aside.
+    fn make_room(&mut self) {
+        // Each of them may point into all that is kept, so they are not counted each time.
+        self.copies += 1;
+        if !self.copies.is_multiple_of(COPIES_BETWEEN_COUNTS) {
+            return;
+        }
+        while self.kept.len() > 1 && history::blocks_of(&self.kept) > BLOCKS_MAX {
+            self.kept.sort_by_key(|one| Reverse(one.subject.lost_ns));
+            let left = self.kept.len() - self.kept.len().div_ceil(4);
+            let given_up = self.kept.split_off(left.max(1));
+            self.missed.without_room += given_up.len() as u64;
+            let bar_ns = given_up.first().map_or(0, |one| one.subject.lost_ns);
+            if let Some(data) = self.skeleton.maps.bss_data.as_deref_mut() {
+                data.bar_ns = data.bar_ns.max(bar_ns);
+            }
+        }
+        self.history.tidy();
     }
 
     /// Whether a mark before these is still to be looked at.
@@ -341,41 +395,59 @@ impl<'obj> Recorder<'obj> {
         let new_smi = smi.saturating_sub(self.smi);
         self.smi = smi;
         let patient_until = Instant::now() + PATIENCE;
-        let mut events = Vec::new();
-        let mut holes = Vec::new();
+        let mut history = std::mem::take(&mut self.history);
+        let mut copied = Copied {
+            subject,
+            blocks: Vec::new(),
+            holes: Vec::new(),
+            smi: new_smi,
+        };
         for ring in 0..self.cpus {
             let state = self.cpu(ring);
             let head = state.events;
             let numbers = head.saturating_sub(EVENTS)..head;
-            let read = |number| self.event(ring, number, patient_until);
-            let part = part(numbers, state.last_switch, &subject, waits, read);
             let cpu = ring as u32;
-            events.extend(part.events.into_iter().map(|event| CopiedEvent {
-                cpu,
-                event,
-                stack: stack(&self.stacks, ring, stack_number(&event), event.ns),
-            }));
+            let of_event = |number| self.event(ring, number, head, patient_until);
+            let of_stack = |number, ns| stack(&self.stacks, ring, number, ns);
+            let mut blocks = BTreeMap::new();
+            let mut block_of = |number: u64| -> Arc<Block> {
+                let block = blocks.entry(number / history::BLOCK);
+                let block = block.or_insert_with(|| history.block(cpu, number, of_event, of_stack));
+                Arc::clone(block)
+            };
+            let read = |number| Some(block_of(number).get(number)?.event);
+            let part = part(numbers, state.last_switch, &copied.subject, waits, read);
+            for number in part.numbers {
+                copied.add(&block_of(number), number);
+            }
             let part_holes = part.holes.into_iter().map(|hole| (hole, false));
             let gap = part.gap.map(|gap| (gap, true));
             let all = part_holes.chain(gap);
-            holes.extend(all.map(|((from_ns, until_ns), keeps_task)| Hole {
-                cpu,
-                from_ns,
-                until_ns,
-                keeps_task,
-            }));
+            copied
+                .holes
+                .extend(all.map(|((from_ns, until_ns), keeps_task)| Hole {
+                    cpu,
+                    from_ns,
+                    until_ns,
+                    keeps_task,
+                }));
         }
-        Copied {
-            subject,
-            events,
-            holes,
-            smi: new_smi,
-        }
+        self.history = history;
+        copied
     }
 
     /// An event by its number; one that is being written is waited for. None when it was
-    /// overwritten, or is not written even then.
-    fn event(&self, cpu: u64, number: u64, patient_until: Instant) -> Option<recorder_event> {
+    /// overwritten, is not written even then, or comes from `head` on.
+    fn event(
+        &self,
+        cpu: u64,
+        number: u64,
+        head: u64,
+        patient_until: Instant,
+    ) -> Option<recorder_event> {
+        if number >= head {
+            return None;
+        }
         loop {
             let event = self.events.entry(cpu, number);
             if event.is_some() {
@@ -422,9 +494,7 @@ impl<'obj> Recorder<'obj> {
             functions: &self.functions,
             cgroups: &cgroups,
         };
-        let kept = self.kept.iter();
-        kept.map(|one| one.recording(&names, self.virtual_machine))
-            .collect()
+        history::recordings(&self.kept, &names, self.virtual_machine)
     }
 
     /// The most that was lost at once so far, ns.

@@ -92,7 +92,10 @@ impl Target {
         } else {
             return Ok(None);
         };
-        if watched.threads(&Root::default()).is_empty() {
+        let is_none = watched.threads(&Root::default()).is_empty();
+        if is_none && self.comm.as_ref().is_some_and(|name| !name.is_empty()) {
+            say!("artis: there are no {words} yet: waiting for the first");
+        } else if is_none {
             bail!("there is nothing to watch: {}", self.absent());
         }
         Ok(Some((watched, words)))
@@ -108,14 +111,10 @@ impl Target {
             Self {
                 thread: Some(tid), ..
             } => format!("thread {tid} does not exist; it may have ended, and {listed}"),
-            Self {
-                comm: Some(name), ..
-            } if name.is_empty() => {
+            // Any other name is waited for.
+            Self { comm: Some(_), .. } => {
                 "the name after --comm is empty, and no thread has an empty name".to_owned()
             }
-            Self {
-                comm: Some(name), ..
-            } => format!("no thread is named {name:?}; {listed}"),
             Self {
                 cgroup: Some(path), ..
             } => {

@@ -88,14 +88,13 @@ impl Cutter<'_> {
             return named(Lane::RunqueueLock, "a run queue's lock");
         }
         let now_ns = self.pieces.end_ns();
-        let done = |event: &&Event| {
-            event.ns > now_ns && matches!(event.what, What::Woken { tid, .. } if tid == self.tid())
+        let is_done = |event: &Event| {
+            let own = matches!(event.what, What::Woken { tid, .. } if tid == self.tid());
+            own && event.ns > now_ns
         };
-        let done = self
-            .recording
-            .events
-            .iter()
-            .filter(done)
+        let events = self.recording.events.iter();
+        let done = events
+            .filter(|event| is_done(event))
             .min_by_key(|event| event.ns);
         let Some(done) = done else {
             return unknown("the end of its wakeup is not in the record");

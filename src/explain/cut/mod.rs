@@ -80,7 +80,7 @@ pub fn cut(recording: &Recording) -> Vec<Segment> {
     if subject.end_ns <= subject.due_ns {
         return Vec::new();
     }
-    let mut events: Vec<&Event> = recording.events.iter().collect();
+    let mut events: Vec<&Event> = recording.events.iter().map(AsRef::as_ref).collect();
     events.sort_by_key(|event| event.ns);
     let mut holes = recording.holes.clone();
     holes.sort_by_key(|hole| hole.from_ns);
@@ -151,6 +151,8 @@ struct Cutter<'a> {
     interrupts: Vec<u64>,
     /// What the timer's interrupt found there.
     look: Look,
+    /// Whether the machine says so when a CPU stands.
+    stops_seen: bool,
     /// Who sent the signal that stops.
     stopped_by: Option<(u32, String)>,
 }
@@ -187,6 +189,7 @@ impl<'a> Cutter<'a> {
                 .any(|event| matches!(event.what, What::FaultDone { .. })),
             interrupts: Vec::new(),
             look: Look::default(),
+            stops_seen: proof::stops_seen(recording),
             stopped_by: None,
         }
     }
@@ -247,7 +250,7 @@ impl<'a> Cutter<'a> {
             What::Switch(switch) => {
                 let leaves = proof::Leaves::new(cpu, switch);
                 self.pieces
-                    .explain_task(switch.previous, event.cpu, &leaves);
+                    .explain_task(switch.previous, event.cpu, &leaves, self.stops_seen);
             }
             What::IrqBegins { .. } | What::VectorBegins { .. } if here => {
                 self.look = Look::default();
@@ -258,7 +261,6 @@ impl<'a> Cutter<'a> {
             What::TimerBegins(timer) if here => self.timer_begins(timer),
             What::Packets { device, .. } if here => self.pieces.explain_packets(device),
             What::Waking(waking) if waking.tid == self.tid() => {
-                self.pieces.explain_wait(&waking.stack);
                 self.interrupts.clear();
                 self.look = Look::default();
             }

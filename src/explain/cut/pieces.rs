@@ -3,7 +3,7 @@
 
 use super::Segment;
 use super::label::{OWN_TIMER, TIMER};
-use super::proof::{Leaves, become_like, firmware};
+use super::proof::{EXIT_NS, Leaves, become_like, firmware};
 use crate::lane::Lane;
 use crate::recording::Recording;
 
@@ -83,20 +83,32 @@ impl Pieces {
         }
     }
 
-    /// What a task was doing on this CPU, up to now.
-    pub fn explain_task(&mut self, tid: u32, cpu: u32, leaves: &Leaves) {
-        let mut last = true;
-        for piece in self.all.iter_mut().rev() {
-            if piece.tid != Some(tid) || piece.cpu != Some(cpu) {
-                // Interrupts and the switch itself stand between its pieces.
-                if matches!(
-                    piece.lane,
-                    Lane::HardInterrupt | Lane::Softirq | Lane::Scheduler | Lane::Hypervisor
-                ) {
-                    continue;
+    /// What a task was doing on this CPU, up to now. `stops_seen`: a CPU that stood is known.
+    pub fn explain_task(&mut self, tid: u32, cpu: u32, leaves: &Leaves, stops_seen: bool) {
+        let mut own = Vec::new();
+        // Whether it went on when an interrupt was over that came while the thread was ready.
+        let (mut goes_on, mut in_kernel) = (false, leaves.in_kernel || stops_seen);
+        for (at, piece) in self.all.iter().enumerate().rev() {
+            if piece.tid == Some(tid) && piece.cpu == Some(cpu) {
+                if piece.lane == Lane::PreemptionOff {
+                    in_kernel |= goes_on;
+                    goes_on = false;
                 }
+                own.push(at);
+            } else if piece.lane == Lane::HardInterrupt {
+                let next = own.last().map(|at| &self.all[*at]);
+                goes_on |= next.is_some_and(|next| next.ns() > EXIT_NS);
+            } else if !matches!(
+                piece.lane,
+                // Interrupts and the switch itself stand between its pieces.
+                Lane::Softirq | Lane::Scheduler | Lane::Hypervisor
+            ) {
                 break;
             }
+        }
+        let mut last = true;
+        for at in own {
+            let piece = &mut self.all[at];
             if !matches!(
                 piece.lane,
                 Lane::PreemptionOff | Lane::RealTimeTask | Lane::OtherTask | Lane::DeadlineTask
@@ -109,23 +121,7 @@ impl Pieces {
             if std::mem::take(&mut last) && piece.stack.is_empty() {
                 piece.stack.clone_from(&leaves.stack);
             }
-            leaves.prove(piece);
-        }
-    }
-
-    /// Where the thread slept that is woken now.
-    pub fn explain_wait(&mut self, stack: &[String]) {
-        let last = self.all.last_mut();
-        let sleeps = |piece: &&mut Segment| {
-            matches!(
-                piece.lane,
-                Lane::Wait | Lane::Lock | Lane::OwnSystemCall | Lane::OwnFault
-            )
-        };
-        if let Some(piece) = last.filter(sleeps)
-            && piece.stack.is_empty()
-        {
-            piece.stack = stack.to_vec();
+            leaves.prove(piece, in_kernel);
         }
     }
 

@@ -20,7 +20,7 @@ use crate::recording::{Recording, Switch, Timer};
 /// An interrupt that comes within it is not late: so long it takes to come and to be entered.
 pub(super) const ENTRY_NS: u64 = 20_000;
 /// From an interrupt to the task that it made ready it takes less.
-const EXIT_NS: u64 = 5_000;
+pub(super) const EXIT_NS: u64 = 5_000;
 /// Functions between user mode and the scheduler, by the begin of their names.
 const EXIT: [&str; 9] = [
     "__schedule",
@@ -71,7 +71,8 @@ fn interrupted(stack: &[String]) -> Option<&[String]> {
 pub(super) struct Leaves {
     pub code: Option<String>,
     pub stack: Vec<String>,
-    in_kernel: bool,
+    /// That is seen by how it leaves.
+    pub in_kernel: bool,
 }
 
 impl Leaves {
@@ -105,8 +106,14 @@ impl Leaves {
     }
 
     /// What becomes of a piece in which this task could not be preempted.
-    pub fn prove(&self, piece: &mut Segment) {
-        if piece.lane != Lane::PreemptionOff || self.in_kernel {
+    pub fn prove(&self, piece: &mut Segment, in_kernel: bool) {
+        if piece.lane != Lane::PreemptionOff {
+            return;
+        }
+        if self.in_kernel || in_kernel && piece.ns() > EXIT_NS {
+            // Neither in a call nor in user mode.
+            let code = || "a page fault or another exception".to_owned();
+            piece.code.get_or_insert_with(code);
             return;
         }
         let other = match piece.ns() <= EXIT_NS {
@@ -121,7 +128,6 @@ impl Cutter<'_> {
     /// The thread's timer is handled. Who had its CPU since `since_ns`, and kept it off?
     pub(super) fn prove_interrupts_off(&mut self, since_ns: u64) {
         let look = std::mem::take(&mut self.look);
-        let steals = self.recording.events.iter().any(|event| event.steal_ns > 0);
         let mut open = self.pieces.open(since_ns);
         let late_ns: u64 = open.iter().map(|piece| piece.ns()).sum();
         // The last interrupt is the one in which the timer is handled.
@@ -139,7 +145,7 @@ impl Cutter<'_> {
             .rev()
             .find(|ns| after(**ns) > EXIT_NS)
             .copied();
-        let verdict = verdict(&look, late_ns, self.recording, steals);
+        let verdict = verdict(&look, late_ns, self.recording, self.stops_seen);
         for piece in &mut open {
             if other_ns.is_some_and(|ns| piece.end_ns <= ns) {
                 let why = "another interrupt was handled meanwhile, and the timer's was not";
@@ -158,7 +164,7 @@ impl Cutter<'_> {
 }
 
 /// What it was, if nobody had interrupts off.
-fn verdict(look: &Look, late_ns: u64, recording: &Recording, steals: bool) -> Option<Segment> {
+fn verdict(look: &Look, late_ns: u64, recording: &Recording, stops_seen: bool) -> Option<Segment> {
     if late_ns <= ENTRY_NS && look.stack.is_empty() {
         let mut piece = named(Lane::HardInterrupt, OWN_TIMER);
         piece.code = Some("until it came".to_owned());
@@ -174,7 +180,7 @@ fn verdict(look: &Look, late_ns: u64, recording: &Recording, steals: bool) -> Op
         None => Some(unknown(
             "where the timer's interrupt came was not looked at",
         )),
-        Some(false) => Some(stood(recording, steals, &look.stack)),
+        Some(false) => Some(stood(recording, stops_seen, &look.stack)),
     }
 }
 
@@ -195,12 +201,12 @@ fn beyond_the_kernel(recording: &Recording) -> Segment {
 }
 
 /// The interrupt came late into the kernel, with interrupts on.
-fn stood(recording: &Recording, steals: bool, stack: &[String]) -> Segment {
+fn stood(recording: &Recording, stops_seen: bool, stack: &[String]) -> Segment {
     let function = stack.first().map_or("the kernel", String::as_str);
     if recording.smi > 0 {
         return firmware(recording.smi);
     }
-    if recording.virtual_machine && !steals {
+    if !stops_seen {
         let why = format!("the CPU stood in {function}: a device, or the host");
         return unknown(&why);
     }
@@ -216,6 +222,12 @@ pub(super) fn firmware(smi: u64) -> Segment {
         "{smi} system management interrupts about that time"
     ));
     piece
+}
+
+/// Whether a CPU that stood would be seen: on a virtual machine by its steal clock.
+pub(super) fn stops_seen(recording: &Recording) -> bool {
+    let has_clock = || recording.events.iter().any(|event| event.steal_ns > 0);
+    recording.smi == 0 && (!recording.virtual_machine || has_clock())
 }
 
 /// A piece of which nothing is known, because of that.

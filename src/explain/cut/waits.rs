@@ -49,17 +49,20 @@ impl Cutter<'_> {
             Lane::OwnFault => "its own page fault",
             _ => OWN_CALL,
         };
-        let place = match (lane, &call) {
-            (Lane::OwnFault, _) => "its page fault",
+        let place = match (lane, call) {
+            (Lane::OwnFault, _) => "its page fault".to_owned(),
             (_, Some(call)) => call,
-            (_, None) => "its system call",
+            (_, None) => "its system call".to_owned(),
         };
+        // Which lock of the kernel, by the function that waits for it.
+        let function = wait.stack.iter().find(|function| is_lock(function));
+        let place = function.map_or(place.clone(), |function| format!("{place} ({function})"));
         if let Some(owner) = self.machine.owners.get(&self.tid()) {
             return self.waits_for(owner.tid, lane, &mut vec![self.tid()], None);
         }
         let mut piece = match &wait.waker {
             Waker::Task(tid, _) => {
-                let piece = self.waits_for(*tid, lane, &mut vec![self.tid()], Some(place));
+                let piece = self.waits_for(*tid, lane, &mut vec![self.tid()], Some(&place));
                 if !matches!(lane, Lane::OwnSystemCall | Lane::OwnFault) {
                     return piece;
                 }
@@ -81,10 +84,11 @@ impl Cutter<'_> {
                 piece
             }
         };
+        if piece.stack.is_empty() && piece.culprit.as_deref() == Some(own) {
+            piece.stack.clone_from(&wait.stack);
+        }
         if lane == Lane::Lock && piece.culprit.as_deref() == Some(OWN_CALL) {
-            let function = wait.stack.iter().find(|function| is_lock(function));
-            let function = function.map_or(String::new(), |function| format!(" ({function})"));
-            piece.culprit = Some(format!("a lock of the kernel{function}"));
+            piece.culprit = Some("a lock of the kernel".to_owned());
         }
         piece
     }

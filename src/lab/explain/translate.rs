@@ -169,7 +169,7 @@ pub fn recording(span: &Span<'_>, rt0: u64, cpu: u32, functions: &Functions) -> 
             call: None,
             busy: false,
         },
-        events: translation.events,
+        events: translation.events.into(),
         holes: if span.cut_short && begin_ns > due_ns {
             vec![hole]
         } else {

@@ -105,6 +105,11 @@ struct {
  */
 u64 numbers[RECORDER_NUMBERS / 64];
 
+/* Threads of this name are watched, or of names that begin with it; empty: none are by name. */
+char wanted[RECORDER_NAME];
+u32 wanted_length;
+u32 wanted_begin;
+
 /* thread id -> its record; all room is taken when it is made */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -894,12 +899,16 @@ static __always_inline void hrtimer_begins_of(void *ctx, struct hrtimer *timer, 
 	struct recorder_event *event = begin(cpu, RECORDER_HRTIMER_ENTRY);
 	u64 number, due_ns, latest_ns;
 	int context = t->is_soft ? 1 : 0;
-	/* what comes behind another timer is late by that one */
+	/* what comes behind another timer is late by that one: when did the interrupt come? */
 	bool first = !cpu->irq_depth || cpu->timers_since_ns != cpu->irq_since_ns;
+	bool looked = cpu->irq_depth && cpu->looked_since_ns == cpu->irq_since_ns;
+	u64 came_ns = cpu->irq_depth ? cpu->irq_since_ns : 0;
 
 	cpu->timers_since_ns = cpu->irq_since_ns;
 	if (!event)
 		return;
+	if (!came_ns)
+		came_ns = event->ns;
 	number = event->a;
 	/* the offset of a clock that can be set makes its times those of CLOCK_MONOTONIC */
 	due_ns = t->_softexpires - t->base->offset;
@@ -910,18 +919,19 @@ static __always_inline void hrtimer_begins_of(void *ctx, struct hrtimer *timer, 
 	event->b = due_ns;
 	event->pid = (u32)(latest_ns > due_ns ? latest_ns - due_ns : 0);	/* slack */
 	*(u64 *)event->name = 0;
-	if (first && !context) {
+	if (!context && !looked) {
 		struct task_struct *current = bpf_get_current_task_btf();
 
 		if (sees_mode && came_in_user_mode())
 			event->what = RECORDER_IN_USER_MODE;
-		if (!(current->flags & PF_KTHREAD)) {
+		if (first && !(current->flags & PF_KTHREAD)) {
 			event->what |= RECORDER_CALL_KNOWN;
 			*(s32 *)(event->name + 8) = call_of(current);
 		}
-		if (event->ns > latest_ns && !(event->what & RECORDER_IN_USER_MODE) &&
-		    event->ns - latest_ns > stack_after_ns && event->ns - latest_ns > bar_ns / 4 &&
+		if (came_ns > latest_ns && !(event->what & RECORDER_IN_USER_MODE) &&
+		    came_ns - latest_ns > stack_after_ns && came_ns - latest_ns > bar_ns / 4 &&
 		    !is_on_its_way(watched(cpu))) {
+			cpu->looked_since_ns = cpu->irq_since_ns;
 			event->other = take_stack(ctx, cpu, event->ns);
 			*(u64 *)event->name = code_before(event->other);
 		}
@@ -1414,25 +1424,64 @@ int BPF_PROG(scheduler_ends, bool switched)
 	return 0;
 }
 
+static bool is_wanted(const char *name)
+{
+	u32 i;
+
+	if (!wanted_length)
+		return false;
+	for (i = 0; i < RECORDER_NAME; i++) {
+		if (i >= wanted_length)
+			return wanted_begin || !name[i];
+		if (name[i] != wanted[i])
+			return false;
+	}
+	return true;
+}
+
+/* From now on a thread is watched that does not run yet, or runs here. */
+static void watch(u32 tid, u16 follow)
+{
+	struct recorder_thread fresh = {};
+
+	fresh.follow = follow;
+	fresh.in_call = RECORDER_NOT_SEEN;
+	fresh.call = -1;
+	__sync_fetch_and_or(&numbers[tid % RECORDER_NUMBERS / 64], 1ULL << tid % 64);
+	bpf_map_update_elem(&threads, &tid, &fresh, 0);
+	if (bpf_get_current_task_btf()->pid == (s32)tid)
+		this_cpu()->watched = tid;
+}
+
 /* A number that was a watched thread's is another's now; children of a watched one are watched. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 {
 	struct recorder_thread *thread = thread_of(parent->pid);
-	struct recorder_thread fresh = {};
+	char name[RECORDER_NAME] __attribute__((aligned(8)));
 	u32 tid = child->pid;
 
 	if (may_be_watched(tid))
 		bpf_map_delete_elem(&threads, &tid);
+	name_of(name, child);
+	if (is_wanted(name))
+		watch(tid, RECORDER_ALONE);
 	if (!thread || thread->ended || thread->follow == RECORDER_ALONE)
 		return 0;
 	if (thread->follow == RECORDER_THREADS && child->tgid != parent->tgid)
 		return 0;
-	fresh.follow = thread->follow;
-	fresh.in_call = RECORDER_NOT_SEEN;
-	fresh.call = -1;
-	__sync_fetch_and_or(&numbers[tid % RECORDER_NUMBERS / 64], 1ULL << tid % 64);
-	bpf_map_update_elem(&threads, &tid, &fresh, 0);
+	watch(tid, thread->follow);
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(renamed, struct task_struct *p, const char *name)
+{
+	char comm[RECORDER_NAME] = {};
+
+	if (wanted_length && bpf_probe_read_kernel_str(comm, sizeof(comm), name) > 0 &&
+	    is_wanted(comm) && !thread_of(p->pid))
+		watch(p->pid, RECORDER_ALONE);
 	return 0;
 }
 

@@ -217,6 +217,7 @@ struct recorder_cpu {
 	u64 irq_since_ns;	/* when the outermost interrupt or softirq began; 0: none */
 	u64 irq_ns;		/* what those took that are over */
 	u64 timers_since_ns;	/* of the last one in which a timer's handler ran */
+	u64 looked_since_ns;	/* of the last one that was looked where it came */
 	u64 irqs;		/* outermost interrupts and softirqs that began */
 	u64 scheduler_ns;	/* when the scheduler began; 0: it did not */
 	u32 irq_depth;
