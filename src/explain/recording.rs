@@ -8,10 +8,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::sync::Arc;
 
 /// How a thread lost its time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Loss {
     /// From when it should run to when it was in user mode again.
+    #[default]
     Late,
     /// From asking for a lock to having it.
     LockedOut,
@@ -36,7 +37,7 @@ pub struct Task {
 }
 
 /// The thread that lost time, and when.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
     pub task: Task,
     pub process: u32,
@@ -357,6 +358,7 @@ pub struct Hole {
 pub struct Recording {
     pub subject: Subject,
     /// Of all CPUs, from a little before the interval to its end, in the order of time.
+    #[serde(default, skip_serializing_if = "Events::is_empty")]
     pub events: Events,
     /// Where events are missing: overwritten before they were copied, or not written to their end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

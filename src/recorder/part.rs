@@ -138,7 +138,7 @@ pub(crate) fn part(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use artis_explain::recording::Task;
+    use artis_explain::recording::{Loss, Task};
 
     fn subject(due_ns: u64, end_ns: u64) -> Subject {
         Subject {
@@ -176,8 +176,7 @@ mod tests {
                 ..Default::default()
             })
         });
-        let events = part.events.iter().map(|event| event.ns / 10);
-        (events.collect(), part.holes)
+        (part.numbers, part.holes)
     }
 
     #[test]
@@ -204,9 +203,9 @@ mod tests {
                 ..Default::default()
             })
         });
-        let after = part.events.iter().map(|event| event.ns);
-        let after: Vec<u64> = after.take_while(|ns| *ns > 405).collect();
-        assert_eq!(after, [600, 550, 500, 450]);
+        let after = part.numbers.into_iter();
+        let after: Vec<u64> = after.take_while(|number| number * 10 > 405).collect();
+        assert_eq!(after, [60, 55, 50, 45]);
         assert_eq!(part.holes, []);
     }
 
@@ -225,9 +224,41 @@ mod tests {
                 ..Default::default()
             })
         });
-        assert_eq!(part.events.last().unwrap().ns, 400);
+        assert_eq!(part.numbers.last(), Some(&40));
         assert_eq!(part.holes, []);
-        assert!(part.events.len() > BEFORE && reads < 400, "{reads}");
+        assert!(
+            part.numbers.len() > BEFORE && reads < BEFORE + 100,
+            "{reads}"
+        );
+        // What interrupted the task before is not known.
+        assert!(
+            part.gap
+                .is_some_and(|(from, to)| from == 400 && to < 99_500)
+        );
+    }
+
+    /// 500 timers are due at once, and the thread is due in their midst: their interrupt's begin is
+    /// looked for.
+    #[test]
+    fn the_begin_of_an_interrupt_is_found_behind_all_that_happens_in_it() {
+        let read = |number: u64| {
+            let kind = match number {
+                10 => Kind::RECORDER_SWITCH,
+                20 => Kind::RECORDER_VECTOR_ENTRY,
+                21..1000 if number % 2 == 0 => Kind::RECORDER_HRTIMER_EXIT,
+                21..1000 => Kind::RECORDER_HRTIMER_ENTRY,
+                1000 => Kind::RECORDER_VECTOR_EXIT,
+                _ => Kind::RECORDER_IDLE,
+            };
+            Some(recorder_event {
+                ns: number * 10,
+                kind: kind.0 as u16,
+                ..Default::default()
+            })
+        };
+        let part = part(0..1100, 10, &subject(9_995, 10_500), false, read);
+        assert!(part.numbers.contains(&20), "{:?}", part.numbers.last());
+        assert_eq!(part.numbers.last(), Some(&10));
     }
 
     #[test]

@@ -25,7 +25,7 @@ use libbpf_rs::query::ProgInfoIter;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{Link, MapHandle, OpenObject};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, IntoRawFd};
@@ -306,6 +306,8 @@ impl<'obj> Recorder<'obj> {
     /// The last [`Recorder::poll`]: waits for what is being written, and counts as missed what is
     /// not written even then.
     pub fn finish(&mut self) {
+        // The names of threads that nobody has asked for theirs.
+        self.threads.refresh();
         let heads: Vec<u64> = (0..self.cpus).map(|cpu| self.cpu(cpu).marks).collect();
         let patient_until = Instant::now() + PATIENCE;
         self.poll();
@@ -409,16 +411,24 @@ impl<'obj> Recorder<'obj> {
             let cpu = ring as u32;
             let of_event = |number| self.event(ring, number, head, patient_until);
             let of_stack = |number, ns| stack(&self.stacks, ring, number, ns);
-            let mut blocks = BTreeMap::new();
-            let mut block_of = |number: u64| -> Arc<Block> {
-                let block = blocks.entry(number / history::BLOCK);
-                let block = block.or_insert_with(|| history.block(cpu, number, of_event, of_stack));
-                Arc::clone(block)
+            // They are read from the last one on.
+            let mut blocks: Vec<(u64, Arc<Block>)> = Vec::new();
+            let read = |number: u64| {
+                let at = number / history::BLOCK;
+                if blocks.last().is_none_or(|(last, _)| *last != at) {
+                    let block = history.block(cpu, number, of_event, of_stack);
+                    blocks.push((at, block));
+                }
+                Some(blocks.last()?.1.get(number)?.event)
             };
-            let read = |number| Some(block_of(number).get(number)?.event);
             let part = part(numbers, state.last_switch, &copied.subject, waits, read);
+            let mut left = blocks.iter().peekable();
             for number in part.numbers {
-                copied.add(&block_of(number), number);
+                let at = number / history::BLOCK;
+                while left.next_if(|(block, _)| *block != at).is_some() {}
+                if let Some((_, block)) = left.peek() {
+                    copied.add(block, number);
+                }
             }
             let part_holes = part.holes.into_iter().map(|hole| (hole, false));
             let gap = part.gap.map(|gap| (gap, true));

@@ -214,7 +214,10 @@ fn explain(
     let mut storage = Storage::uninit();
     let mut recorder = Recorder::load(&mut storage, plan.settings)?;
     if !plan.quiet {
-        say!("artis: {}", report::memory(recorder.memory_bytes()));
+        say!(
+            "artis: {}",
+            report::memory(recorder.memory_bytes(), recorder.kept_bytes_max())
+        );
     }
     let mut child = None;
     let (watched, words) = match resolved {

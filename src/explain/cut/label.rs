@@ -6,9 +6,11 @@ use super::proof::unknown;
 use super::tasks::State;
 use super::{Call, Cutter, Segment};
 use crate::lane::Lane;
-use crate::recording::{Event, Task, Vector, What};
+use crate::recording::{Event, Loss, Task, Vector, What};
 use syscalls::x86_64::Sysno;
 
+/// The thread's own work beyond its next due time, which is a loss.
+pub(crate) const OVERRUN: &str = "its own overrun";
 pub(super) const OWN_CALL: &str = "its own system call";
 /// The timer's interrupt, and the one that wakes the thread.
 pub(super) const TIMER: &str = "timer interrupt";
@@ -162,6 +164,11 @@ impl Cutter<'_> {
             }
             // It came out of a call that began before the record.
             Call::Unseen => named(Lane::OwnSystemCall, OWN_CALL),
+            Call::None if self.recording.subject.loss == Loss::Late => {
+                let mut piece = named(Lane::OwnWork, OVERRUN);
+                piece.code = Some("it had not asked for its timer yet".to_owned());
+                piece
+            }
             Call::None => named(Lane::OwnWork, "itself"),
         }
     }

@@ -18,6 +18,7 @@ mod waits;
 
 use crate::lane::Lane;
 use crate::recording::{Event, Loss, Recording, Task, Timer, What};
+pub(crate) use label::OVERRUN;
 use machine::Machine;
 use pieces::Pieces;
 use proof::Look;
@@ -105,6 +106,7 @@ pub fn cut(recording: &Recording) -> Vec<Segment> {
         cutter.machine.fall_into(&hole);
     }
     cutter.advance(subject.end_ns);
+    cutter.doubt_interrupts_off();
     // What ended the last piece belongs to it.
     if let Some(last) = events.iter().find(|event| event.ns == subject.end_ns) {
         cutter.learn(last);
@@ -153,6 +155,8 @@ struct Cutter<'a> {
     look: Look,
     /// Whether the machine says so when a CPU stands.
     stops_seen: bool,
+    /// From when to when it is known who kept the timer's interrupt off.
+    proven: Vec<(u64, u64)>,
     /// Who sent the signal that stops.
     stopped_by: Option<(u32, String)>,
 }
@@ -190,6 +194,7 @@ impl<'a> Cutter<'a> {
             interrupts: Vec::new(),
             look: Look::default(),
             stops_seen: proof::stops_seen(recording),
+            proven: Vec::new(),
             stopped_by: None,
         }
     }
@@ -258,7 +263,7 @@ impl<'a> Cutter<'a> {
                     self.interrupts.push(event.ns);
                 }
             }
-            What::TimerBegins(timer) if here => self.timer_begins(timer),
+            What::TimerBegins(timer) if here => self.timer_begins(timer, event.ns),
             What::Packets { device, .. } if here => self.pieces.explain_packets(device),
             What::Waking(waking) if waking.tid == self.tid() => {
                 self.interrupts.clear();
@@ -269,7 +274,7 @@ impl<'a> Cutter<'a> {
     }
 
     /// A timer's interrupt has come to the CPU on which the thread's own is to be handled.
-    fn timer_begins(&mut self, timer: &Timer) {
+    fn timer_begins(&mut self, timer: &Timer, ns: u64) {
         let Some(due_ns) = self.timer_due_ns() else {
             return;
         };
@@ -280,6 +285,7 @@ impl<'a> Cutter<'a> {
         if timer.due_ns == due_ns {
             let since_ns = due_ns.max(self.tasks.wait(at).since_ns);
             self.prove_interrupts_off(since_ns);
+            self.proven.push((since_ns, ns));
             self.pieces
                 .slack(since_ns, due_ns.saturating_add(timer.slack_ns));
         }

@@ -163,6 +163,21 @@ impl Cutter<'_> {
     }
 }
 
+impl Cutter<'_> {
+    /// What was given to tasks that had interrupts off, and was not proven.
+    pub(super) fn doubt_interrupts_off(&mut self) {
+        for piece in self.pieces.open(0) {
+            let within = |(from, to): &(u64, u64)| *from <= piece.begin_ns && piece.end_ns <= *to;
+            if !self.proven.iter().any(within) {
+                become_like(
+                    piece,
+                    &unknown("its timer's interrupt is not in the record"),
+                );
+            }
+        }
+    }
+}
+
 /// What it was, if nobody had interrupts off.
 fn verdict(look: &Look, late_ns: u64, recording: &Recording, stops_seen: bool) -> Option<Segment> {
     if late_ns <= ENTRY_NS && look.stack.is_empty() {

@@ -41,6 +41,20 @@ pub(super) struct Wait {
     pub stack: Vec<String>,
 }
 
+impl Wait {
+    fn unended() -> Self {
+        Self {
+            until_ns: u64::MAX,
+            ..Self::default()
+        }
+    }
+
+    /// Whether its end is in the record.
+    pub fn has_end(&self) -> bool {
+        self.until_ns != u64::MAX
+    }
+}
+
 /// What a task does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
@@ -81,9 +95,15 @@ impl Tasks {
             while let Some(hole) = holes_left.next_if(|hole| hole.from_ns < event.ns) {
                 machine.fall_into(hole);
             }
+            // From when to when events are missing since then.
             let hidden = |since_ns: u64| {
-                let hides = |hole: &&Hole| hole.from_ns < event.ns && hole.until_ns > since_ns;
-                holes.iter().find(hides).map(|hole| hole.from_ns)
+                let hides = |hole: &&Hole| {
+                    !hole.keeps_task && hole.from_ns < event.ns && hole.until_ns > since_ns
+                };
+                let hiding = || holes.iter().filter(hides);
+                let from_ns = hiding().map(|hole| hole.from_ns).min()?;
+                let until_ns = hiding().map(|hole| hole.until_ns).max()?;
+                Some((from_ns.max(since_ns), until_ns.min(event.ns)))
             };
             tasks.apply(event, &machine, hidden, complete_ns);
             machine.apply(event);
@@ -110,8 +130,7 @@ impl Tasks {
         if *self.at(tid, ns) == State::Unknown {
             let wait = Wait {
                 call,
-                until_ns: u64::MAX,
-                ..Wait::default()
+                ..Wait::unended()
             };
             self.waits.push(wait);
             let state = State::Asleep(self.waits.len() - 1);
@@ -138,29 +157,28 @@ impl Tasks {
         self.states.entry(tid).or_default().push((ns, state));
     }
 
-    /// `hidden`: from when on events are missing, if any are since a moment.
+    /// `hidden`: from when to when events are missing, if any are since a moment.
     fn apply(
         &mut self,
         event: &Event,
         machine: &Machine,
-        hidden: impl Fn(u64) -> Option<u64>,
+        hidden: impl Fn(u64) -> Option<(u64, u64)>,
         complete_ns: u64,
     ) {
         let (ns, cpu) = (event.ns, event.cpu);
         match &event.what {
             What::Switch(switch) => {
-                self.leaves(event, machine);
+                self.leaves(event, machine, &hidden);
                 let tid = switch.next.tid;
                 match self.last(tid).cloned() {
                     None => self.becomes(tid, 0, State::Ready(Some(cpu))),
                     // It was woken where nothing was recorded, or not kept.
-                    Some((since_ns, State::Asleep(_))) => match hidden(since_ns) {
-                        Some(from_ns) => self.becomes(tid, from_ns.max(since_ns), State::Unknown),
-                        None if since_ns < complete_ns => {
-                            self.becomes(tid, complete_ns.min(ns), State::Ready(Some(cpu)));
-                        }
-                        None => self.becomes(tid, since_ns, State::Unknown),
-                    },
+                    Some((since_ns, State::Asleep(_)))
+                        if hidden(since_ns).is_none() && since_ns < complete_ns =>
+                    {
+                        self.becomes(tid, complete_ns.min(ns), State::Ready(Some(cpu)));
+                    }
+                    Some((since_ns, State::Asleep(_))) => self.doubt(tid, since_ns, &hidden),
                     // The last period that ended before is the one that let it go.
                     Some((since_ns, State::Limited(_))) => {
                         let limit = self.limits.get(&tid);
@@ -172,22 +190,28 @@ impl Tasks {
                     }
                     _ => {}
                 }
+                self.doubt_if_hidden(tid, &hidden);
                 self.becomes(tid, ns, State::Running(cpu));
             }
             What::Waking(waking) => {
                 let tid = waking.tid;
-                let woken = match self.last(tid) {
-                    None => {
-                        self.waits.push(Wait::default());
-                        let at = self.waits.len() - 1;
-                        self.becomes(tid, 0, State::Asleep(at));
-                        Some(at)
-                    }
-                    Some((_, State::Asleep(at))) => Some(*at),
-                    _ => None,
-                };
-                let Some(at) = woken else {
+                if self.last(tid).is_none() {
+                    self.waits.push(Wait::unended());
+                    self.becomes(tid, 0, State::Asleep(self.waits.len() - 1));
+                }
+                let Some((since_ns, State::Asleep(at))) = self.last(tid).cloned() else {
                     return;
+                };
+                // It may have been woken, and asleep again, where events are missing.
+                let at = match hidden(since_ns) {
+                    Some((from_ns, until_ns)) => {
+                        self.becomes(tid, from_ns, State::Unknown);
+                        self.waits.push(Wait::unended());
+                        let at = self.waits.len() - 1;
+                        self.becomes(tid, until_ns, State::Asleep(at));
+                        at
+                    }
+                    None => at,
                 };
                 let wait = &mut self.waits[at];
                 wait.until_ns = ns;
@@ -224,16 +248,52 @@ impl Tasks {
             | What::SyscallEnds { tid }
             | What::Fault { tid }
             | What::FaultDone { tid } => {
-                if self.last(*tid).is_none() {
-                    self.becomes(*tid, 0, State::Running(cpu));
+                if self.must_run(*tid, cpu, &hidden) {
+                    self.becomes(*tid, ns, State::Running(cpu));
                 }
             }
             _ => {}
         }
     }
 
+    /// A task runs on a CPU, as an event shows; where its state says otherwise, that is unknown since
+    /// then. Whether it did.
+    fn must_run(&mut self, tid: u32, cpu: u32, hidden: impl Fn(u64) -> Option<(u64, u64)>) -> bool {
+        match self.last(tid).cloned() {
+            None => self.becomes(tid, 0, State::Running(cpu)),
+            Some((_, State::Running(on))) if on == cpu => return false,
+            Some((since_ns, _)) => {
+                self.doubt(tid, since_ns, hidden);
+                return true;
+            }
+        }
+        false
+    }
+
+    /// What was known since then does not hold: from where events are missing on, or at all.
+    fn doubt(&mut self, tid: u32, since_ns: u64, hidden: impl Fn(u64) -> Option<(u64, u64)>) {
+        let from_ns = hidden(since_ns).map_or(since_ns, |(from_ns, _)| from_ns);
+        self.becomes(tid, from_ns, State::Unknown);
+    }
+
+    /// What a task that was ready, or kept from its CPU, did where events are missing.
+    fn doubt_if_hidden(&mut self, tid: u32, hidden: impl Fn(u64) -> Option<(u64, u64)>) {
+        let last = self.last(tid).cloned();
+        if let Some((since_ns, state)) = last
+            && state != State::Unknown
+            && hidden(since_ns).is_some()
+        {
+            self.doubt(tid, since_ns, hidden);
+        }
+    }
+
     /// The task that a switch takes the CPU from.
-    fn leaves(&mut self, event: &Event, machine: &Machine) {
+    fn leaves(
+        &mut self,
+        event: &Event,
+        machine: &Machine,
+        hidden: impl Fn(u64) -> Option<(u64, u64)>,
+    ) {
         let What::Switch(switch) = &event.what else {
             return;
         };
@@ -241,9 +301,7 @@ impl Tasks {
         if tid == 0 {
             return;
         }
-        if self.last(tid).is_none() {
-            self.becomes(tid, 0, State::Running(event.cpu));
-        }
+        self.must_run(tid, event.cpu, hidden);
         let state = match (switch.blocked, switch.out_of_budget) {
             (_, true) => State::OutOfBudget,
             (false, _) => State::Ready(Some(event.cpu)),
@@ -254,8 +312,7 @@ impl Tasks {
                     call: switch.call,
                     sleep: switch.sleep,
                     for_lock: contended.is_some_and(|contended| contended > 0),
-                    until_ns: u64::MAX,
-                    ..Wait::default()
+                    ..Wait::unended()
                 });
                 State::Asleep(self.waits.len() - 1)
             }

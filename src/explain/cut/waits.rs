@@ -9,7 +9,7 @@ use super::proof::unknown;
 use super::tasks::{State, Wait, Waker};
 use super::{Call, Cutter, Segment};
 use crate::lane::Lane;
-use crate::recording::{Sleep, Task};
+use crate::recording::Sleep;
 
 /// The signal that ends a stop.
 pub(super) const SIGCONT: u32 = 18;
@@ -28,6 +28,9 @@ const FILE_LOCKS: [&str; 2] = ["flock", "fcntl"];
 impl Cutter<'_> {
     /// The thread sleeps.
     pub(super) fn asleep(&self, wait: &Wait) -> Segment {
+        if !wait.has_end() {
+            return unknown("the end of its wait is not in the record");
+        }
         match wait.sleep {
             Some(Sleep::Stopped) => return self.stopped(),
             Some(Sleep::Traced) => return traced(wait),
@@ -155,8 +158,12 @@ impl Cutter<'_> {
             }
             State::Ready(number) | State::Waking { to: number, .. } => {
                 piece.cpu = *number;
-                match number.and_then(|number| self.runs_instead(number, awaited)) {
-                    Some(current) => {
+                let cpu = number.and_then(|number| self.machine.cpus.get(&number));
+                match cpu.and_then(|cpu| cpu.current.as_ref()) {
+                    None => {
+                        return unknown("who had the CPU of whom it waits for is not in the record");
+                    }
+                    Some(current) if ![0, awaited].contains(&current.tid) => {
                         let mut piece = of_task(lane, current);
                         piece.cpu = *number;
                         piece.code = Some(match lane {
@@ -166,7 +173,7 @@ impl Cutter<'_> {
                         piece.chain = vec![format!("which {} keeps from running", who(current))];
                         return piece;
                     }
-                    None => "waits for a CPU".to_owned(),
+                    Some(_) => "waits for a CPU".to_owned(),
                 }
             }
             State::Limited(cgroup) => {
@@ -178,9 +185,16 @@ impl Cutter<'_> {
                 piece.code = out_of_budget().code;
                 return piece;
             }
-            State::Unknown => "was not seen to run".to_owned(),
+            State::Unknown => {
+                return unknown("what the one did whom it waits for is not in the record");
+            }
             State::Asleep(at) => {
                 let wait = self.tasks.wait(*at);
+                if !wait.has_end() {
+                    return unknown(
+                        "the end of the wait of whom it waits for is not in the record",
+                    );
+                }
                 let call = wait.call.map(call_name);
                 match &wait.waker {
                     _ if is_halted(wait.sleep) => halted(wait.sleep).to_owned(),
@@ -214,12 +228,6 @@ impl Cutter<'_> {
         interrupt.cpu = Some(number);
         interrupt.code = Some(format!("interrupts {name}"));
         interrupt
-    }
-
-    /// Who has a CPU that `awaited` waits for; none: nobody, or it is not known.
-    fn runs_instead(&self, cpu: u32, awaited: u32) -> Option<&Task> {
-        let current = self.machine.cpus.get(&cpu)?.current.as_ref()?;
-        (current.tid != 0 && current.tid != awaited).then_some(current)
     }
 
     /// A thread in words.

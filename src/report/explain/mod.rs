@@ -139,6 +139,13 @@ fn foot(document: &Document) -> String {
             missed.losses
         ));
     }
+    if missed.without_room > 0 {
+        notes.push(format!(
+            "{} late wakeups were given up: worse ones needed the memory; --worst with a smaller \
+             number, or --threshold, keeps to those",
+            missed.without_room
+        ));
+    }
     if missed.incomplete > 0 {
         notes.push(format!(
             "{} of those above have a hole in their record: what is in it is unknown",
@@ -155,11 +162,14 @@ fn foot(document: &Document) -> String {
     text
 }
 
-/// The line about the memory that the recorder has.
-pub fn memory(bytes: u64) -> String {
+/// The line about the memory that the recorder has, and that what is kept may take.
+pub fn memory(bytes: u64, kept_bytes: u64) -> String {
+    let mib = |bytes: u64| bytes as f64 / 1_048_576.0;
     format!(
-        "recording in {:.1} MiB of the kernel's memory, which does not grow",
-        bytes as f64 / 1_048_576.0
+        "recording in {:.1} MiB of the kernel's memory, which does not grow; keeping the worst takes \
+         at most {:.0} MiB",
+        mib(bytes),
+        mib(kept_bytes)
     )
 }
 
