@@ -195,23 +195,8 @@ impl Tasks {
             }
             What::Waking(waking) => {
                 let tid = waking.tid;
-                if self.last(tid).is_none() {
-                    self.waits.push(Wait::unended());
-                    self.becomes(tid, 0, State::Asleep(self.waits.len() - 1));
-                }
-                let Some((since_ns, State::Asleep(at))) = self.last(tid).cloned() else {
+                let Some(at) = self.wait_before(tid, &hidden) else {
                     return;
-                };
-                // It may have been woken, and asleep again, where events are missing.
-                let at = match hidden(since_ns) {
-                    Some((from_ns, until_ns)) => {
-                        self.becomes(tid, from_ns, State::Unknown);
-                        self.waits.push(Wait::unended());
-                        let at = self.waits.len() - 1;
-                        self.becomes(tid, until_ns, State::Asleep(at));
-                        at
-                    }
-                    None => at,
                 };
                 let wait = &mut self.waits[at];
                 wait.until_ns = ns;
@@ -221,6 +206,11 @@ impl Tasks {
                     Some(due_ns) => Waker::Timer { due_ns },
                     None => waker(machine, cpu, waking.by, &waking.by_name),
                 };
+                if let Waker::Task(by, _) = self.waits[at].waker
+                    && self.must_run(by, cpu, &hidden)
+                {
+                    self.becomes(by, ns, State::Running(cpu));
+                }
                 let to = waking.from;
                 self.becomes(tid, ns, State::Waking { by: cpu, to });
             }
@@ -254,6 +244,39 @@ impl Tasks {
             }
             _ => {}
         }
+    }
+
+    /// The wait that ends when a task is woken; none where it is awake. It may have been woken, and
+    /// asleep again, where events are missing.
+    fn wait_before(
+        &mut self,
+        tid: u32,
+        hidden: impl Fn(u64) -> Option<(u64, u64)>,
+    ) -> Option<usize> {
+        let since_ns = match self.last(tid).cloned() {
+            None => 0,
+            Some((since_ns, State::Asleep(at))) => match hidden(since_ns) {
+                None => return Some(at),
+                Some((from_ns, until_ns)) => {
+                    self.becomes(tid, from_ns, State::Unknown);
+                    until_ns
+                }
+            },
+            // It was on its way to sleep.
+            Some((since_ns, State::Running(_) | State::Waking { .. })) => {
+                let (from_ns, until_ns) = hidden(since_ns)?;
+                self.becomes(tid, from_ns, State::Unknown);
+                until_ns
+            }
+            Some((since_ns, _)) => {
+                self.doubt(tid, since_ns, &hidden);
+                hidden(since_ns)?.1
+            }
+        };
+        self.waits.push(Wait::unended());
+        let at = self.waits.len() - 1;
+        self.becomes(tid, since_ns, State::Asleep(at));
+        Some(at)
     }
 
     /// A task runs on a CPU, as an event shows; where its state says otherwise, that is unknown since

@@ -161,7 +161,9 @@ impl Cutter<'_> {
                 let cpu = number.and_then(|number| self.machine.cpus.get(&number));
                 match cpu.and_then(|cpu| cpu.current.as_ref()) {
                     None => {
-                        return unknown("who had the CPU of whom it waits for is not in the record");
+                        return unknown(
+                            "who had the CPU of whom it waits for is not in the record",
+                        );
                     }
                     Some(current) if ![0, awaited].contains(&current.tid) => {
                         let mut piece = of_task(lane, current);
