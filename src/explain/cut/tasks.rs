@@ -27,7 +27,7 @@ pub(super) enum Waker {
 /// A time that a task slept.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Wait {
-    /// 0: before what is known.
+    /// 0: before what is known, and so is how it sleeps.
     pub since_ns: u64,
     pub call: Option<u32>,
     pub sleep: Option<Sleep>,

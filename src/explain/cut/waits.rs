@@ -31,6 +31,9 @@ impl Cutter<'_> {
         if !wait.has_end() {
             return unknown("the end of its wait is not in the record");
         }
+        if wait.since_ns == 0 && !matches!(wait.waker, Waker::Timer { .. }) {
+            return unknown("the begin of its wait is not in the record");
+        }
         match wait.sleep {
             Some(Sleep::Stopped) => return self.stopped(),
             Some(Sleep::Traced) => return traced(wait),
@@ -65,7 +68,9 @@ impl Cutter<'_> {
         }
         let mut piece = match &wait.waker {
             Waker::Task(tid, _) => {
-                let piece = self.waits_for(*tid, lane, &mut vec![self.tid()], Some(&place));
+                let place_of =
+                    Some(place.as_str()).filter(|place| *place != "futex" || lane != Lane::Lock);
+                let piece = self.waits_for(*tid, lane, &mut vec![self.tid()], place_of);
                 if !matches!(lane, Lane::OwnSystemCall | Lane::OwnFault) {
                     return piece;
                 }
@@ -154,7 +159,7 @@ impl Cutter<'_> {
         let code = match self.tasks.at(awaited, self.pieces.end_ns()) {
             State::Running(number) => {
                 piece.cpu = Some(*number);
-                return self.runs_there(piece, *number, lane, has);
+                "runs".to_owned()
             }
             State::Ready(number) | State::Waking { to: number, .. } => {
                 piece.cpu = *number;
@@ -213,23 +218,6 @@ impl Cutter<'_> {
         };
         piece.code = Some(format!("{has}{code}"));
         piece
-    }
-
-    /// The one that is waited for has a CPU.
-    fn runs_there(&self, mut piece: Segment, number: u32, lane: Lane, has: &str) -> Segment {
-        let Some(cpu) = self.machine.cpus.get(&number) else {
-            return unknown("what the CPU of whom it waits for did is not in the record");
-        };
-        if cpu.contexts.is_empty() {
-            piece.code = Some(format!("{has}runs"));
-            return piece;
-        }
-        let name = piece.culprit.unwrap_or_default();
-        let mut interrupt = self.on(cpu, |current| of_task(lane, current));
-        interrupt.chain = vec![format!("which it interrupts on CPU {number}")];
-        interrupt.cpu = Some(number);
-        interrupt.code = Some(format!("interrupts {name}"));
-        interrupt
     }
 
     /// A thread in words.
