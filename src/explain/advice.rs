@@ -55,6 +55,12 @@ fn of(lane: Lane) -> Option<Advice> {
             &["idle-states", "governor"],
             "keep the CPU out of deep idle states; `artis measure` and /dev/cpu_dma_latency do it for a while",
         ),
+        Lane::Device => (
+            &[],
+            &[],
+            "a driver reads a register of a slow device: keep that driver's work off this CPU, or \
+             replace the device",
+        ),
         Lane::InterruptsOff => (
             &["not_preempt_rt", "unshielded"],
             &["cpuset-shield", "kthread-affinity"],
@@ -105,6 +111,28 @@ fn of(lane: Lane) -> Option<Advice> {
             &["numa_balancing"],
             &["cpuset-shield"],
             "fewer wakeups from other CPUs: keep the tasks that wake each other together",
+        ),
+        Lane::Throttled => (
+            &[],
+            &[],
+            "raise the limit of that cgroup (cpu.max; CPUQuota= of its unit), or move the thread out \
+             of it; a deadline task needs a larger sched_runtime",
+        ),
+        Lane::Stopped => (
+            &[],
+            &[],
+            "nothing may stop or freeze the process: see who sends it SIGSTOP, and cgroup.freeze",
+        ),
+        Lane::Traced => (
+            &[],
+            &[],
+            "end the tracer (strace, gdb); `artis explain`, perf and bpftrace watch without stopping",
+        ),
+        Lane::Wait => (
+            &[],
+            &[],
+            "give whom it waits for a higher priority than those that keep it from running, or do \
+             not wait for it in the real-time part",
         ),
         Lane::Lock => (
             &[],

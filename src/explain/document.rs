@@ -3,9 +3,11 @@
 
 use crate::advice::{Advice, advice};
 use crate::cut::{Segment, cut};
-use crate::recording::{self, Recording};
+use crate::recording::{self, Event, Events, Recording};
 use crate::summary::{Row, summary};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The name of the format.
 pub const SCHEMA: &str = "artis.explain/1";
@@ -38,6 +40,9 @@ pub struct Missed {
     pub events: u64,
     /// Losses above the bar that could not be looked at before they were overwritten.
     pub losses: u64,
+    /// Losses above the bar that were given up, because those that were worse needed the memory.
+    #[serde(default)]
+    pub without_room: u64,
     /// Those that are here, and have a hole in their record.
     pub incomplete: u64,
 }
@@ -46,7 +51,22 @@ pub struct Missed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explained {
     pub segments: Vec<Segment>,
+    #[serde(serialize_with = "without_events")]
     pub recording: Recording,
+    /// Which of the document's events it has: from one place to before another.
+    #[serde(default)]
+    pub events: Vec<(usize, usize)>,
+}
+
+/// The events stand in the document, once for all that have them.
+fn without_events<S: Serializer>(recording: &Recording, serializer: S) -> Result<S::Ok, S::Error> {
+    let rest = Recording {
+        events: Events::default(),
+        subject: recording.subject.clone(),
+        holes: recording.holes.clone(),
+        ..*recording
+    };
+    rest.serialize(serializer)
 }
 
 /// The whole.
@@ -69,6 +89,9 @@ pub struct Document {
     /// What this kernel does not show, a sentence each.
     pub absent: Vec<String>,
     pub threads: Vec<Thread>,
+    /// What happened about the worst, in the order of time.
+    #[serde(default)]
+    pub history: Events,
     /// The worst first.
     pub worst: Vec<Explained>,
     pub culprits: Vec<Row>,
@@ -85,6 +108,8 @@ pub enum Error {
          reads it, or take an artis that knows this schema"
     )]
     Schema(String),
+    #[error("number {0} of the worst has events that are not there")]
+    Events(usize),
     #[error("number {number} of the worst: {reason}")]
     Recording {
         number: usize,
@@ -92,16 +117,53 @@ pub enum Error {
     },
 }
 
+/// The events of all of these, each once, in the order of time, and which of them each has. Events
+/// that are the same one in memory are one.
+#[expect(clippy::type_complexity, reason = "places from and to")]
+fn share(recordings: &mut [Recording]) -> (Events, Vec<Vec<(usize, usize)>>) {
+    let mut places: BTreeMap<*const Event, usize> = BTreeMap::new();
+    let mut history: Vec<Arc<Event>> = Vec::new();
+    for event in recordings.iter().flat_map(|one| &one.events) {
+        places.entry(Arc::as_ptr(event)).or_insert_with(|| {
+            history.push(Arc::clone(event));
+            0
+        });
+    }
+    history.sort_by_key(|event| event.ns);
+    for (at, event) in history.iter().enumerate() {
+        places.insert(Arc::as_ptr(event), at);
+    }
+    let parts = recordings.iter_mut().map(|one| {
+        let mut own: Vec<usize> = one
+            .events
+            .iter()
+            .map(|event| places[&Arc::as_ptr(event)])
+            .collect();
+        own.sort_unstable();
+        own.dedup();
+        let events: Vec<_> = own.iter().map(|at| Arc::clone(&history[*at])).collect();
+        one.events = events.into();
+        own.chunk_by(|one, next| one + 1 == *next)
+            .map(|run| (run[0], run[0] + run.len()))
+            .collect()
+    });
+    let parts = parts.collect();
+    (history.into(), parts)
+}
+
 impl Document {
     /// Cuts the recordings, the worst first, and sums up.
     pub fn explain(mut self, mut recordings: Vec<Recording>) -> Self {
         recordings.sort_by_key(|one| std::cmp::Reverse(one.subject.lost_ns));
         self.missed.incomplete = recordings.iter().filter(|one| one.is_incomplete()).count() as u64;
-        self.worst = recordings
-            .into_iter()
-            .map(|recording| Explained {
+        let (history, parts) = share(&mut recordings);
+        self.history = history;
+        let worst = recordings.into_iter().zip(parts);
+        self.worst = worst
+            .map(|(recording, events)| Explained {
                 segments: cut(&recording),
                 recording,
+                events,
             })
             .collect();
         self.culprits = summary(self.worst.iter().map(|one| &one.segments[..]));
@@ -124,8 +186,18 @@ impl Document {
             return Err(Error::Schema(head.schema));
         }
         let mut document: Self = serde_json::from_slice(text)?;
-        let worst = std::mem::take(&mut document.worst);
-        let recordings: Vec<Recording> = worst.into_iter().map(|one| one.recording).collect();
+        let history: Vec<Arc<Event>> = document.history.iter().cloned().collect();
+        let mut recordings = Vec::new();
+        for mut explained in std::mem::take(&mut document.worst) {
+            if !explained.events.is_empty() {
+                let parts = explained.events.iter();
+                let parts = parts.map(|(from, to)| history.get(*from..*to));
+                let parts: Option<Vec<_>> = parts.collect();
+                let events = parts.ok_or(Error::Events(recordings.len() + 1))?.concat();
+                explained.recording.events = events.into();
+            }
+            recordings.push(explained.recording);
+        }
         for (at, recording) in recordings.iter().enumerate() {
             recording.check().map_err(|reason| Error::Recording {
                 number: at + 1,

@@ -5,6 +5,7 @@
 //! not see addresses.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Functions, of modules too, by the address at which each begins.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +43,13 @@ impl Functions {
         Some(name)
     }
 
+    /// From where to where the function `name` reaches: to the begin of the next one.
+    pub fn range(&self, name: &str) -> Option<Range<u64>> {
+        let begin = self.address(name)?;
+        let (end, _) = self.0.range(begin + 1..).next()?;
+        Some(begin..*end)
+    }
+
     /// Where the function `name` begins.
     pub fn address(&self, name: &str) -> Option<u64> {
         let found = self.0.iter().find(|(_, one)| ***one == *name);
@@ -64,6 +72,8 @@ mod tests {
         assert_eq!(functions.name(0x5), None);
         assert_eq!(functions.address("two"), Some(0x20));
         assert_eq!(functions.address("data"), None);
+        assert_eq!(functions.range("two"), Some(0x20..0x40));
+        assert_eq!(functions.range("weak"), None);
         assert!(Functions::parse("0 T hidden\n").is_empty());
     }
 }

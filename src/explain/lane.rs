@@ -14,6 +14,8 @@ pub enum Lane {
     Hypervisor,
     /// The CPU idled, and had to come out of it.
     IdleExit,
+    /// The CPU waited for a device that it read from, with interrupts on.
+    Device,
     /// The timer's interrupt waited for somebody who had interrupts off.
     InterruptsOff,
     /// An interrupt of a device, of a timer, or of another CPU.
@@ -33,8 +35,16 @@ pub enum Lane {
     RunqueueLock,
     /// Waking and switching.
     Scheduler,
+    /// The limit of the thread's cgroup, or its budget as a deadline task, is used up.
+    Throttled,
+    /// The thread is stopped by a signal, or frozen.
+    Stopped,
+    /// A tracer has stopped it.
+    Traced,
     /// The thread waits for a lock.
     Lock,
+    /// It waits in a call of its own for another task.
+    Wait,
     /// The thread's timer slack: the kernel may be so late for it.
     Slack,
     OwnFault,
@@ -45,10 +55,11 @@ pub enum Lane {
 }
 
 /// All of them, in the order in which they are drawn.
-pub const ALL: [Lane; 20] = [
+pub const ALL: [Lane; 25] = [
     Lane::Firmware,
     Lane::Hypervisor,
     Lane::IdleExit,
+    Lane::Device,
     Lane::InterruptsOff,
     Lane::HardInterrupt,
     Lane::Softirq,
@@ -60,7 +71,11 @@ pub const ALL: [Lane; 20] = [
     Lane::OtherTask,
     Lane::RunqueueLock,
     Lane::Scheduler,
+    Lane::Throttled,
+    Lane::Stopped,
+    Lane::Traced,
     Lane::Lock,
+    Lane::Wait,
     Lane::Slack,
     Lane::OwnFault,
     Lane::OwnSystemCall,
@@ -74,6 +89,7 @@ impl fmt::Display for Lane {
             Self::Firmware => "firmware",
             Self::Hypervisor => "hypervisor",
             Self::IdleExit => "idle exit",
+            Self::Device => "device",
             Self::InterruptsOff => "interrupts off",
             Self::HardInterrupt => "interrupt",
             Self::Softirq => "softirq",
@@ -85,7 +101,11 @@ impl fmt::Display for Lane {
             Self::OtherTask => "other task",
             Self::RunqueueLock => "run queue lock",
             Self::Scheduler => "scheduler",
+            Self::Throttled => "throttled",
+            Self::Stopped => "stopped",
+            Self::Traced => "traced",
             Self::Lock => "lock",
+            Self::Wait => "wait",
             Self::Slack => "timer slack",
             Self::OwnFault => "own page fault",
             Self::OwnSystemCall => "own system call",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Who made the late wakeups: sums over all that were explained.
 
-use crate::cut::Segment;
+use crate::cut::{OVERRUN, Segment};
 use crate::lane::Lane;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -57,11 +57,11 @@ pub fn chief(segments: &[Segment]) -> Option<(Lane, Option<String>, u64)> {
         .map(|((lane, culprit), ns)| (lane, culprit, ns))
 }
 
-/// What each took, without the thread's own work.
+/// What each took, without the thread's own work, unless it made a wakeup late.
 fn parts(segments: &[Segment]) -> BTreeMap<(Lane, Option<String>), u64> {
     let mut parts = BTreeMap::new();
     for segment in segments {
-        if segment.lane != Lane::OwnWork {
+        if segment.lane != Lane::OwnWork || segment.culprit.as_deref() == Some(OVERRUN) {
             *parts
                 .entry((segment.lane, segment.culprit.clone()))
                 .or_default() += segment.ns();

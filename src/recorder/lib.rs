@@ -7,10 +7,12 @@
 //! `artis-explain`. Changes nothing on the machine; when the process ends, in whatever way, nothing
 //! stays attached.
 
+mod calls;
+mod cgroups;
 mod convert;
-mod copy;
 mod error;
 mod faults;
+mod history;
 mod hooks;
 mod part;
 mod rings;

@@ -2,21 +2,59 @@
 //! The part of a CPU's ring that concerns a loss, and the holes in it.
 
 use crate::skeleton::types::{recorder_event, recorder_kind as Kind};
-use artis_explain::recording::{Loss, Subject};
+use artis_explain::recording::Subject;
 use std::ops::Range;
 
-/// Of each CPU, so many events before the interval are kept at most, besides what had the CPU then.
+/// Of each CPU, so many events before the thread's history are kept at least, where there are, back
+/// to what had the CPU then.
 const BEFORE: usize = 256;
-/// Switches of each CPU that are kept of the time before a thread asked for a lock.
-const LOCK_SWITCHES: u32 = 64;
+/// So many of an interrupt that had begun before are looked through for its begin.
+const BEFORE_IN_INTERRUPT: usize = 8192;
+/// Switches of each CPU that are kept of the time before, where others may have waited for long.
+const WAIT_SWITCHES: u32 = 64;
 
 /// What was found.
 #[derive(Default)]
 pub(crate) struct Part {
-    /// The last one first.
-    pub events: Vec<recorder_event>,
+    /// Of the events, the last one first.
+    pub numbers: Vec<u64>,
     /// From when to when events are missing.
     pub holes: Vec<(u64, u64)>,
+    /// From when to when only events within one task's time are missing.
+    pub gap: Option<(u64, u64)>,
+}
+
+/// Interrupts that had begun at a moment, seen backwards from there.
+#[derive(Default)]
+struct Depth {
+    ended: u32,
+    begun: u32,
+    /// Something happened that happens in no interrupt.
+    in_task: bool,
+}
+
+impl Depth {
+    fn see(&mut self, kind: Kind) {
+        match kind {
+            Kind::RECORDER_VECTOR_EXIT
+            | Kind::RECORDER_IRQ_EXIT
+            | Kind::RECORDER_SOFTIRQ_EXIT
+            | Kind::RECORDER_HRTIMER_EXIT => self.ended += 1,
+            Kind::RECORDER_VECTOR_ENTRY
+            | Kind::RECORDER_IRQ_ENTRY
+            | Kind::RECORDER_SOFTIRQ_ENTRY
+            | Kind::RECORDER_HRTIMER_ENTRY => match self.ended {
+                0 => self.begun += 1,
+                _ => self.ended -= 1,
+            },
+            Kind::RECORDER_SYS_ENTER
+            | Kind::RECORDER_SYS_EXIT
+            | Kind::RECORDER_FAULT
+            | Kind::RECORDER_IDLE
+            | Kind::RECORDER_SWITCH => self.in_task |= self.ended == 0,
+            _ => {}
+        }
+    }
 }
 
 /// Looks backwards through the events with these numbers: the interval, and what leads to it.
@@ -25,15 +63,15 @@ pub(crate) fn part(
     numbers: Range<u64>,
     last_switch: u64,
     subject: &Subject,
+    waits: bool,
     mut read: impl FnMut(u64) -> Option<recorder_event>,
 ) -> Part {
     let is_whole_history = numbers.start == 0;
-    // The owner of a lock may have lost its CPU long before somebody asked for the lock.
-    let mut switches_left = match subject.loss {
-        Loss::LockedOut => LOCK_SWITCHES,
-        Loss::Late | Loss::Stretched => 1,
-    };
+    // Whom the thread waits for may have lost its CPU long before.
+    let mut switches_left = if waits { WAIT_SWITCHES } else { 1 };
+    let begin_ns = subject.begin_ns();
     let mut part = Part::default();
+    let mut depth = Depth::default();
     let mut before = 0;
     let mut is_missing = false;
     // When the event after this one came.
@@ -41,7 +79,13 @@ pub(crate) fn part(
     let mut left = numbers;
     while let Some(mut number) = left.next_back() {
         // Of what is this far back, only a switch counts.
-        if before > BEFORE && left.contains(&last_switch) {
+        let enough = match depth.in_task || depth.begun > 0 {
+            true => BEFORE,
+            false => BEFORE_IN_INTERRUPT,
+        };
+        let is_far = before > enough;
+        let jumps = is_far && left.contains(&last_switch);
+        if jumps {
             left.end = last_switch;
             number = last_switch;
         }
@@ -53,30 +97,39 @@ pub(crate) fn part(
         if std::mem::take(&mut is_missing) && event.ns < subject.end_ns {
             part.holes.push((event.ns.min(next_ns), next_ns));
         }
-        next_ns = event.ns.min(subject.end_ns);
+        let behind_ns = std::mem::replace(&mut next_ns, event.ns.min(subject.end_ns));
         if event.ns > subject.end_ns {
             // A machine that stood still is known by the timers that all CPUs handle late. The
             // thread may be back in user mode before another CPU has handled its own.
             let is_timer = Kind(u32::from(event.kind)) == Kind::RECORDER_HRTIMER_ENTRY;
             if is_timer && event.ns - subject.end_ns <= subject.end_ns - subject.due_ns {
-                part.events.push(event);
+                part.numbers.push(number);
             }
             continue;
         }
         let is_switch = Kind(u32::from(event.kind)) == Kind::RECORDER_SWITCH;
-        let leads_to_it = event.ns <= subject.due_ns;
-        before += usize::from(leads_to_it);
-        if before <= BEFORE || is_switch {
-            part.events.push(event);
+        let leads_to_it = event.ns <= begin_ns;
+        if leads_to_it && !is_far {
+            before += 1;
+            depth.see(Kind(u32::from(event.kind)));
+        }
+        if is_far && (jumps || !is_switch) && part.gap.is_none() {
+            part.gap = Some((0, behind_ns));
+        }
+        if !is_far || is_switch {
+            part.numbers.push(number);
         }
         if is_switch && leads_to_it {
+            if let Some(gap) = &mut part.gap {
+                gap.0 = gap.0.max(event.ns);
+            }
             switches_left -= 1;
             if switches_left == 0 {
                 return part;
             }
         }
     }
-    if is_missing || (!is_whole_history && next_ns > subject.due_ns) {
+    if is_missing || (!is_whole_history && next_ns > begin_ns) {
         part.holes.push((0, next_ns));
     }
     part
@@ -85,7 +138,7 @@ pub(crate) fn part(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use artis_explain::recording::Task;
+    use artis_explain::recording::{Loss, Task};
 
     fn subject(due_ns: u64, end_ns: u64) -> Subject {
         Subject {
@@ -103,13 +156,16 @@ mod tests {
             waking_ns: due_ns,
             end_ns,
             lost_ns: end_ns - due_ns,
+            from_ns: 0,
+            call: None,
+            busy: false,
         }
     }
 
     /// Event `n` comes at 10 `n`; each tenth is a switch.
     fn found(numbers: Range<u64>, missing: &[u64]) -> (Vec<u64>, Vec<(u64, u64)>) {
         let last_switch = numbers.end.saturating_sub(1) / 10 * 10;
-        let part = part(numbers, last_switch, &subject(205, 405), |number| {
+        let part = part(numbers, last_switch, &subject(205, 405), false, |number| {
             let kind = match number % 10 {
                 0 => Kind::RECORDER_SWITCH,
                 _ => Kind::RECORDER_IDLE,
@@ -120,8 +176,7 @@ mod tests {
                 ..Default::default()
             })
         });
-        let events = part.events.iter().map(|event| event.ns / 10);
-        (events.collect(), part.holes)
+        (part.numbers, part.holes)
     }
 
     #[test]
@@ -136,7 +191,7 @@ mod tests {
     #[test]
     fn timers_that_came_soon_after_it_are_kept() {
         // The interval is 205 to 405; each fifth event is a timer.
-        let part = part(0..100, 40, &subject(205, 405), |number| {
+        let part = part(0..100, 40, &subject(205, 405), false, |number| {
             let kind = match number {
                 20 | 40 => Kind::RECORDER_SWITCH,
                 _ if number % 5 == 0 => Kind::RECORDER_HRTIMER_ENTRY,
@@ -148,16 +203,16 @@ mod tests {
                 ..Default::default()
             })
         });
-        let after = part.events.iter().map(|event| event.ns);
-        let after: Vec<u64> = after.take_while(|ns| *ns > 405).collect();
-        assert_eq!(after, [600, 550, 500, 450]);
+        let after = part.numbers.into_iter();
+        let after: Vec<u64> = after.take_while(|number| number * 10 > 405).collect();
+        assert_eq!(after, [60, 55, 50, 45]);
         assert_eq!(part.holes, []);
     }
 
     #[test]
     fn a_switch_long_ago_is_not_searched_for() {
         let mut reads = 0;
-        let part = part(0..10_000, 40, &subject(99_500, 99_900), |number| {
+        let part = part(0..10_000, 40, &subject(99_500, 99_900), false, |number| {
             reads += 1;
             let kind = match number {
                 40 => Kind::RECORDER_SWITCH,
@@ -169,9 +224,41 @@ mod tests {
                 ..Default::default()
             })
         });
-        assert_eq!(part.events.last().unwrap().ns, 400);
+        assert_eq!(part.numbers.last(), Some(&40));
         assert_eq!(part.holes, []);
-        assert!(part.events.len() > BEFORE && reads < 400, "{reads}");
+        assert!(
+            part.numbers.len() > BEFORE && reads < BEFORE + 100,
+            "{reads}"
+        );
+        // What interrupted the task before is not known.
+        assert!(
+            part.gap
+                .is_some_and(|(from, to)| from == 400 && to < 99_500)
+        );
+    }
+
+    /// 500 timers are due at once, and the thread is due in their midst: their interrupt's begin is
+    /// looked for.
+    #[test]
+    fn the_begin_of_an_interrupt_is_found_behind_all_that_happens_in_it() {
+        let read = |number: u64| {
+            let kind = match number {
+                10 => Kind::RECORDER_SWITCH,
+                20 => Kind::RECORDER_VECTOR_ENTRY,
+                21..1000 if number % 2 == 0 => Kind::RECORDER_HRTIMER_EXIT,
+                21..1000 => Kind::RECORDER_HRTIMER_ENTRY,
+                1000 => Kind::RECORDER_VECTOR_EXIT,
+                _ => Kind::RECORDER_IDLE,
+            };
+            Some(recorder_event {
+                ns: number * 10,
+                kind: kind.0 as u16,
+                ..Default::default()
+            })
+        };
+        let part = part(0..1100, 10, &subject(9_995, 10_500), false, read);
+        assert!(part.numbers.contains(&20), "{:?}", part.numbers.last());
+        assert_eq!(part.numbers.last(), Some(&10));
     }
 
     #[test]

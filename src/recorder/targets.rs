@@ -87,6 +87,16 @@ fn named(root: &Root, tid: u32) -> Option<(u32, String)> {
     Some((tid, name.trim_end().to_owned()))
 }
 
+/// What a pattern's names begin with, and whether that is all of them: of patterns whose only
+/// wildcard is a last `*`, or that have none.
+pub(crate) fn begin(pattern: &str) -> Option<(&str, bool)> {
+    let (begin, is_whole) = match pattern.strip_suffix('*') {
+        Some(begin) => (begin, false),
+        None => (pattern, true),
+    };
+    (!begin.contains(['*', '?']) && begin.len() < 16).then_some((begin, is_whole))
+}
+
 /// Whether a name fits a pattern of `*` and `?`.
 fn matches(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
@@ -124,6 +134,16 @@ mod tests {
             ("", "a", false),
         ] {
             assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_begins_with_its_letters() {
+        assert_eq!(begin("control"), Some(("control", true)));
+        assert_eq!(begin("control*"), Some(("control", false)));
+        assert_eq!(begin("*"), Some(("", false)));
+        for none in ["a?c*", "**", "a*c", "a_name_of_more_than_15"] {
+            assert_eq!(begin(none), None, "{none}");
         }
     }
 

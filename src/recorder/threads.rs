@@ -50,6 +50,7 @@ impl Threads {
             // A thread that is watched already keeps its record.
             let fresh = recorder_thread {
                 in_call: recorder_call::RECORDER_NOT_SEEN.0 as u16,
+                call: -1,
                 follow,
                 silent: u8::from(*watched == Watched::Caller),
                 ..Default::default()

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The keeper: loads the recorder, says whom to watch, and copies the rings' parts that matter.
 
-use crate::convert::{Names, stack_number, subject};
-use crate::copy::{Copied, CopiedEvent};
+use crate::calls;
+use crate::cgroups::Cgroups;
+use crate::convert::{Names, subject};
 use crate::error::Error;
 use crate::faults;
+use crate::history::{self, BLOCKS_MAX, Block, Copied, History};
 use crate::hooks::{self, FaultEnds};
 use crate::part::part;
 use crate::rings::{EVENTS, MARKS, Rings, STACKS, stack};
@@ -12,11 +14,11 @@ use crate::skeleton::types::recorder_stack;
 use crate::skeleton::types::{recorder_cpu, recorder_event, recorder_mark};
 use crate::skeleton::{RecorderSkel, RecorderSkelBuilder};
 use crate::symbols::Symbols;
-use crate::targets::Watched;
+use crate::targets::{self, Watched};
 use crate::threads::{NAMELESS, Threads};
 use artis_explain::document::{Missed, Thread};
 use artis_explain::functions::Functions;
-use artis_explain::recording::{Hole, Recording, Subject};
+use artis_explain::recording::{Hole, Loss, Recording, Subject};
 use artis_machine::{Root, smi, virtualisation};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::query::ProgInfoIter;
@@ -27,16 +29,24 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, IntoRawFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The initial pid namespace, as `/proc/self/ns/pid` names it (PROC_PID_INIT_INO).
 const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
 /// The function of the timers of all delayed works: it does not say which work is due.
 const DELAYED_WORK_TIMER: &str = "delayed_work_timer_fn";
+/// That of the timers that end the period of a cgroup's limit.
+const LIMIT_TIMER: &str = "sched_cfs_period_timer";
+/// Where an interrupt of the timer enters the kernel.
+const TIMER_ENTRY: &str = "asm_sysvec_apic_timer_interrupt";
 /// How long an event or a mark that is being written is waited for. Writing takes less than a
 /// microsecond, but a hypervisor may stop the CPU meanwhile.
 const PATIENCE: Duration = Duration::from_millis(50);
 const PAUSE: Duration = Duration::from_millis(1);
+
+/// How often the memory of what is kept is counted.
+const COPIES_BETWEEN_COUNTS: u64 = 16;
 
 /// What is kept.
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +72,10 @@ pub struct Recorder<'obj> {
     /// Marks of each CPU that were looked at.
     seen: Vec<u64>,
     kept: Vec<Copied>,
+    history: History,
     missed: Missed,
+    /// Losses that were copied.
+    copies: u64,
     absent: Vec<String>,
     virtual_machine: bool,
     smi: u64,
@@ -117,6 +130,11 @@ impl<'obj> Recorder<'obj> {
         if let Some(constants) = open.maps.rodata_data.as_deref_mut() {
             constants.faults_end = ends != FaultEnds::Unseen;
             constants.delayed_work_timer = functions.address(DELAYED_WORK_TIMER).unwrap_or(0);
+            constants.limit_timer = functions.address(LIMIT_TIMER).unwrap_or(0);
+            let entry = functions.range(TIMER_ENTRY).unwrap_or_default();
+            (constants.timer_entry, constants.timer_entry_end) = (entry.start, entry.end);
+            constants.idle_calls = calls::idle();
+            constants.event_calls = calls::event();
         }
         for (map, of_cpu) in [
             (&mut open.maps.events, EVENTS),
@@ -164,7 +182,9 @@ impl<'obj> Recorder<'obj> {
             cpus,
             seen: vec![0; possible],
             kept: Vec::new(),
+            history: History::default(),
             missed: Missed::default(),
+            copies: 0,
             absent,
             virtual_machine: virtualisation::virtualisation(&root).is_some(),
             smi: 0,
@@ -196,6 +216,11 @@ impl<'obj> Recorder<'obj> {
         &self.absent
     }
 
+    /// The memory of this process that what is kept takes at most, but for one loss that needs more.
+    pub fn kept_bytes_max(&self) -> u64 {
+        (BLOCKS_MAX * history::BLOCK as usize * history::EVENT_BYTES) as u64
+    }
+
     /// The recorder's memory, which never grows.
     pub fn memory_bytes(&self) -> u64 {
         let threads = self.threads.bytes();
@@ -208,9 +233,20 @@ impl<'obj> Recorder<'obj> {
     /// # Errors
     /// When there is no room for one more.
     pub fn watch(&mut self, watched: &Watched) -> Result<usize, Error> {
-        let data = self.skeleton.maps.bss_data.as_deref_mut();
-        let numbers = data.map(|data| &mut data.numbers[..]).unwrap_or_default();
-        self.threads.watch(watched, numbers)
+        let Some(data) = self.skeleton.maps.bss_data.as_deref_mut() else {
+            return Ok(0);
+        };
+        if let Watched::Name(pattern) = watched
+            && let Some((begin, is_whole)) = targets::begin(pattern)
+        {
+            // A name that is longer is that of no thread.
+            for (to, from) in data.wanted.iter_mut().zip(begin.bytes()) {
+                *to = from.cast_signed();
+            }
+            data.wanted_begin = u32::from(!is_whole);
+            data.wanted_length = begin.len() as u32;
+        }
+        self.threads.watch(watched, &mut data.numbers[..])
     }
 
     /// Stops watching these threads, and forgets what they lost.
@@ -263,13 +299,15 @@ impl<'obj> Recorder<'obj> {
         marked.sort_by_key(|mark| Reverse(mark.lost_ns));
         self.raise_bar(&marked);
         for mark in &marked {
-            self.keep(subject(mark));
+            self.keep(subject(mark), mark.waits != 0);
         }
     }
 
     /// The last [`Recorder::poll`]: waits for what is being written, and counts as missed what is
     /// not written even then.
     pub fn finish(&mut self) {
+        // The names of threads that nobody has asked for theirs.
+        self.threads.refresh();
         let heads: Vec<u64> = (0..self.cpus).map(|cpu| self.cpu(cpu).marks).collect();
         let patient_until = Instant::now() + PATIENCE;
         self.poll();
@@ -301,7 +339,8 @@ impl<'obj> Recorder<'obj> {
         }
     }
 
-    fn keep(&mut self, subject: Subject) {
+    /// `waits`: others have to be known from before the thread's history on.
+    fn keep(&mut self, subject: Subject, waits: bool) {
         let full = self.kept.len() >= self.settings.worst;
         let least = self.kept.iter().map(|one| one.subject.lost_ns).min();
         if full && least.is_some_and(|least| subject.lost_ns <= least) {
@@ -314,8 +353,37 @@ impl<'obj> Recorder<'obj> {
                 .position(|one| Some(one.subject.lost_ns) == least);
             self.kept.swap_remove(at.unwrap_or(0));
         }
-        let copied = self.copy(subject);
+        // It is the same wakeup, which went on.
+        let (tid, due_ns) = (subject.task.tid, subject.due_ns);
+        if subject.loss == Loss::Late {
+            self.kept.retain(|one| {
+                let one = &one.subject;
+                one.loss != Loss::Late || (one.task.tid, one.due_ns) != (tid, due_ns)
+            });
+        }
+        let copied = self.copy(subject, waits);
         self.kept.push(copied);
+        self.make_room();
+    }
+
+    /// Gives up the least of the losses until the others fit into the memory that is set aside.
+    fn make_room(&mut self) {
+        // Each of them may point into all that is kept, so they are not counted each time.
+        self.copies += 1;
+        if !self.copies.is_multiple_of(COPIES_BETWEEN_COUNTS) {
+            return;
+        }
+        while self.kept.len() > 1 && history::blocks_of(&self.kept) > BLOCKS_MAX {
+            self.kept.sort_by_key(|one| Reverse(one.subject.lost_ns));
+            let left = self.kept.len() - self.kept.len().div_ceil(4);
+            let given_up = self.kept.split_off(left.max(1));
+            self.missed.without_room += given_up.len() as u64;
+            let bar_ns = given_up.first().map_or(0, |one| one.subject.lost_ns);
+            if let Some(data) = self.skeleton.maps.bss_data.as_deref_mut() {
+                data.bar_ns = data.bar_ns.max(bar_ns);
+            }
+        }
+        self.history.tidy();
     }
 
     /// Whether a mark before these is still to be looked at.
@@ -324,43 +392,72 @@ impl<'obj> Recorder<'obj> {
     }
 
     /// Copies the parts of all rings that concern this loss.
-    fn copy(&mut self, subject: Subject) -> Copied {
+    fn copy(&mut self, subject: Subject, waits: bool) -> Copied {
         let smi = self.count_smi();
         let new_smi = smi.saturating_sub(self.smi);
         self.smi = smi;
         let patient_until = Instant::now() + PATIENCE;
-        let mut events = Vec::new();
-        let mut holes = Vec::new();
+        let mut history = std::mem::take(&mut self.history);
+        let mut copied = Copied {
+            subject,
+            blocks: Vec::new(),
+            holes: Vec::new(),
+            smi: new_smi,
+        };
         for ring in 0..self.cpus {
             let state = self.cpu(ring);
             let head = state.events;
             let numbers = head.saturating_sub(EVENTS)..head;
-            let read = |number| self.event(ring, number, patient_until);
-            let part = part(numbers, state.last_switch, &subject, read);
             let cpu = ring as u32;
-            events.extend(part.events.into_iter().map(|event| CopiedEvent {
-                cpu,
-                event,
-                stack: stack(&self.stacks, ring, stack_number(&event), event.ns),
-            }));
-            let part_holes = part.holes.into_iter();
-            holes.extend(part_holes.map(|(from_ns, until_ns)| Hole {
-                cpu,
-                from_ns,
-                until_ns,
-            }));
+            let of_event = |number| self.event(ring, number, head, patient_until);
+            let of_stack = |number, ns| stack(&self.stacks, ring, number, ns);
+            // They are read from the last one on.
+            let mut blocks: Vec<(u64, Arc<Block>)> = Vec::new();
+            let read = |number: u64| {
+                let at = number / history::BLOCK;
+                if blocks.last().is_none_or(|(last, _)| *last != at) {
+                    let block = history.block(cpu, number, of_event, of_stack);
+                    blocks.push((at, block));
+                }
+                Some(blocks.last()?.1.get(number)?.event)
+            };
+            let part = part(numbers, state.last_switch, &copied.subject, waits, read);
+            let mut left = blocks.iter().peekable();
+            for number in part.numbers {
+                let at = number / history::BLOCK;
+                while left.next_if(|(block, _)| *block != at).is_some() {}
+                if let Some((_, block)) = left.peek() {
+                    copied.add(block, number);
+                }
+            }
+            let part_holes = part.holes.into_iter().map(|hole| (hole, false));
+            let gap = part.gap.map(|gap| (gap, true));
+            let all = part_holes.chain(gap);
+            copied
+                .holes
+                .extend(all.map(|((from_ns, until_ns), keeps_task)| Hole {
+                    cpu,
+                    from_ns,
+                    until_ns,
+                    keeps_task,
+                }));
         }
-        Copied {
-            subject,
-            events,
-            holes,
-            smi: new_smi,
-        }
+        self.history = history;
+        copied
     }
 
     /// An event by its number; one that is being written is waited for. None when it was
-    /// overwritten, or is not written even then.
-    fn event(&self, cpu: u64, number: u64, patient_until: Instant) -> Option<recorder_event> {
+    /// overwritten, is not written even then, or comes from `head` on.
+    fn event(
+        &self,
+        cpu: u64,
+        number: u64,
+        head: u64,
+        patient_until: Instant,
+    ) -> Option<recorder_event> {
+        if number >= head {
+            return None;
+        }
         loop {
             let event = self.events.entry(cpu, number);
             if event.is_some() {
@@ -402,12 +499,12 @@ impl<'obj> Recorder<'obj> {
 
     /// What was kept so far. To be called when time does not matter: it gives everything its name.
     pub fn kept(&self) -> Vec<Recording> {
+        let cgroups = Cgroups::default();
         let names = Names {
             functions: &self.functions,
+            cgroups: &cgroups,
         };
-        let kept = self.kept.iter();
-        kept.map(|one| one.recording(&names, self.virtual_machine))
-            .collect()
+        history::recordings(&self.kept, &names, self.virtual_machine)
     }
 
     /// The most that was lost at once so far, ns.

@@ -163,11 +163,6 @@ fn wrong_words_get_a_sentence() {
             1,
             "thread 4194303 does not exist",
         ),
-        (
-            &["explain", "run", "--comm", "no such thread"],
-            1,
-            "no thread is named \"no such thread\"",
-        ),
         (&["explain", "run", "--comm", ""], 1, "--comm is empty"),
         (
             &["explain", "run", "--cgroup", "/no/such"],
@@ -200,6 +195,51 @@ fn wrong_words_get_a_sentence() {
         assert_eq!(output.status.code(), Some(status), "{words:?}: {output:?}");
         assert!(said(&output).contains(says), "{words:?}: {output:?}");
     }
+}
+
+/// Who has no such name yet is waited for, and watched from its first moment on, however short it
+/// lives.
+#[test]
+fn threads_of_a_name_are_waited_for() {
+    const TEST: &str = "threads_of_a_name_are_waited_for";
+    as_root!("threads_of_a_name_are_waited_for");
+    let watching = Command::new(ARTIS)
+        .args([
+            "explain",
+            "run",
+            "-D",
+            "20",
+            "--comm",
+            "short-lived*",
+            "--json",
+            "-",
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    let mut ended = watching;
+    while ended.try_wait().unwrap().is_none() && Instant::now() < until {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                nix::sys::prctl::set_name(c"short-lived-1").unwrap();
+                std::thread::sleep(Duration::from_micros(100));
+            });
+        });
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let output = ended.wait_with_output().unwrap();
+    if refuses(TEST, &said(&output)) {
+        return;
+    }
+    assert!(
+        said(&output).contains("waiting for the first"),
+        "{output:?}"
+    );
+    let document = Document::read(&output.stdout).unwrap();
+    let wakeups: u64 = document.threads.iter().map(|one| one.wakeups.count).sum();
+    assert!(wakeups > 10, "{:?}", document.threads);
 }
 
 #[test]

@@ -92,7 +92,10 @@ impl Target {
         } else {
             return Ok(None);
         };
-        if watched.threads(&Root::default()).is_empty() {
+        let is_none = watched.threads(&Root::default()).is_empty();
+        if is_none && self.comm.as_ref().is_some_and(|name| !name.is_empty()) {
+            say!("artis: there are no {words} yet: waiting for the first");
+        } else if is_none {
             bail!("there is nothing to watch: {}", self.absent());
         }
         Ok(Some((watched, words)))
@@ -108,14 +111,10 @@ impl Target {
             Self {
                 thread: Some(tid), ..
             } => format!("thread {tid} does not exist; it may have ended, and {listed}"),
-            Self {
-                comm: Some(name), ..
-            } if name.is_empty() => {
+            // Any other name is waited for.
+            Self { comm: Some(_), .. } => {
                 "the name after --comm is empty, and no thread has an empty name".to_owned()
             }
-            Self {
-                comm: Some(name), ..
-            } => format!("no thread is named {name:?}; {listed}"),
             Self {
                 cgroup: Some(path), ..
             } => {
@@ -215,7 +214,10 @@ fn explain(
     let mut storage = Storage::uninit();
     let mut recorder = Recorder::load(&mut storage, plan.settings)?;
     if !plan.quiet {
-        say!("artis: {}", report::memory(recorder.memory_bytes()));
+        say!(
+            "artis: {}",
+            report::memory(recorder.memory_bytes(), recorder.kept_bytes_max())
+        );
     }
     let mut child = None;
     let (watched, words) = match resolved {

@@ -31,6 +31,7 @@ pub fn document(
         missed: recorder.missed(),
         absent: recorder.absent().to_vec(),
         threads: recorder.threads(),
+        history: Default::default(),
         worst: Vec::new(),
         culprits: Vec::new(),
         advice: Vec::new(),

@@ -2,26 +2,16 @@
 //! Lane and culprit of a moment, from what the CPUs do in it.
 
 use super::machine::{Context, Cpu};
-use super::{Cutter, Segment};
+use super::proof::unknown;
+use super::tasks::State;
+use super::{Call, Cutter, Segment};
 use crate::lane::Lane;
-use crate::recording::{Loss, Task, Vector};
+use crate::recording::{Event, Loss, Task, Vector, What};
 use syscalls::x86_64::Sysno;
 
-/// What the thread waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// The timer's interrupt, or the event.
-    Due,
-    /// That who wakes it is done.
-    Waking,
-    /// A CPU.
-    Ready,
-    /// Nothing: it runs.
-    Running,
-    /// A lock, or what a page fault waits for.
-    Blocked,
-}
-
+/// The thread's own work beyond its next due time, which is a loss.
+pub(crate) const OVERRUN: &str = "its own overrun";
+pub(super) const OWN_CALL: &str = "its own system call";
 /// The timer's interrupt, and the one that wakes the thread.
 pub(super) const TIMER: &str = "timer interrupt";
 pub(super) const OWN_TIMER: &str = "its own timer";
@@ -33,21 +23,11 @@ const REAL_TIME: i32 = 100;
 const SCHED_DEADLINE: u32 = 6;
 
 /// The name of a system call with its number where it has no name.
-pub(super) fn syscall(number: u32) -> String {
+pub(super) fn call_name(number: u32) -> String {
     match Sysno::new(number as usize) {
         Some(name) => name.name().to_owned(),
         None => format!("system call {number}"),
     }
-}
-
-/// The part of a stack that an interrupt found, without the interrupt's own: empty where it came in
-/// user mode. None where the stack does not show it. An earlier interrupt's entry may be further out:
-/// the task was then on its way back from that one.
-pub(super) fn interrupted(stack: &[String]) -> Option<&[String]> {
-    let entry = stack.iter().position(|function| {
-        function.starts_with("asm_sysvec") || function.starts_with("asm_common_interrupt")
-    });
-    entry.map(|at| &stack[at + 1..])
 }
 
 /// A task's name and how it is scheduled, without its number.
@@ -61,42 +41,77 @@ pub(super) fn who(task: &Task) -> String {
     format!("{}{policy}", task.name)
 }
 
+/// Within so long a wakeup comes from another CPU.
+const REMOTE_NS: u64 = 20_000;
+
 impl Cutter<'_> {
     /// What keeps the thread from running now.
     pub(super) fn label(&self) -> Segment {
         let number = self.cpu();
-        let mut piece = match number.and_then(|number| self.machine.cpus.get(&number)) {
-            _ if self.phase == Phase::Blocked => self.blocked(),
-            Some(cpu) => self.on(cpu),
-            None => Segment::nobody(0, 0, Lane::Unknown),
+        let cpu = number.and_then(|number| self.machine.cpus.get(&number));
+        let mut piece = match (self.state(), cpu) {
+            (State::Asleep(at), _) => self.asleep(self.tasks.wait(*at)),
+            (State::Limited(cgroup), _) => limited(cgroup),
+            (State::OutOfBudget, _) => out_of_budget(),
+            (State::Unknown, _) => unknown("what the thread did then is not in the record"),
+            (_, None) => unknown("what its CPU did then is not in the record"),
+            (State::Running(_), Some(cpu)) => self.runs(cpu),
+            (State::Waking { by, .. }, Some(cpu)) => self.waking(*by, cpu),
+            (State::Ready(_), Some(cpu)) => self.on(cpu, |current| self.waits_behind(current, cpu)),
         };
-        piece.cpu = number;
+        piece.cpu = piece.cpu.or(number);
         piece
     }
 
-    fn on(&self, cpu: &Cpu) -> Segment {
-        if self.phase == Phase::Waking && cpu.contended > 0 {
-            return named(Lane::RunqueueLock, "a run queue's lock");
-        }
+    /// What interrupts a CPU, or what its task does.
+    pub(super) fn on(&self, cpu: &Cpu, of: impl FnOnce(&Task) -> Segment) -> Segment {
         if let Some(context) = cpu.contexts.last() {
             return self.interrupted_by(context, cpu);
         }
-        let Some(current) = &cpu.current else {
-            return Segment::nobody(0, 0, Lane::Unknown);
+        if !cpu.contexts_known && cpu.current.is_some() {
+            return unknown("what interrupted its CPU before is not in the record");
+        }
+        match &cpu.current {
+            Some(current) => of(current),
+            None => unknown("who had its CPU then is not in the record"),
+        }
+    }
+
+    fn runs(&self, cpu: &Cpu) -> Segment {
+        self.on(cpu, |current| match current.tid == self.tid() {
+            true => self.own(cpu),
+            false => unknown("the record contradicts itself"),
+        })
+    }
+
+    /// Somebody on the CPU `by` is waking the thread.
+    fn waking(&self, by: u32, cpu: &Cpu) -> Segment {
+        if cpu.contended > 0 {
+            return named(Lane::RunqueueLock, "a run queue's lock");
+        }
+        let now_ns = self.pieces.end_ns();
+        let is_done = |event: &Event| {
+            let own = matches!(event.what, What::Woken { tid, .. } if tid == self.tid());
+            own && event.ns > now_ns
         };
-        if current.tid == self.tid() {
-            return match self.phase {
-                // It runs until it sleeps; its timer is due meanwhile.
-                Phase::Due => named(Lane::OwnWork, "itself"),
-                _ => self.own(cpu),
+        let events = self.recording.events.iter();
+        let done = events
+            .filter(|event| is_done(event))
+            .min_by_key(|event| event.ns);
+        let Some(done) = done else {
+            return unknown("the end of its wakeup is not in the record");
+        };
+        // It was handed to its own CPU, which does the rest.
+        if done.cpu != by && done.ns - now_ns > REMOTE_NS {
+            return match self.machine.cpus.get(&done.cpu) {
+                Some(own) => self.on(own, |current| match current.tid {
+                    0 => idle(own),
+                    _ => unknown("its CPU took its wakeup late"),
+                }),
+                None => unknown("what its CPU did then is not in the record"),
             };
         }
-        match self.phase {
-            Phase::Due if current.tid == 0 => idle(cpu),
-            Phase::Due => of_task(Lane::InterruptsOff, current),
-            Phase::Waking => named(Lane::Scheduler, "waking it"),
-            Phase::Running | Phase::Ready | Phase::Blocked => self.waits_behind(current, cpu),
-        }
+        self.on(cpu, |_| named(Lane::Scheduler, "waking it"))
     }
 
     /// The thread is ready, and another task has the CPU.
@@ -114,6 +129,9 @@ impl Cutter<'_> {
         }
         if current.tid == 0 {
             return idle(cpu);
+        }
+        if current.tid == subject.tid {
+            return unknown("the record contradicts itself");
         }
         if current.served && subject.priority < REAL_TIME {
             return of_task(Lane::DeadlineServer, current);
@@ -139,20 +157,23 @@ impl Cutter<'_> {
             return named(Lane::OwnFault, "its own page fault");
         }
         match self.call {
-            Some(number) => {
-                let mut piece = named(Lane::OwnSystemCall, "its own system call");
-                piece.code = Some(syscall(number));
+            Call::Number(number) => {
+                let mut piece = named(Lane::OwnSystemCall, OWN_CALL);
+                piece.code = Some(call_name(number));
                 piece
             }
             // It came out of a call that began before the record.
-            None if self.recording.subject.loss != Loss::Stretched => {
-                named(Lane::OwnSystemCall, "its own system call")
+            Call::Unseen => named(Lane::OwnSystemCall, OWN_CALL),
+            Call::None if self.recording.subject.loss == Loss::Late => {
+                let mut piece = named(Lane::OwnWork, OVERRUN);
+                piece.code = Some("it had not asked for its timer yet".to_owned());
+                piece
             }
-            None => named(Lane::OwnWork, "itself"),
+            Call::None => named(Lane::OwnWork, "itself"),
         }
     }
 
-    fn interrupted_by(&self, context: &Context, cpu: &Cpu) -> Segment {
+    pub(super) fn interrupted_by(&self, context: &Context, cpu: &Cpu) -> Segment {
         match context {
             Context::Irq { irq, name } => {
                 let mut piece = named(Lane::HardInterrupt, &format!("interrupt of {name}"));
@@ -171,9 +192,11 @@ impl Cutter<'_> {
                     Vector::ApicError => "APIC error",
                 },
             ),
-            Context::Softirq(which) => softirq(*which, cpu),
+            Context::Softirq { which, .. } => softirq(*which, cpu),
             Context::Timer { function, due_ns } => {
-                let own = *due_ns == self.recording.subject.due_ns && self.phase != Phase::Running;
+                let is_woken = matches!(self.state(), State::Asleep(_) | State::Waking { .. });
+                let own = *due_ns == self.recording.subject.due_ns && is_woken
+                    || self.timer_due_ns() == Some(*due_ns);
                 let mut piece = match own {
                     true => named(Lane::HardInterrupt, OWN_TIMER),
                     false => named(Lane::HardInterrupt, TIMER),
@@ -194,110 +217,23 @@ impl Cutter<'_> {
             Context::Call { function, from } => ipi(from.as_deref(), Some(function)),
         }
     }
-
-    /// The thread sleeps: for a lock, or in a page fault.
-    fn blocked(&self) -> Segment {
-        if self.in_fault {
-            let mut piece = named(Lane::OwnFault, "its own page fault");
-            piece.code = Some("waits for memory or a disk".to_owned());
-            return piece;
-        }
-        if self.recording.subject.loss != Loss::LockedOut {
-            // Outside of a system call only a page fault sleeps.
-            let mut piece = match (self.call, self.recording.subject.loss) {
-                (None, Loss::Stretched) => named(Lane::OwnFault, "its own page fault"),
-                _ => named(Lane::OwnSystemCall, "its own system call"),
-            };
-            piece.code = Some("sleeps in it".to_owned());
-            return piece;
-        }
-        let mut chain = Vec::new();
-        let mut holder = None;
-        let mut waiter = self.tid();
-        // A chain of owners is never longer than the tasks that were seen.
-        while let Some(owner) = self.machine.owners.get(&waiter) {
-            if chain.len() > self.machine.owners.len() {
-                break;
-            }
-            chain.push(format!("waits for {}", who(owner)));
-            holder = Some(owner.tid);
-            waiter = owner.tid;
-        }
-        if holder.is_none() {
-            holder = self.waker.as_ref().map(|(tid, _)| *tid);
-            chain.extend(holder.map(|tid| format!("waits for {}", self.name(tid))));
-        }
-        let Some(holder) = holder else {
-            return Segment::nobody(0, 0, Lane::Unknown);
-        };
-        let mut piece = self.why_not(holder);
-        chain.extend(piece.chain);
-        piece.chain = chain;
-        piece
-    }
-
-    /// What the holder of the lock does, or who keeps it from running.
-    fn why_not(&self, holder: u32) -> Segment {
-        let running = self.machine.runs_on(holder);
-        if let Some(cpu) = running.and_then(|number| self.machine.cpus.get(&number)) {
-            let mut piece = match &cpu.current {
-                Some(current) => of_task(Lane::Lock, current),
-                None => Segment::nobody(0, 0, Lane::Unknown),
-            };
-            piece.code = Some("has the lock, and runs".to_owned());
-            return piece;
-        }
-        let name = self.name(holder);
-        let mut piece = named(Lane::Lock, &name);
-        piece.tid = Some(holder);
-        let Some(off) = self.machine.off.get(&holder) else {
-            piece.code = Some("has the lock; it was not seen to run".to_owned());
-            return piece;
-        };
-        let cpu = self.machine.cpus.get(&off.cpu);
-        let current = cpu.and_then(|cpu| cpu.current.as_ref());
-        match current.filter(|current| !off.blocked && current.tid != 0) {
-            Some(current) => {
-                piece = of_task(Lane::Lock, current);
-                piece.code = Some(format!("runs instead of {name}, who has the lock"));
-                piece.chain = vec![format!("which {} keeps from running", who(current))];
-            }
-            None => {
-                let does = match off.blocked {
-                    true => "sleeps with the lock",
-                    false => "has the lock, and waits for a CPU",
-                };
-                piece.code = Some(does.to_owned());
-            }
-        }
-        piece
-    }
-
-    /// A thread in words.
-    fn name(&self, tid: u32) -> String {
-        match (self.machine.names.get(&tid), &self.waker) {
-            (Some(task), _) => who(task),
-            (None, Some((waker, name))) if *waker == tid => name.clone(),
-            _ => format!("thread {tid}"),
-        }
-    }
 }
 
-fn named(lane: Lane, culprit: &str) -> Segment {
+pub(super) fn named(lane: Lane, culprit: &str) -> Segment {
     Segment {
         culprit: Some(culprit.to_owned()),
         ..Segment::nobody(0, 0, lane)
     }
 }
 
-fn of_task(lane: Lane, task: &Task) -> Segment {
+pub(super) fn of_task(lane: Lane, task: &Task) -> Segment {
     Segment {
         tid: Some(task.tid),
         ..named(lane, &who(task))
     }
 }
 
-fn idle(cpu: &Cpu) -> Segment {
+pub(super) fn idle(cpu: &Cpu) -> Segment {
     let mut piece = named(Lane::IdleExit, "idle CPU");
     piece.code = cpu.idle_state.map(|state| format!("idle state {state}"));
     piece
@@ -313,21 +249,35 @@ fn ipi(from: Option<&str>, function: Option<&str>) -> Segment {
     piece
 }
 
-fn softirq(which: u32, cpu: &Cpu) -> Segment {
+pub(super) fn softirq_name(which: u32) -> String {
     // include/linux/interrupt.h
     const NAMES: [&str; 10] = [
         "HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER",
         "RCU",
     ];
-    let name = NAMES.get(which as usize).copied();
-    let mut piece = match name {
-        Some(name) => named(Lane::Softirq, name),
-        None => named(Lane::Softirq, &format!("softirq {which}")),
-    };
+    let name = NAMES.get(which as usize);
+    name.map_or_else(|| format!("softirq {which}"), |name| (*name).to_owned())
+}
+
+fn softirq(which: u32, cpu: &Cpu) -> Segment {
+    let mut piece = named(Lane::Softirq, &softirq_name(which));
     piece.tid = cpu
         .current
         .as_ref()
         .map(|task| task.tid)
         .filter(|tid| *tid != 0);
+    piece
+}
+
+/// The limit of its cgroup is used up.
+pub(super) fn limited(cgroup: &str) -> Segment {
+    let mut piece = named(Lane::Throttled, &format!("cgroup {cgroup}"));
+    piece.code = Some("its cpu.max is used up".to_owned());
+    piece
+}
+
+pub(super) fn out_of_budget() -> Segment {
+    let mut piece = named(Lane::Throttled, "its own deadline budget");
+    piece.code = Some("sched_runtime is used up until the next period".to_owned());
     piece
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What each CPU does and where each task is, from one event to the next.
 
-use crate::recording::{Event, Task, Vector, What};
+use crate::recording::{Event, Hole, Switch, Task, Timer, Vector, What};
 use std::collections::BTreeMap;
 
 /// What interrupts a task.
@@ -12,7 +12,11 @@ pub(super) enum Context {
         name: String,
     },
     Vector(Vector),
-    Softirq(u32),
+    Softirq {
+        which: u32,
+        /// The task raised it itself: it does not come behind an interrupt.
+        own: bool,
+    },
     Timer {
         function: String,
         due_ns: u64,
@@ -37,6 +41,12 @@ pub(super) struct Cpu {
     pub idle_state: Option<u32>,
     /// From the outermost to the innermost.
     pub contexts: Vec<Context>,
+    /// Whether they are all, and the CPU is known to be in no others.
+    pub contexts_known: bool,
+    /// When an interrupt or its softirqs ended, if nothing happened since.
+    tail_ns: Option<u64>,
+    /// What the timers' interrupts found since the task has the CPU.
+    pub found: Found,
     pub in_scheduler: bool,
     /// Locks that are waited for, one within the other.
     pub contended: u32,
@@ -46,6 +56,18 @@ pub(super) struct Cpu {
     /// Who asked last for a function to be called here.
     asked_by: Option<String>,
 }
+
+/// Where the timers' interrupts found a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Found {
+    #[default]
+    Nothing,
+    InUserMode,
+    InKernel,
+}
+
+/// From the end of an interrupt to its softirqs it takes less.
+const TAIL_NS: u64 = 50_000;
 
 /// What the hypervisor takes from a CPU, and when it can have done so.
 #[derive(Clone, Debug, Default)]
@@ -86,18 +108,10 @@ impl Steal {
     }
 }
 
-/// A task that has no CPU.
-#[derive(Clone, Debug)]
-pub(super) struct Off {
-    pub cpu: u32,
-    pub blocked: bool,
-}
-
 /// All CPUs, and the tasks that were seen.
 #[derive(Debug, Default)]
 pub(super) struct Machine {
     pub cpus: BTreeMap<u32, Cpu>,
-    pub off: BTreeMap<u32, Off>,
     /// The owner of the lock that a task waits for.
     pub owners: BTreeMap<u32, Task>,
     pub names: BTreeMap<u32, Task>,
@@ -110,69 +124,48 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// Where a task runs.
-    pub fn runs_on(&self, tid: u32) -> Option<u32> {
-        let mut cpus = self.cpus.iter();
-        cpus.find(|(_, cpu)| cpu.current.as_ref().is_some_and(|task| task.tid == tid))
-            .map(|(number, _)| *number)
+    /// What a hole hides: all of a CPU, or what interrupted the task that has it.
+    pub fn fall_into(&mut self, hole: &Hole) {
+        let cpu = self.cpus.entry(hole.cpu).or_default();
+        if hole.keeps_task {
+            cpu.contexts.clear();
+            cpu.contexts_known = false;
+        } else {
+            *cpu = Cpu::default();
+        }
+    }
+
+    fn switch(&mut self, number: u32, switch: &Switch) {
+        let subject = self.subject;
+        let cpu = self.cpus.entry(number).or_default();
+        let next = &switch.next;
+        cpu.throttled = switch.throttled;
+        // Only of watched threads the kernel says when they go on.
+        cpu.in_scheduler &= self.scheduler_ends && next.tid == subject;
+        cpu.work = None;
+        cpu.contended = 0;
+        cpu.found = Found::Nothing;
+        if next.tid != 0 {
+            cpu.idle_state = None;
+        }
+        let left = std::mem::take(&mut cpu.contexts);
+        if !left.is_empty() {
+            self.suspended.insert(switch.previous, left);
+        }
+        cpu.contexts = self.suspended.remove(&next.tid).unwrap_or_default();
+        cpu.contexts_known = true;
+        cpu.current = Some(next.clone());
+        self.owners.remove(&next.tid);
+        self.names.insert(next.tid, next.clone());
     }
 
     pub fn apply(&mut self, event: &Event) {
         let cpu = self.cpus.entry(event.cpu).or_default();
         cpu.steal.see(event);
+        let tail_ns = cpu.tail_ns.take();
         match &event.what {
-            What::Switch {
-                next,
-                previous,
-                blocked,
-                throttled,
-                ..
-            } => {
-                cpu.throttled = *throttled;
-                // Only of watched threads the kernel says when they go on.
-                cpu.in_scheduler &= self.scheduler_ends && next.tid == self.subject;
-                cpu.work = None;
-                cpu.contended = 0;
-                if next.tid != 0 {
-                    cpu.idle_state = None;
-                }
-                let left = std::mem::take(&mut cpu.contexts);
-                if !left.is_empty() {
-                    self.suspended.insert(*previous, left);
-                }
-                cpu.contexts = self.suspended.remove(&next.tid).unwrap_or_default();
-                cpu.current = Some(next.clone());
-                self.off.insert(
-                    *previous,
-                    Off {
-                        cpu: event.cpu,
-                        blocked: *blocked,
-                    },
-                );
-                self.off.remove(&next.tid);
-                self.owners.remove(&next.tid);
-                self.names.insert(next.tid, next.clone());
-            }
-            What::Woken { tid, on } => {
-                self.off.insert(
-                    *tid,
-                    Off {
-                        cpu: *on,
-                        blocked: false,
-                    },
-                );
-            }
-            What::Migrate { tid, to } => {
-                if let Some(off) = self.off.get_mut(tid) {
-                    off.cpu = *to;
-                }
-            }
-            What::TimerBegins {
-                function, due_ns, ..
-            } => cpu.contexts.push(Context::Timer {
-                function: function.clone(),
-                due_ns: *due_ns,
-            }),
+            What::Switch(switch) => self.switch(event.cpu, switch),
+            What::TimerBegins(timer) => cpu.timer(timer),
             What::TimerEnds => cpu.leave(&Context::Timer {
                 function: String::new(),
                 due_ns: 0,
@@ -181,14 +174,38 @@ impl Machine {
                 irq: *irq,
                 name: name.clone(),
             }),
-            What::IrqEnds => cpu.leave(&Context::Irq {
-                irq: 0,
-                name: String::new(),
-            }),
+            What::IrqEnds => {
+                cpu.leave(&Context::Irq {
+                    irq: 0,
+                    name: String::new(),
+                });
+                cpu.tail_ns = Some(event.ns);
+            }
             What::VectorBegins { vector } => cpu.contexts.push(Context::Vector(*vector)),
-            What::VectorEnds => cpu.leave(&Context::Vector(Vector::LocalTimer)),
-            What::SoftirqBegins { which } => cpu.contexts.push(Context::Softirq(*which)),
-            What::SoftirqEnds => cpu.leave(&Context::Softirq(0)),
+            What::VectorEnds => {
+                cpu.leave(&Context::Vector(Vector::LocalTimer));
+                cpu.tail_ns = Some(event.ns);
+            }
+            What::SoftirqBegins { which } => {
+                let is_tail = tail_ns.is_some_and(|tail_ns| event.ns - tail_ns < TAIL_NS);
+                let current = cpu.current.as_ref();
+                let is_daemon = current.is_none_or(|task| task.name.starts_with("ksoftirqd"));
+                let own = !is_tail && !is_daemon && cpu.contexts_known;
+                let which = *which;
+                cpu.contexts.push(Context::Softirq { which, own });
+            }
+            What::SoftirqEnds => {
+                let mut contexts = cpu.contexts.iter().rev();
+                let own = contexts.find_map(|context| match context {
+                    Context::Softirq { own, .. } => Some(*own),
+                    _ => None,
+                });
+                cpu.leave(&Context::Softirq {
+                    which: 0,
+                    own: false,
+                });
+                cpu.tail_ns = own.filter(|own| !own).map(|_| event.ns);
+            }
             What::WheelTimerBegins { function } => {
                 cpu.contexts.push(Context::WheelTimer(function.clone()));
             }
@@ -229,10 +246,16 @@ impl Machine {
                     }
                 }
             }
-            What::Waking { .. }
-            | What::SyscallBegins { .. }
-            | What::SyscallEnds { .. }
-            | What::Fault { .. }
+            What::SyscallBegins { .. } | What::SyscallEnds { .. } | What::Fault { .. } => {
+                // In none of these contexts a task does that.
+                cpu.contexts.clear();
+                cpu.contexts_known = true;
+            }
+            What::Waking(_)
+            | What::Woken { .. }
+            | What::Migrate { .. }
+            | What::Limited { .. }
+            | What::Signal { .. }
             | What::FaultDone { .. }
             | What::Packets { .. } => {}
         }
@@ -240,6 +263,23 @@ impl Machine {
 }
 
 impl Cpu {
+    fn timer(&mut self, timer: &Timer) {
+        // In a softirq it is a task that raised it, or an interrupt, that was found.
+        let is_within =
+            |one: &Context| matches!(one, Context::Timer { .. } | Context::Softirq { .. });
+        if !self.contexts.iter().any(is_within) {
+            self.found = match (self.found, timer.call) {
+                (_, Some(_)) | (Found::InKernel, _) => Found::InKernel,
+                (found, None) if !timer.in_user_mode && !timer.outside_calls => found,
+                (_, None) => Found::InUserMode,
+            };
+        }
+        self.contexts.push(Context::Timer {
+            function: timer.function.clone(),
+            due_ns: timer.due_ns,
+        });
+    }
+
     /// Leaves the innermost context of that kind, and all within it whose ends were not seen.
     fn leave(&mut self, like: &Context) {
         if let Some(at) = self.contexts.iter().rposition(|one| one.same_kind(like)) {

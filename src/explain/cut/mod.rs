@@ -2,23 +2,29 @@
 //! Cuts what a thread lost into consecutive segments that sum to the whole.
 //!
 //! The events of all CPUs are replayed. At each of them the time since the one before is given to
-//! whatever then kept the thread from running: on the CPU where its timer is to expire, then on the
-//! one that wakes it, then on the one that it waits for. A piece ends where the next begins, so
-//! that nothing is missed and nothing is counted twice. Some things are known only afterwards, such
-//! as the system call of a task that is switched away: they are added to the pieces before.
+//! whatever then kept the thread from running: while it sleeps, who wakes it later; while it is
+//! ready, who has its CPU. A piece ends where the next begins, so that nothing is missed and
+//! nothing is counted twice. Some things are known only afterwards, such as the system call of a
+//! task that is switched away: they are added to the pieces before. What the events do not prove is
+//! unknown, and says what is missing.
 
 mod label;
 mod machine;
 mod pieces;
+mod proof;
 mod stops;
+mod tasks;
+mod waits;
 
 use crate::lane::Lane;
-use crate::recording::{Event, Hole, Loss, Recording, Task, What};
-use label::Phase;
-use machine::{Cpu, Machine};
+use crate::recording::{Event, Loss, Recording, Task, Timer, What};
+pub(crate) use label::OVERRUN;
+use machine::Machine;
 use pieces::Pieces;
+use proof::Look;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use tasks::{State, Tasks, Waker};
 
 /// A part of what a thread lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +32,7 @@ pub struct Segment {
     /// From when to when, counted from the interval's begin.
     pub begin_ns: u64,
     pub end_ns: u64,
-    /// The CPU that the thread needed.
+    /// The CPU that the thread needed, or the one that it waited for.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cpu: Option<u32>,
     pub lane: Lane,
@@ -36,7 +42,7 @@ pub struct Segment {
     /// The thread that did it, where it was one.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tid: Option<u32>,
-    /// What it did: a system call, a function, a device.
+    /// What it did: a system call, a function, a device. Of what is unknown: what is missing.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub code: Option<String>,
     /// Where it was in the kernel when it let go, the innermost function first.
@@ -52,6 +58,20 @@ impl Segment {
     pub fn ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.begin_ns)
     }
+
+    pub(crate) fn nobody(begin_ns: u64, end_ns: u64, lane: Lane) -> Self {
+        Self {
+            begin_ns,
+            end_ns,
+            cpu: None,
+            lane,
+            culprit: None,
+            tid: None,
+            code: None,
+            stack: Vec::new(),
+            chain: Vec::new(),
+        }
+    }
 }
 
 /// Cuts a recording's interval. The segments are consecutive, begin at 0, end with the interval,
@@ -61,15 +81,16 @@ pub fn cut(recording: &Recording) -> Vec<Segment> {
     if subject.end_ns <= subject.due_ns {
         return Vec::new();
     }
-    let mut events: Vec<&Event> = recording.events.iter().collect();
+    let mut events: Vec<&Event> = recording.events.iter().map(AsRef::as_ref).collect();
     events.sort_by_key(|event| event.ns);
-    let mut cutter = Cutter::new(recording, &events);
     let mut holes = recording.holes.clone();
     holes.sort_by_key(|hole| hole.from_ns);
+    let mut cutter = Cutter::new(recording, &events);
     let mut holes = holes.into_iter().peekable();
     for event in &events {
         while let Some(hole) = holes.next_if(|hole| hole.from_ns < event.ns.min(subject.end_ns)) {
-            cutter.fall_into(hole);
+            cutter.advance(hole.from_ns);
+            cutter.machine.fall_into(&hole);
         }
         if event.ns >= subject.end_ns {
             break;
@@ -81,9 +102,11 @@ pub fn cut(recording: &Recording) -> Vec<Segment> {
         cutter.apply(event);
     }
     for hole in holes.take_while(|hole| hole.from_ns < subject.end_ns) {
-        cutter.fall_into(hole);
+        cutter.advance(hole.from_ns);
+        cutter.machine.fall_into(&hole);
     }
     cutter.advance(subject.end_ns);
+    cutter.doubt_interrupts_off();
     // What ended the last piece belongs to it.
     if let Some(last) = events.iter().find(|event| event.ns == subject.end_ns) {
         cutter.learn(last);
@@ -98,68 +121,81 @@ pub fn cut(recording: &Recording) -> Vec<Segment> {
 fn names(events: &[&Event]) -> BTreeMap<u32, Task> {
     let mut names = BTreeMap::new();
     for event in events {
-        if let What::Switch { next: task, .. } | What::Owner { owner: task, .. } = &event.what {
-            names.entry(task.tid).or_insert_with(|| task.clone());
-        }
+        let task = match &event.what {
+            What::Switch(switch) => &switch.next,
+            What::Owner { owner, .. } => owner,
+            _ => continue,
+        };
+        names.entry(task.tid).or_insert_with(|| task.clone());
     }
     names
+}
+
+/// The system call that the thread is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Call {
+    /// It began before the record.
+    Unseen,
+    Number(u32),
+    None,
 }
 
 struct Cutter<'a> {
     recording: &'a Recording,
     machine: Machine,
-    phase: Phase,
+    tasks: Tasks,
     pieces: Pieces,
-    /// Where the thread's timer expires, or where it is woken.
-    waking_cpu: Option<u32>,
-    /// Where it is to run.
-    home: Option<u32>,
-    /// Who wakes it: the one that had the lock, where the kernel does not know.
-    waker: Option<(u32, String)>,
-    call: Option<u32>,
+    call: Call,
+    asks_for_lock: bool,
     in_fault: bool,
     faults_end: bool,
+    /// When interrupts came to the CPU of the thread's timer since that was due.
+    interrupts: Vec<u64>,
+    /// What the timer's interrupt found there.
+    look: Look,
+    /// Whether the machine says so when a CPU stands.
+    stops_seen: bool,
+    /// From when to when it is known who kept the timer's interrupt off.
+    proven: Vec<(u64, u64)>,
+    /// Who sent the signal that stops.
+    stopped_by: Option<(u32, String)>,
 }
 
 impl<'a> Cutter<'a> {
     fn new(recording: &'a Recording, events: &[&Event]) -> Self {
         let subject = &recording.subject;
-        let tid = subject.task.tid;
-        let woken_by = events.iter().rev().find_map(|event| match &event.what {
-            What::Waking {
-                tid: woken,
-                by,
-                by_name,
-                timer_due_ns,
-            } if *woken == tid && event.ns <= subject.end_ns => {
-                Some((event.cpu, *by, by_name, timer_due_ns.is_some()))
-            }
-            _ => None,
-        });
+        let (tid, begin_ns) = (subject.task.tid, subject.begin_ns());
         let machine = Machine {
             scheduler_ends: events.iter().any(|event| event.what == What::SchedulerEnds),
             subject: tid,
             names: names(events),
             ..Machine::default()
         };
+        let mut tasks = Tasks::new(events, &recording.holes, begin_ns);
+        let call = match subject.loss {
+            Loss::Late if !subject.busy => {
+                tasks.sleeps_at(tid, begin_ns, subject.call);
+                subject.call.map_or(Call::Unseen, Call::Number)
+            }
+            Loss::Late | Loss::LockedOut => Call::Unseen,
+            Loss::Stretched => Call::None,
+        };
         Self {
             recording,
             machine,
-            phase: match subject.loss {
-                Loss::Late => Phase::Due,
-                Loss::LockedOut | Loss::Stretched => Phase::Running,
-            },
+            tasks,
             pieces: Pieces::new(subject.due_ns),
-            waking_cpu: woken_by.map(|(cpu, ..)| cpu),
-            home: None,
-            waker: woken_by
-                .filter(|(_, by, _, timer)| *by != 0 && !timer)
-                .map(|(_, by, name, _)| (by, name.clone())),
-            call: None,
+            call,
+            asks_for_lock: subject.loss == Loss::LockedOut,
             in_fault: false,
             faults_end: events
                 .iter()
                 .any(|event| matches!(event.what, What::FaultDone { .. })),
+            interrupts: Vec::new(),
+            look: Look::default(),
+            stops_seen: proof::stops_seen(recording),
+            proven: Vec::new(),
+            stopped_by: None,
         }
     }
 
@@ -167,139 +203,122 @@ impl<'a> Cutter<'a> {
         self.recording.subject.task.tid
     }
 
+    /// What the thread does where the pieces end.
+    fn state(&self) -> &State {
+        self.tasks.at(self.tid(), self.pieces.end_ns())
+    }
+
+    /// When the timer is due that the thread sleeps for.
+    fn timer_due_ns(&self) -> Option<u64> {
+        let State::Asleep(at) = self.state() else {
+            return None;
+        };
+        match self.tasks.wait(*at).waker {
+            Waker::Timer { due_ns } => Some(due_ns),
+            _ => None,
+        }
+    }
+
     /// The CPU that the thread needs.
     fn cpu(&self) -> Option<u32> {
-        match self.phase {
-            Phase::Due | Phase::Waking => self.waking_cpu,
-            Phase::Ready | Phase::Blocked => self.home,
-            Phase::Running => self.machine.runs_on(self.tid()).or(self.home),
+        match self.state() {
+            State::Running(cpu) | State::Waking { by: cpu, .. } => Some(*cpu),
+            State::Ready(cpu) => *cpu,
+            State::Asleep(at) => self.tasks.wait(*at).woken_on,
+            State::Limited(_) | State::OutOfBudget | State::Unknown => None,
         }
     }
 
     /// The time until `ns` goes to what keeps the thread from running now.
     fn advance(&mut self, ns: u64) {
-        let piece = self.label();
-        self.pieces.push(ns, piece);
-    }
-
-    /// From here on nothing is known of a CPU, until events show it again.
-    fn fall_into(&mut self, hole: Hole) {
-        self.advance(hole.from_ns);
-        self.machine.cpus.insert(hole.cpu, Cpu::default());
+        if let Some(due_ns) = self.timer_due_ns()
+            && due_ns > self.pieces.end_ns()
+            && due_ns < ns
+        {
+            let piece = self.label();
+            self.pieces.push(due_ns, piece);
+        }
+        if ns > self.pieces.end_ns() {
+            let piece = self.label();
+            self.pieces.push(ns, piece);
+        }
     }
 
     /// What an event says about the time before it.
     fn learn(&mut self, event: &Event) {
         let here = self.cpu() == Some(event.cpu);
         let cpu = self.machine.cpus.get(&event.cpu);
-        let taken = cpu.and_then(|cpu| cpu.steal.taken(event));
-        if let Some(taken) = taken {
+        if let Some(taken) = cpu.and_then(|cpu| cpu.steal.taken(event)) {
             self.pieces.steal(taken, event.cpu);
         }
-        if !here {
-            return;
-        }
         match &event.what {
-            What::Switch {
-                previous,
-                call,
-                stack,
-                ..
-            } => {
-                let work = cpu.and_then(|cpu| cpu.work.clone());
-                let code = match (work, call) {
-                    (Some(function), _) => Some(format!("work {function}")),
-                    (None, Some(number)) => Some(label::syscall(*number)),
-                    (None, None) => None,
-                };
-                self.pieces.explain_task(*previous, code, stack);
+            What::Switch(switch) => {
+                let leaves = proof::Leaves::new(cpu, switch);
+                self.pieces
+                    .explain_task(switch.previous, event.cpu, &leaves, self.stops_seen);
             }
-            What::TimerBegins {
-                slack_ns,
-                due_ns,
-                in_user_mode,
-                stack,
-                ..
-            } if self.phase == Phase::Due && *due_ns == self.recording.subject.due_ns => {
-                match label::interrupted(stack) {
-                    // In user mode interrupts are never off.
-                    Some([]) => self.pieces.not_the_kernel(self.recording),
-                    Some(stack) => self.pieces.explain_interrupts_off(stack),
-                    None if *in_user_mode => self.pieces.not_the_kernel(self.recording),
-                    None => {}
+            What::IrqBegins { .. } | What::VectorBegins { .. } if here => {
+                self.look = Look::default();
+                if self.timer_due_ns().is_some_and(|due_ns| due_ns < event.ns) {
+                    self.interrupts.push(event.ns);
                 }
-                self.pieces.slack(due_ns.saturating_add(*slack_ns));
             }
-            What::Packets { device, .. } => self.pieces.explain_packets(device),
+            What::TimerBegins(timer) if here => self.timer_begins(timer, event.ns),
+            What::Packets { device, .. } if here => self.pieces.explain_packets(device),
+            What::Waking(waking) if waking.tid == self.tid() => {
+                self.interrupts.clear();
+                self.look = Look::default();
+            }
             _ => {}
+        }
+    }
+
+    /// A timer's interrupt has come to the CPU on which the thread's own is to be handled.
+    fn timer_begins(&mut self, timer: &Timer, ns: u64) {
+        let Some(due_ns) = self.timer_due_ns() else {
+            return;
+        };
+        self.look.add(timer);
+        let State::Asleep(at) = *self.state() else {
+            return;
+        };
+        if timer.due_ns == due_ns {
+            let since_ns = due_ns.max(self.tasks.wait(at).since_ns);
+            self.prove_interrupts_off(since_ns);
+            self.proven.push((since_ns, ns));
+            self.pieces
+                .slack(since_ns, due_ns.saturating_add(timer.slack_ns));
         }
     }
 
     fn apply(&mut self, event: &Event) {
         let tid = self.tid();
-        let began = event.ns > self.recording.subject.due_ns;
         self.machine.apply(event);
         match &event.what {
-            What::Waking { tid: woken, .. }
-                if *woken == tid
-                    && event.ns >= self.recording.subject.due_ns
-                    && self.phase != Phase::Running =>
-            {
-                self.phase = Phase::Waking;
-                self.waking_cpu = Some(event.cpu);
-            }
-            What::Woken { tid: woken, on }
-                if *woken == tid
-                    && event.ns >= self.recording.subject.due_ns
-                    && self.phase != Phase::Running =>
-            {
-                self.phase = Phase::Ready;
-                self.home = Some(*on);
-            }
-            What::Migrate { tid: moved, to } if *moved == tid => self.home = Some(*to),
-            What::Switch { next, .. } if next.tid == tid => {
-                self.home = Some(event.cpu);
-                // A thread that has the CPU before it is due still has to be woken.
-                if began || self.phase == Phase::Running {
-                    self.phase = Phase::Running;
-                }
-            }
-            What::Switch {
-                previous, blocked, ..
-            } if *previous == tid => {
-                self.home = Some(event.cpu);
-                if began {
-                    self.phase = match blocked {
-                        true => Phase::Blocked,
-                        false => Phase::Ready,
-                    };
-                }
-            }
             What::SyscallBegins {
                 tid: caller,
                 number,
-                ..
-            } if *caller == tid => self.call = Some(*number),
-            What::SyscallEnds { tid: caller } if *caller == tid => self.call = None,
+                lock,
+            } if *caller == tid => {
+                self.call = Call::Number(*number);
+                self.asks_for_lock = *lock;
+            }
+            What::SyscallEnds { tid: caller } if *caller == tid => {
+                self.call = Call::None;
+                self.asks_for_lock = false;
+            }
             What::Fault { tid: own } if *own == tid => self.in_fault = self.faults_end,
             What::FaultDone { tid: own } if *own == tid => self.in_fault = false,
+            What::Signal {
+                process,
+                number,
+                by,
+                by_name,
+                ..
+            } if *process == self.recording.subject.process && *number != waits::SIGCONT => {
+                self.stopped_by = Some((*by, by_name.clone()));
+            }
             _ => {}
-        }
-    }
-}
-
-impl Segment {
-    pub(crate) fn nobody(begin_ns: u64, end_ns: u64, lane: Lane) -> Self {
-        Self {
-            begin_ns,
-            end_ns,
-            cpu: None,
-            lane,
-            culprit: None,
-            tid: None,
-            code: None,
-            stack: Vec::new(),
-            chain: Vec::new(),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::Segment;
 use super::label::{OWN_TIMER, TIMER};
+use super::proof::{EXIT_NS, Leaves, become_like, firmware};
 use crate::lane::Lane;
 use crate::recording::Recording;
 
@@ -18,6 +19,11 @@ impl Pieces {
             all: Vec::new(),
             end_ns: begin_ns,
         }
+    }
+
+    /// Up to when there are pieces.
+    pub fn end_ns(&self) -> u64 {
+        self.end_ns
     }
 
     /// The time up to `ns` is like `piece`.
@@ -61,11 +67,12 @@ impl Pieces {
         }
     }
 
-    /// Until `ns` the kernel was allowed to wait.
-    pub fn slack(&mut self, ns: u64) {
+    /// From when it slept to `ns` the kernel was allowed to wait.
+    pub fn slack(&mut self, since_ns: u64, ns: u64) {
+        self.split(since_ns);
         self.split(ns);
         for piece in &mut self.all {
-            if piece.end_ns <= ns {
+            if piece.begin_ns >= since_ns && piece.end_ns <= ns {
                 *piece = Segment {
                     cpu: piece.cpu,
                     culprit: Some("its own timer slack".to_owned()),
@@ -76,20 +83,32 @@ impl Pieces {
         }
     }
 
-    /// What a task was doing, up to now.
-    pub fn explain_task(&mut self, tid: u32, code: Option<String>, stack: &[String]) {
-        let mut last = true;
-        for piece in self.all.iter_mut().rev() {
-            if piece.tid != Some(tid) {
-                // Interrupts and the switch itself stand between its pieces.
-                if matches!(
-                    piece.lane,
-                    Lane::HardInterrupt | Lane::Softirq | Lane::Scheduler | Lane::Hypervisor
-                ) {
-                    continue;
+    /// What a task was doing on this CPU, up to now. `stops_seen`: a CPU that stood is known.
+    pub fn explain_task(&mut self, tid: u32, cpu: u32, leaves: &Leaves, stops_seen: bool) {
+        let mut own = Vec::new();
+        // Whether it went on when an interrupt was over that came while the thread was ready.
+        let (mut goes_on, mut in_kernel) = (false, leaves.in_kernel || stops_seen);
+        for (at, piece) in self.all.iter().enumerate().rev() {
+            if piece.tid == Some(tid) && piece.cpu == Some(cpu) {
+                if piece.lane == Lane::PreemptionOff {
+                    in_kernel |= goes_on;
+                    goes_on = false;
                 }
+                own.push(at);
+            } else if piece.lane == Lane::HardInterrupt {
+                let next = own.last().map(|at| &self.all[*at]);
+                goes_on |= next.is_some_and(|next| next.ns() > EXIT_NS);
+            } else if !matches!(
+                piece.lane,
+                // Interrupts and the switch itself stand between its pieces.
+                Lane::Softirq | Lane::Scheduler | Lane::Hypervisor
+            ) {
                 break;
             }
+        }
+        let mut last = true;
+        for at in own {
+            let piece = &mut self.all[at];
             if !matches!(
                 piece.lane,
                 Lane::PreemptionOff | Lane::RealTimeTask | Lane::OtherTask | Lane::DeadlineTask
@@ -97,48 +116,30 @@ impl Pieces {
                 continue;
             }
             if piece.code.is_none() {
-                piece.code.clone_from(&code);
+                piece.code.clone_from(&leaves.code);
             }
             if std::mem::take(&mut last) && piece.stack.is_empty() {
-                piece.stack = stack.to_vec();
+                piece.stack.clone_from(&leaves.stack);
             }
+            leaves.prove(piece, in_kernel);
         }
     }
 
-    /// The interrupt that ended the waiting came in user mode, where interrupts are never off.
-    pub fn not_the_kernel(&mut self, recording: &Recording) {
-        let stood = beyond_the_kernel(recording, "the interrupt came late into user mode");
-        self.become_like(&stood, |piece| piece.lane == Lane::InterruptsOff);
+    /// Those since then of which is not known yet whether interrupts were off.
+    pub fn open(&mut self, since_ns: u64) -> Vec<&mut Segment> {
+        let open = self.all.iter_mut();
+        open.filter(|piece| piece.lane == Lane::InterruptsOff && piece.begin_ns >= since_ns)
+            .collect()
     }
 
     /// No CPU did anything meanwhile, whatever it was at before.
     pub fn machine_stood(&mut self, (from_ns, to_ns): (u64, u64), recording: &Recording) {
-        let stood = beyond_the_kernel(recording, "timers of several CPUs came late at once");
+        let stood = beyond_the_kernel(recording);
         self.split(from_ns);
         self.split(to_ns);
-        self.become_like(&stood, |piece| {
-            piece.begin_ns >= from_ns && piece.end_ns <= to_ns
-        });
-    }
-
-    /// Those pieces keep their times and CPUs, and nothing else.
-    fn become_like(&mut self, other: &Segment, is_meant: impl Fn(&Segment) -> bool) {
-        for piece in self.all.iter_mut().filter(|piece| is_meant(piece)) {
-            *piece = Segment {
-                begin_ns: piece.begin_ns,
-                end_ns: piece.end_ns,
-                cpu: piece.cpu,
-                ..other.clone()
-            };
-        }
-    }
-
-    /// Who had interrupts off, by the stack that the interrupt found.
-    pub fn explain_interrupts_off(&mut self, stack: &[String]) {
         for piece in &mut self.all {
-            if piece.lane == Lane::InterruptsOff && piece.code.is_none() {
-                piece.code = stack.first().cloned();
-                piece.stack = stack.to_vec();
+            if piece.begin_ns >= from_ns && piece.end_ns <= to_ns {
+                become_like(piece, &stood);
             }
         }
     }
@@ -150,7 +151,10 @@ impl Pieces {
                 break;
             }
             if piece.code.is_none() {
-                piece.code = Some(format!("packets of {device}"));
+                piece.code = Some(match device {
+                    "" => "packets of the backlog: sent within this machine".to_owned(),
+                    device => format!("packets of {device}"),
+                });
             }
         }
     }
@@ -179,21 +183,16 @@ impl Pieces {
     }
 }
 
-/// Time that neither a task nor the kernel had. `sign`: what shows it, unless the processor
-/// counted.
-fn beyond_the_kernel(recording: &Recording, sign: &str) -> Segment {
-    let (lane, culprit, code) = match (recording.virtual_machine, recording.smi) {
-        (_, smi) if smi > 0 => (
-            Lane::Firmware,
-            "firmware",
-            format!("{smi} system management interrupts about that time"),
-        ),
-        (true, _) => (Lane::Hypervisor, "hypervisor", sign.to_owned()),
-        (false, _) => (Lane::Firmware, "hardware or firmware", sign.to_owned()),
+/// Time that neither a task nor the kernel had, of any CPU.
+fn beyond_the_kernel(recording: &Recording) -> Segment {
+    let (lane, culprit) = match (recording.virtual_machine, recording.smi) {
+        (_, smi) if smi > 0 => return firmware(smi),
+        (true, _) => (Lane::Hypervisor, "hypervisor"),
+        (false, _) => (Lane::Firmware, "hardware or firmware"),
     };
     Segment {
         culprit: Some(culprit.to_owned()),
-        code: Some(code),
+        code: Some("timers of several CPUs came late at once".to_owned()),
         ..Segment::nobody(0, 0, lane)
     }
 }

@@ -35,13 +35,10 @@ fn due_by_cpu(after: &[&Event], gap: (u64, u64)) -> BTreeMap<u32, u64> {
     let mut due = BTreeMap::new();
     let soon = gap.1.saturating_add(gap.1 - gap.0);
     for event in after.iter().take_while(|event| event.ns < soon) {
-        let What::TimerBegins {
-            due_ns, slack_ns, ..
-        } = event.what
-        else {
+        let What::TimerBegins(timer) = &event.what else {
             continue;
         };
-        let at = due_ns.saturating_add(slack_ns).max(gap.0);
+        let at = timer.due_ns.saturating_add(timer.slack_ns).max(gap.0);
         if gap.1 - at.min(gap.1) >= SILENCE_NS {
             let first = due.entry(event.cpu).or_insert(at);
             *first = at.min(*first);

@@ -371,6 +371,7 @@ fn document(
             },
             ..Thread::default()
         }],
+        history: Default::default(),
         worst: Vec::new(),
         culprits: Vec::new(),
         advice: Vec::new(),

@@ -13,7 +13,9 @@ use super::names;
 use super::watch::{WAKER, Wakeup, table};
 use crate::engine::observed::{Kind, Step};
 use artis_explain::functions::Functions;
-use artis_explain::recording::{Event, Hole, Loss, Recording, Subject, Task, Vector, What};
+use artis_explain::recording::{
+    Event, Hole, Loss, Recording, Subject, Switch, Task, Timer, Vector, Waking, What,
+};
 use std::iter;
 use std::str::FromStr;
 use syscalls::x86_64::Sysno;
@@ -152,6 +154,7 @@ pub fn recording(span: &Span<'_>, rt0: u64, cpu: u32, functions: &Functions) -> 
         cpu,
         from_ns: 0,
         until_ns: begin_ns,
+        keeps_task: false,
     };
     Recording {
         subject: Subject {
@@ -162,8 +165,11 @@ pub fn recording(span: &Span<'_>, rt0: u64, cpu: u32, functions: &Functions) -> 
             waking_ns: 0,
             end_ns,
             lost_ns: span.lost * TICK_NS,
+            from_ns: 0,
+            call: None,
+            busy: false,
         },
-        events: translation.events,
+        events: translation.events.into(),
         holes: if span.cut_short && begin_ns > due_ns {
             vec![hole]
         } else {
@@ -268,14 +274,10 @@ struct Translation<'a> {
 impl Translation<'_> {
     fn run(&mut self) {
         if let Some(first) = self.steps.first() {
-            let has_it = What::Switch {
+            let has_it = What::Switch(Switch {
                 next: self.current.clone(),
-                previous: 0,
-                blocked: false,
-                call: None,
-                throttled: false,
-                stack: Vec::new(),
-            };
+                ..Switch::default()
+            });
             // The first step of an activation comes a moment after its begin.
             self.push(first.tick.min(self.due_ns / TICK_NS), has_it);
         }
@@ -411,22 +413,25 @@ impl Translation<'_> {
             true => entry.chain(self.doing.iter().cloned()).collect(),
             false => Vec::new(),
         };
-        let begins = What::TimerBegins {
+        let begins = What::TimerBegins(Timer {
             function: name.to_owned(),
             due_ns: if own { self.due_ns } else { 0 },
-            slack_ns: 0,
-            in_user_mode: false,
+            // The emulated CPU takes an interrupt as soon as it may.
+            in_user_mode: own && self.doing.is_empty(),
+            interrupts_were_off: own.then_some(!self.doing.is_empty()),
             stack,
-        };
+            ..Timer::default()
+        });
         self.push(tick, begins);
         if own {
             self.waking = true;
-            let waking = What::Waking {
+            let waking = What::Waking(Waking {
                 tid: RT0,
                 by: self.current.tid,
                 by_name: self.current.name.clone(),
                 timer_due_ns: Some(self.due_ns),
-            };
+                ..Waking::default()
+            });
             self.push(tick, waking);
         }
     }
@@ -448,15 +453,15 @@ impl Translation<'_> {
         } else {
             task(u32::try_from(self.space >> 12).unwrap_or(u32::MAX))
         };
-        let what = What::Switch {
+        let what = What::Switch(Switch {
             next: next.clone(),
             previous,
             // RT0 sleeps by a system call, which ends its activation; of others nobody asks.
             blocked: previous == RT0 && self.wakes,
             call: self.call.take(),
-            throttled: false,
             stack,
-        };
+            ..Switch::default()
+        });
         self.push(tick, what);
         if let Some(function) = doing.filter(|_| next.tid == KERNEL_THREAD) {
             self.push(tick, What::WorkBegins { function });

@@ -52,6 +52,17 @@ const volatile bool faults_end = true;
 const volatile s64 futex_number = 202;
 /* The address of delayed_work_timer_fn(); 0: unknown. */
 const volatile u64 delayed_work_timer = 0;
+/* That of sched_cfs_period_timer(), which gives a cgroup its CPU time again; 0: unknown. */
+const volatile u64 limit_timer = 0;
+/* Where the code begins and ends that an interrupt of the timer enters by; 0: unknown. */
+const volatile u64 timer_entry = 0;
+const volatile u64 timer_entry_end = 0;
+/*
+ * A bit for each system call. Asleep in one of the first a thread waits for its next activation,
+ * whatever it may be; in one of the second it does if its activation did not begin with a timer.
+ */
+const volatile u64 idle_calls[8] = {};
+const volatile u64 event_calls[8] = {};
 
 const volatile struct recorder_names names = {};
 
@@ -94,6 +105,11 @@ struct {
  */
 u64 numbers[RECORDER_NUMBERS / 64];
 
+/* Threads of this name are watched, or of names that begin with it; empty: none are by name. */
+char wanted[RECORDER_NAME];
+u32 wanted_length;
+u32 wanted_begin;
+
 /* thread id -> its record; all room is taken when it is made */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -106,6 +122,17 @@ struct {
 extern struct pt_regs *__irq_regs __ksym __weak;
 
 #define recorder(type, p) ((struct type##___recorder *)(p))
+
+/* include/uapi/asm-generic/signal.h: a stop's end, and stops */
+enum {
+	SIGCONT = 18,
+	SIGTTOU = 22,
+};
+
+/* What fits into the event of a switch. */
+#define SCHEDULER_NS_MAX ((1 << (RECORDER_STACK_AT - RECORDER_SCHEDULER_AT)) - 1)
+/* cgroups that are looked through for a limit, one within the other */
+#define RECORDER_GROUPS 8
 
 /* The loader refuses more CPUs; the mask is how the verifier sees that the index fits. */
 static struct recorder_cpu *cpu_at(u32 cpu)
@@ -199,8 +226,9 @@ static void name_of(char *name, struct task_struct *p)
 	to[1] = from[1];
 }
 
-/* The number of the stack that is taken, counted from 1; 0: none. */
-static u32 take_stack(void *ctx, struct recorder_cpu *cpu, u64 ns)
+/* The number of the stack that is taken, counted from 1; 0: none. @p: who sleeps, or NULL. */
+static __always_inline u32 take_stack_of(void *ctx, struct task_struct *p, struct recorder_cpu *cpu,
+					 u64 ns)
 {
 	u64 number = __sync_fetch_and_add(&cpu->stacks, 1);
 	u32 place = bpf_get_smp_processor_id() * RECORDER_STACKS + (number & (RECORDER_STACKS - 1));
@@ -211,11 +239,19 @@ static u32 take_stack(void *ctx, struct recorder_cpu *cpu, u64 ns)
 		return 0;
 	stack->ns = 0;
 	barrier();
-	bytes = bpf_get_stack(ctx, stack->address, sizeof(stack->address), 0);
+	if (p)
+		bytes = bpf_get_task_stack(p, stack->address, sizeof(stack->address), 0);
+	else
+		bytes = bpf_get_stack(ctx, stack->address, sizeof(stack->address), 0);
 	stack->depth = bytes > 0 ? (u64)bytes / sizeof(u64) : 0;
 	barrier();
 	stack->ns = ns;
 	return (number & (RECORDER_STACKS - 1)) + 1;
+}
+
+static u32 take_stack(void *ctx, struct recorder_cpu *cpu, u64 ns)
+{
+	return take_stack_of(ctx, NULL, cpu, ns);
 }
 
 static bool may_be_watched(u32 tid)
@@ -249,15 +285,22 @@ static void lost(struct recorder_thread *thread, struct task_struct *p, u32 loss
 	struct recorder_cpu *cpu = this_cpu();
 	u64 lost_ns = end_ns > due_ns ? end_ns - due_ns : 0;
 	struct recorder_mark *mark;
+	bool is_longer = loss == RECORDER_LATE_LONGER;
 	u32 place, tid = p->pid;
 	u64 number;
 
+	if (is_longer)
+		loss = RECORDER_LATE;
 	if (loss >= RECORDER_LOSSES || stopped || thread->silent)
 		return;
 	if (loss == RECORDER_STRETCHED && thread->lost_ns < lost_ns)
 		lost_ns = thread->lost_ns;
-	thread->count[loss]++;
-	thread->sum_ns[loss] += lost_ns;
+	if (is_longer && end_ns > thread->end_ns) {
+		thread->sum_ns[loss] += end_ns - thread->end_ns;
+	} else {
+		thread->count[loss]++;
+		thread->sum_ns[loss] += lost_ns;
+	}
 	if (lost_ns > thread->max_ns[loss])
 		thread->max_ns[loss] = lost_ns;
 	if (lost_ns <= bar_ns)
@@ -273,6 +316,17 @@ static void lost(struct recorder_thread *thread, struct task_struct *p, u32 loss
 	mark->waking_ns = thread->waking_ns;
 	mark->end_ns = end_ns;
 	mark->lost_ns = lost_ns;
+	mark->from_ns = due_ns;
+	mark->call = thread->call;
+	mark->busy = 0;
+	mark->waits = loss == RECORDER_STRETCHED ? thread->waited : loss == RECORDER_LOCKED_OUT;
+	if (loss == RECORDER_LATE && due_ns < thread->call_ns) {
+		mark->busy = !thread->from_ns || thread->from_ns > due_ns;
+		if (!mark->busy)
+			mark->from_ns = thread->from_ns;
+		mark->call = thread->from_call;
+		mark->waits = 1;
+	}
 	mark->tid = tid;
 	mark->tgid = p->tgid;
 	mark->loss = loss;
@@ -286,20 +340,40 @@ static void lost(struct recorder_thread *thread, struct task_struct *p, u32 loss
 }
 
 /* A woken thread is about to be in user mode again. */
-static void returned(struct recorder_thread *thread, struct task_struct *p, u64 now)
+static void returned(struct recorder_cpu *cpu, struct recorder_thread *thread,
+		     struct task_struct *p, u64 now)
 {
 	bool locked_out = thread->lock_ns != 0;
+	bool in_time = thread->due_ns >= thread->call_ns, waited = thread->wait_ns;
 	u64 due_ns = locked_out ? thread->lock_ns : thread->due_ns;
 
-	/* Its time was over before it could sleep: an activation ends without a switch. */
-	if (thread->began_ns && !locked_out)
-		lost(thread, p, RECORDER_STRETCHED, thread->began_ns, thread->waking_ns);
 	thread->pending = 0;
 	thread->lock_ns = 0;
-	thread->began_ns = now;
-	thread->lost_ns = 0;
-	thread->off_ns = 0;
+	if (waited) {
+		/* it waited in a call of its own: still the same activation */
+		if (now > thread->wait_ns)
+			thread->lost_ns += now - thread->wait_ns;
+		thread->wait_ns = 0;
+		thread->waited = 1;
+	} else {
+		/* Its time was over before it could sleep: an activation ends without a switch. */
+		if (thread->began_ns && !locked_out)
+			lost(thread, p, RECORDER_STRETCHED, thread->began_ns, thread->waking_ns);
+		thread->began_ns = now;
+		thread->lost_ns = 0;
+		thread->waited = 0;
+		thread->off_ns = 0;
+		if (!locked_out)
+			thread->timed = thread->by_timer;
+	}
+	/* For a timer that it asked for in time it slept: from there on its history is known. */
+	if (!locked_out && in_time && thread->by_timer) {
+		thread->from_ns = thread->due_ns;
+		thread->from_call = thread->call;
+	}
 	lost(thread, p, locked_out ? RECORDER_LOCKED_OUT : RECORDER_LATE, due_ns, now);
+	thread->end_ns = locked_out || waited ? 0 : now;
+	thread->irqs = cpu->irqs;
 }
 
 /* The owners of the locks that @p waits for, one behind the other. */
@@ -385,45 +459,140 @@ static bool is_on_its_way(struct recorder_thread *thread)
 	return thread && thread->pending;
 }
 
-/* A thread that is watched leaves the CPU. */
-static void leaves(struct recorder_cpu *cpu, struct recorder_thread *thread,
-		   struct task_struct *prev, bool wants, u64 now)
+/* include/linux/sched.h, include/linux/sched/jobctl.h */
+enum {
+	TASK_INTERRUPTIBLE = 0x1,
+	TASK_STOPPED = 0x4,
+	TASK_TRACED = 0x8,
+	TASK_FROZEN = 0x8000,
+	JOBCTL_TRAP_FREEZE = 1 << 23,
+};
+
+static bool is_in(const volatile u64 *calls, s32 call)
 {
-	if (!wants) {
+	return call >= 0 && call < 512 && calls[call / 64] & 1ULL << call % 64;
+}
+
+/* Asleep in this state, a thread waits for its next activation, and not within this one. */
+static bool is_idle(const struct recorder_thread *thread, u32 state)
+{
+	if (state & (TASK_STOPPED | TASK_TRACED) || thread->in_call == RECORDER_USER_MODE)
+		return false;
+	if (thread->in_call == RECORDER_NOT_SEEN || is_in(idle_calls, thread->call))
+		return true;
+	return !thread->timed && state & TASK_INTERRUPTIBLE && is_in(event_calls, thread->call);
+}
+
+/* A thread that is watched leaves the CPU. @state: 0 when it did not want to. */
+static void leaves(struct recorder_cpu *cpu, struct recorder_thread *thread,
+		   struct task_struct *prev, u32 state, u64 now)
+{
+	if (!state) {
 		if (!thread->pending)
 			thread->off_ns = now;
+		/* without an interrupt it is on its way to user mode still */
+		thread->is_over = thread->irqs != cpu->irqs;
 		return;
 	}
 	/* it sleeps within a page fault: still the same activation */
 	if (thread->fault_ns && !thread->in_call)
 		return;
-	if (thread->lock_ns)
+	if (thread->lock_ns) {
 		record_owners(cpu, prev);
-	/* woken, and asleep again before it was in user mode */
-	thread->pending = 0;
-	if (thread->began_ns && !thread->lock_ns) {
+	} else if (thread->began_ns && is_idle(thread, state)) {
 		lost(thread, prev, RECORDER_STRETCHED, thread->began_ns, now);
 		thread->began_ns = 0;
+		thread->lost_ns = 0;
+		thread->waited = 0;
+	} else if (thread->began_ns && !thread->wait_ns) {
+		thread->wait_ns = now;
 	}
-	thread->lost_ns = 0;
+	/* Woken, and asleep again for what it waited for; a lock on its way is part of its wakeup. */
+	if (state & TASK_INTERRUPTIBLE)
+		thread->pending = 0;
 	thread->off_ns = 0;
 }
 
 /* A thread that is watched gets the CPU. */
-static void comes(struct recorder_thread *thread, struct task_struct *next, u64 now)
+static void comes(struct recorder_cpu *cpu, struct recorder_thread *thread,
+		  struct task_struct *next, u64 now)
 {
 	if (thread->off_ns && !thread->fault_ns) {
-		if (now > thread->off_ns)
+		/* It lost the CPU on its way to user mode: its wakeup was not over. */
+		if (thread->end_ns && !thread->in_call && !thread->wait_ns &&
+		    !thread->is_over) {
+			lost(thread, next, RECORDER_LATE_LONGER, thread->due_ns, now);
+			thread->end_ns = now;
+			thread->began_ns = now;
+		} else if (now > thread->off_ns) {
 			thread->lost_ns += now - thread->off_ns;
+		}
 		thread->off_ns = 0;
 	}
 	if (thread->pending && !thread->in_call && !thread->fault_ns)
-		returned(thread, next, now);
+		returned(cpu, thread, next, now);
+}
+
+/* The cgroup whose limit keeps @p from its CPU; NULL: none does. */
+static struct task_group___recorder *limit_of(struct task_struct *p)
+{
+	struct sched_entity___recorder *entity = &recorder(task_struct, p)->se;
+	struct cfs_rq___recorder *queue = entity->cfs_rq;
+	int i;
+
+	if (!bpf_core_field_exists(queue->throttle_count) || !queue || !queue->throttle_count)
+		return NULL;
+	/* A task that is in the kernel goes on, on kernels that stop it on its way out of it. */
+	if (bpf_core_field_exists(recorder(task_struct, p)->throttled) &&
+	    !recorder(task_struct, p)->throttled)
+		return NULL;
+	for (i = 0; i < RECORDER_GROUPS && entity; i++) {
+		queue = BPF_CORE_READ(entity, cfs_rq);
+		if (queue && BPF_CORE_READ_BITFIELD_PROBED(queue, throttled))
+			return BPF_CORE_READ(queue, tg);
+		entity = BPF_CORE_READ(entity, parent);
+	}
+	return NULL;
+}
+
+/* pid: who has to wait for its cgroup's limit; a: the cgroup; b: the timer that ends it. */
+static void record_limit(struct recorder_cpu *cpu, struct task_struct *p)
+{
+	struct task_group___recorder *group = limit_of(p);
+	struct kernfs_node___recorder *node;
+	struct recorder_event *event;
+	u64 number;
+
+	if (!group)
+		return;
+	event = begin(cpu, RECORDER_LIMITED);
+	if (!event)
+		return;
+	number = event->a;
+	node = BPF_CORE_READ(group, css.cgroup, kn);
+	event->pid = p->pid;
+	event->a = BPF_CORE_READ(node, id);
+	event->b = (u64)&group->cfs_bandwidth.period_timer;
+	if (bpf_probe_read_kernel_str(event->name, RECORDER_NAME, BPF_CORE_READ(node, name)) < 0)
+		event->name[0] = 0;
+	done(event, number);
+}
+
+/* How @p sleeps. */
+static u32 sleep_flags(struct task_struct *p, u32 state)
+{
+	u32 flags = 0;
+
+	if (BPF_CORE_READ_BITFIELD_PROBED(recorder(task_struct, p), in_iowait))
+		flags |= RECORDER_DISK;
+	if (state & TASK_FROZEN || recorder(task_struct, p)->jobctl & JOBCTL_TRAP_FREEZE)
+		flags |= RECORDER_FROZEN;
+	return flags;
 }
 
 /*
  * pid: who comes; other: who goes; a: the state of the latter, and the system call
- * that it is in; b: priority, policy, flags and stack.
+ * that it is in; b: priority, enum recorder_switch_parts.
  */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struct *next)
@@ -434,12 +603,17 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	struct recorder_thread *thread;
 	u32 prev_state = prev->__state, flags = 0, stack = 0;
 	u64 number, now;
+	u64 scheduler_ns = cpu->scheduler_ns;
 	s32 call = -1;
 
+	cpu->scheduler_ns = 0;
 	if (!event)
 		return 0;
 	number = event->a;
 	now = event->ns;
+	scheduler_ns = scheduler_ns && now > scheduler_ns ? now - scheduler_ns : 0;
+	if (scheduler_ns > SCHEDULER_NS_MAX)
+		scheduler_ns = SCHEDULER_NS_MAX;
 	cpu->last_switch = number;
 	thread = thread_of(next->pid);
 	if (!(prev->flags & PF_KTHREAD)) {
@@ -450,6 +624,11 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	}
 	if (preempt || !prev_state)
 		flags |= RECORDER_PREEMPTED;
+	else
+		flags |= sleep_flags(prev, prev_state);
+	if (prev->prio < 0 && !prev_state &&
+	    BPF_CORE_READ_BITFIELD_PROBED(recorder(task_struct, prev), dl.dl_throttled))
+		flags |= RECORDER_BUDGET;
 	if (bpf_core_field_exists(recorder(task_struct, next)->dl_server) &&
 	    recorder(task_struct, next)->dl_server)
 		flags |= RECORDER_SERVER;
@@ -465,55 +644,90 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	event->pid = next->pid;
 	event->other = prev->pid;
 	event->a = prev_state | (u64)(u32)call << 32;
-	event->b = (u16)next->prio | (u64)(u16)next->policy << 16 | (u64)stack << 32;
+	event->b = (u16)next->prio | (u64)(u8)next->policy << RECORDER_POLICY_AT |
+		   scheduler_ns << RECORDER_SCHEDULER_AT | (u64)stack << RECORDER_STACK_AT;
 	name_of(event->name, next);
 	done(event, number);
+	if (!prev_state)
+		record_limit(cpu, prev);
 
 	if (cpu->watched) {
 		struct recorder_thread *gone = thread_of(cpu->watched);
 
 		if (gone && cpu->watched == (u32)prev->pid)
-			leaves(cpu, gone, prev, !(flags & RECORDER_PREEMPTED), now);
+			leaves(cpu, gone, prev, flags & RECORDER_PREEMPTED ? 0 : prev_state, now);
 	}
 	cpu->watched = thread && !thread->ended ? next->pid : 0;
 	if (cpu->watched)
-		comes(thread, next, now);
+		comes(cpu, thread, next, now);
 	return 0;
 }
 
-/* pid: who is woken; other: by whom; a: the timer whose handler does it; b: when it was due. */
+/* A watched thread is woken, by a timer that was due then, or by somebody. */
+static void wakes(struct recorder_thread *thread, struct task_struct *p, u64 due_ns, bool by_timer,
+		  u64 now)
+{
+	if (thread->wait_ns && by_timer && !thread->pending) {
+		/* It did not wait within its activation, but for the next one. */
+		lost(thread, p, RECORDER_STRETCHED, thread->began_ns, thread->wait_ns);
+		thread->began_ns = 0;
+		thread->lost_ns = 0;
+		thread->wait_ns = 0;
+		thread->waited = 0;
+	}
+	if (thread->pending)
+		return;
+	thread->due_ns = due_ns < now ? due_ns : now;
+	thread->waking_ns = now;
+	thread->irq_ns = irq_ns_of(cpu_at(cpu_of(p)), now);
+	thread->by_timer = by_timer;
+	thread->pending = 1;
+}
+
+/* Where a thread waits that has waited within its activation for long. */
+static u32 stack_of_wait(struct recorder_cpu *cpu, struct recorder_thread *thread,
+			 struct task_struct *p, u64 now)
+{
+	u64 lost_ns = thread->lost_ns + now - thread->wait_ns;
+
+	if (!thread->wait_ns || thread->pending || lost_ns < stack_after_ns || lost_ns < bar_ns)
+		return 0;
+	return take_stack_of(NULL, p, cpu, now);
+}
+
+/*
+ * pid: who is woken; other, name: by whom; what: in a timer's handler; a: the CPU that it had, and
+ * the stack; b: when the timer was due.
+ */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(waking, struct task_struct *p)
 {
 	struct recorder_thread *thread = thread_of(p->pid);
-	struct recorder_cpu *cpu;
-	struct recorder_event *event;
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct recorder_cpu *cpu = this_cpu();
+	struct recorder_event *event = begin(cpu, RECORDER_WAKING);
 	u64 number, now, due_ns;
+	bool by_timer;
 	int context;
 
-	if (!thread || thread->ended)
-		return 0;
-	cpu = this_cpu();
-	event = begin(cpu, RECORDER_WAKING);
 	if (!event)
 		return 0;
 	number = event->a;
 	now = event->ns;
 	context = cpu->timer[0] ? 0 : 1;
-	due_ns = cpu->timer[context] ? cpu->timer_due_ns[context] : now;
-	event->what = cpu->timer[context] != 0;
+	by_timer = cpu->timer[context] != 0;
+	due_ns = by_timer ? cpu->timer_due_ns[context] : now;
+	event->what = by_timer;
 	event->pid = p->pid;
-	event->other = bpf_get_current_task_btf()->pid;
+	event->other = current->pid;
 	event->a = cpu_of(p);
 	event->b = due_ns;
-	name_of(event->name, bpf_get_current_task_btf());
+	name_of(event->name, current);
+	if (thread && !by_timer)
+		event->a |= (u64)stack_of_wait(cpu, thread, p, now) << 32;
 	done(event, number);
-	if (!thread->pending) {
-		thread->due_ns = due_ns < now ? due_ns : now;
-		thread->waking_ns = now;
-		thread->irq_ns = irq_ns_of(cpu_at(cpu_of(p)), now);
-		thread->pending = 1;
-	}
+	if (thread && !thread->ended)
+		wakes(thread, p, due_ns, by_timer, now);
 	return 0;
 }
 
@@ -521,12 +735,13 @@ int BPF_PROG(waking, struct task_struct *p)
 SEC("tp_btf/sched_wakeup")
 int BPF_PROG(woken, struct task_struct *p)
 {
+	struct recorder_cpu *cpu = this_cpu();
 	struct recorder_event *event;
 	u64 number;
 
 	if (!thread_of(p->pid))
 		return 0;
-	event = begin(this_cpu(), RECORDER_WAKEUP);
+	event = begin(cpu, RECORDER_WAKEUP);
 	if (!event)
 		return 0;
 	number = event->a;
@@ -536,6 +751,7 @@ int BPF_PROG(woken, struct task_struct *p)
 	event->b = (u16)p->prio | (u64)(u16)p->policy << 16;
 	name_of(event->name, p);
 	done(event, number);
+	record_limit(cpu, p);
 	return 0;
 }
 
@@ -544,19 +760,40 @@ SEC("tp_btf/sched_migrate_task")
 int BPF_PROG(migrated, struct task_struct *p, int to)
 {
 	struct recorder_thread *thread = thread_of(p->pid);
-	struct recorder_event *event;
+	struct recorder_event *event = begin(this_cpu(), RECORDER_MIGRATE);
 	u64 number;
 
-	if (!thread)
-		return 0;
-	event = begin(this_cpu(), RECORDER_MIGRATE);
 	if (!event)
 		return 0;
 	number = event->a;
 	event->pid = p->pid;
 	event->a = to;
 	/* from now on it waits for that one */
-	thread->irq_ns = irq_ns_of(cpu_at(to), event->ns);
+	if (thread)
+		thread->irq_ns = irq_ns_of(cpu_at(to), event->ns);
+	done(event, number);
+	return 0;
+}
+
+/* A stop or its end. pid: whose; a: which signal; b: the process; other, name: by whom. */
+SEC("tp_btf/signal_generate")
+int BPF_PROG(signal_sent, int signal, struct kernel_siginfo *info, struct task_struct *p)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+	struct recorder_event *event;
+	u64 number;
+
+	if (signal < SIGCONT || signal > SIGTTOU)
+		return 0;
+	event = begin(this_cpu(), RECORDER_SIGNAL);
+	if (!event)
+		return 0;
+	number = event->a;
+	event->pid = p->pid;
+	event->other = current->pid;
+	event->a = signal;
+	event->b = p->tgid;
+	name_of(event->name, current);
 	done(event, number);
 	return 0;
 }
@@ -582,8 +819,10 @@ int BPF_PROG(inherits, struct task_struct *p, struct task_struct *donor)
 /* An interrupt or softirq begins: what a watched thread loses to the outermost is counted. */
 static void irq_begins(struct recorder_cpu *cpu, u64 now)
 {
-	if (!cpu->irq_depth++)
+	if (!cpu->irq_depth++) {
 		cpu->irq_since_ns = now;
+		cpu->irqs++;
+	}
 }
 
 static void irq_ends(struct recorder_cpu *cpu, u64 now)
@@ -609,6 +848,46 @@ static bool came_in_user_mode(void)
 	return regs && *regs && BPF_CORE_READ(*regs, cs) & 3;
 }
 
+/* The system call that a task is in; -1: none, or it is a thread of the kernel. */
+static s32 call_of(struct task_struct *p)
+{
+	struct pt_regs___recorder *regs;
+
+	if (p->flags & PF_KTHREAD)
+		return -1;
+	regs = (struct pt_regs___recorder *)bpf_task_pt_regs(p);
+	return regs->orig_ax;
+}
+
+/*
+ * The bytes of code before where the timer's interrupt came, by the stack with this number: they
+ * show whether it came as soon as interrupts were on again. 0: cannot be read.
+ */
+static u64 code_before(u32 number)
+{
+	u32 place = bpf_get_smp_processor_id() * RECORDER_STACKS + number - 1;
+	struct recorder_stack *stack;
+	u64 code = 0;
+	u32 i;
+
+	if (!timer_entry || !number)
+		return 0;
+	stack = bpf_map_lookup_elem(&stacks, &place);
+	if (!stack)
+		return 0;
+	for (i = 0; i < RECORDER_DEPTH - 1; i++) {
+		u64 at = stack->address[i];
+
+		if (i + 1 >= stack->depth)
+			return 0;
+		if (at < timer_entry || at >= timer_entry_end)
+			continue;
+		bpf_probe_read_kernel(&code, sizeof(code), (void *)stack->address[i + 1] - sizeof(code));
+		return code;
+	}
+	return 0;
+}
+
 /*
  * a: the handler; b: when it was due; other: the stack; what: flags. Due as the thread asked,
  * without slack. @sees_mode: the program may ask came_in_user_mode(), where no stack is needed.
@@ -620,29 +899,46 @@ static __always_inline void hrtimer_begins_of(void *ctx, struct hrtimer *timer, 
 	struct recorder_event *event = begin(cpu, RECORDER_HRTIMER_ENTRY);
 	u64 number, due_ns, latest_ns;
 	int context = t->is_soft ? 1 : 0;
-	/* what comes behind another timer is late by that one */
+	/* what comes behind another timer is late by that one: when did the interrupt come? */
 	bool first = !cpu->irq_depth || cpu->timers_since_ns != cpu->irq_since_ns;
+	bool looked = cpu->irq_depth && cpu->looked_since_ns == cpu->irq_since_ns;
+	u64 came_ns = cpu->irq_depth ? cpu->irq_since_ns : 0;
 
 	cpu->timers_since_ns = cpu->irq_since_ns;
 	if (!event)
 		return;
+	if (!came_ns)
+		came_ns = event->ns;
 	number = event->a;
 	/* the offset of a clock that can be set makes its times those of CLOCK_MONOTONIC */
 	due_ns = t->_softexpires - t->base->offset;
 	latest_ns = t->node.expires - t->base->offset;
 	cpu->timer_due_ns[context] = due_ns;
 	cpu->timer[context] = (u64)timer;
-	event->what = 0;
 	event->a = (u64)t->function;
 	event->b = due_ns;
 	event->pid = (u32)(latest_ns > due_ns ? latest_ns - due_ns : 0);	/* slack */
-	if (first && !context && event->ns > latest_ns &&
-	    event->ns - latest_ns > stack_after_ns && event->ns - latest_ns > bar_ns / 4 &&
-	    !is_on_its_way(watched(cpu))) {
+	*(u64 *)event->name = 0;
+	if (!context && !looked) {
+		struct task_struct *current = bpf_get_current_task_btf();
+
 		if (sees_mode && came_in_user_mode())
 			event->what = RECORDER_IN_USER_MODE;
-		else
+		if (first && !(current->flags & PF_KTHREAD)) {
+			event->what |= RECORDER_CALL_KNOWN;
+			*(s32 *)(event->name + 8) = call_of(current);
+		}
+		if (came_ns > latest_ns && !(event->what & RECORDER_IN_USER_MODE) &&
+		    came_ns - latest_ns > stack_after_ns && came_ns - latest_ns > bar_ns / 4 &&
+		    !is_on_its_way(watched(cpu))) {
+			cpu->looked_since_ns = cpu->irq_since_ns;
 			event->other = take_stack(ctx, cpu, event->ns);
+			*(u64 *)event->name = code_before(event->other);
+		}
+	}
+	if (limit_timer && event->a == limit_timer) {
+		event->what |= RECORDER_OF_LIMIT;
+		*(u64 *)event->name = (u64)timer;
 	}
 	done(event, number);
 }
@@ -888,6 +1184,9 @@ static __always_inline void call_begins_of(struct pt_regs *regs, long id, bool a
 		thread->pending = 0;
 	}
 	thread->in_call = RECORDER_IN_CALL;
+	thread->call = id;
+	thread->call_ns = event->ns;
+	thread->end_ns = 0;
 	thread->lock_ns = 0;
 	if (thread->fault_ns)
 		count_missed(cpu);	/* its end was not seen */
@@ -947,7 +1246,7 @@ static __always_inline void call_ends_of(long result, bool again)
 	done(event, number);
 	thread->in_call = RECORDER_USER_MODE;
 	if (thread->pending)
-		returned(thread, bpf_get_current_task_btf(), now);
+		returned(cpu, thread, bpf_get_current_task_btf(), now);
 	thread->lock_ns = 0;
 }
 
@@ -984,6 +1283,7 @@ static void fault_begins(bool user, u64 address)
 	event->a = address;
 	if (user && faults_end)
 		thread->fault_ns = event->ns;
+	thread->end_ns = 0;
 	done(event, number);
 }
 
@@ -1105,22 +1405,52 @@ int BPF_PROG(idles, unsigned int state)
 	return 0;
 }
 
+/* What it takes until a switch stands in the event of that. */
 SEC("tp_btf/sched_entry_tp")
 int BPF_PROG(scheduler_begins)
 {
-	record(this_cpu(), RECORDER_SCHED_ENTRY, 0, 0);
+	this_cpu()->scheduler_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
+/* After a switch it says when a watched thread goes on. */
 SEC("tp_btf/sched_exit_tp")
 int BPF_PROG(scheduler_ends, bool switched)
 {
 	struct recorder_cpu *cpu = this_cpu();
 
-	/* after a switch it says when a watched thread goes on; without one, that nothing changes */
-	if (cpu->watched || !switched)
+	if (cpu->watched && switched)
 		record(cpu, RECORDER_SCHED_EXIT, 0, 0);
 	return 0;
+}
+
+static bool is_wanted(const char *name)
+{
+	u32 i;
+
+	if (!wanted_length)
+		return false;
+	for (i = 0; i < RECORDER_NAME; i++) {
+		if (i >= wanted_length)
+			return wanted_begin || !name[i];
+		if (name[i] != wanted[i])
+			return false;
+	}
+	return true;
+}
+
+/* From now on a thread is watched that does not run yet, or runs here. */
+static void watch(u32 tid, u16 follow)
+{
+	struct recorder_thread fresh = {};
+
+	fresh.follow = follow;
+	fresh.in_call = RECORDER_NOT_SEEN;
+	fresh.call = -1;
+	__sync_fetch_and_or(&numbers[tid % RECORDER_NUMBERS / 64], 1ULL << tid % 64);
+	bpf_map_update_elem(&threads, &tid, &fresh, 0);
+	if (bpf_get_current_task_btf()->pid == (s32)tid)
+		this_cpu()->watched = tid;
 }
 
 /* A number that was a watched thread's is another's now; children of a watched one are watched. */
@@ -1128,19 +1458,30 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(forked, struct task_struct *parent, struct task_struct *child)
 {
 	struct recorder_thread *thread = thread_of(parent->pid);
-	struct recorder_thread fresh = {};
+	char name[RECORDER_NAME] __attribute__((aligned(8)));
 	u32 tid = child->pid;
 
 	if (may_be_watched(tid))
 		bpf_map_delete_elem(&threads, &tid);
+	name_of(name, child);
+	if (is_wanted(name))
+		watch(tid, RECORDER_ALONE);
 	if (!thread || thread->ended || thread->follow == RECORDER_ALONE)
 		return 0;
 	if (thread->follow == RECORDER_THREADS && child->tgid != parent->tgid)
 		return 0;
-	fresh.follow = thread->follow;
-	fresh.in_call = RECORDER_NOT_SEEN;
-	__sync_fetch_and_or(&numbers[tid % RECORDER_NUMBERS / 64], 1ULL << tid % 64);
-	bpf_map_update_elem(&threads, &tid, &fresh, 0);
+	watch(tid, thread->follow);
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(renamed, struct task_struct *p, const char *name)
+{
+	char comm[RECORDER_NAME] = {};
+
+	if (wanted_length && bpf_probe_read_kernel_str(comm, sizeof(comm), name) > 0 &&
+	    is_wanted(comm) && !thread_of(p->pid))
+		watch(p->pid, RECORDER_ALONE);
 	return 0;
 }
 

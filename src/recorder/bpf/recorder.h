@@ -51,11 +51,12 @@ enum recorder_kind {
 	RECORDER_WORK_START,
 	RECORDER_WORK_END,
 	RECORDER_IDLE,
-	RECORDER_SCHED_ENTRY,
 	RECORDER_SCHED_EXIT,
 	RECORDER_OWNER,
 	RECORDER_NAPI,
 	RECORDER_PRIORITY,
+	RECORDER_LIMITED,
+	RECORDER_SIGNAL,
 };
 
 /* Interrupts that the processor itself or another CPU makes. */
@@ -75,11 +76,23 @@ enum recorder_switch_flags {
 	RECORDER_SERVER = 1 << 1,	/* the one that comes is run by a deadline server */
 	RECORDER_THROTTLED = 1 << 2,	/* the CPU's real-time tasks have used up their budget */
 	RECORDER_KTHREAD = 1 << 3,	/* the one that comes is a thread of the kernel */
+	RECORDER_DISK = 1 << 4,		/* the one that goes waits for a disk */
+	RECORDER_FROZEN = 1 << 5,	/* the one that goes is frozen */
+	RECORDER_BUDGET = 1 << 6,	/* the one that goes has used up its deadline budget */
+};
+
+/* Where parts of b begin: policy, how long ago the scheduler began, stack. */
+enum recorder_switch_parts {
+	RECORDER_POLICY_AT = 16,
+	RECORDER_SCHEDULER_AT = 24,
+	RECORDER_STACK_AT = 48,
 };
 
 /* Of RECORDER_HRTIMER_ENTRY. */
 enum recorder_timer_flags {
-	RECORDER_IN_USER_MODE = 1 << 0,	/* its interrupt came late, and in user mode */
+	RECORDER_IN_USER_MODE = 1 << 0,	/* its interrupt came in user mode */
+	RECORDER_CALL_KNOWN = 1 << 1,	/* name, from the ninth byte on: the call that it came into */
+	RECORDER_OF_LIMIT = 1 << 2,	/* name: the timer, which ends a period of a cgroup's limit */
 };
 
 /* What happened, one cache line. Which member means what stands at the program that writes it. */
@@ -111,6 +124,7 @@ enum recorder_loss {
 	RECORDER_LOCKED_OUT,	/* asking for a lock to having it */
 	RECORDER_STRETCHED,	/* an activation: running to blocking again */
 	RECORDER_LOSSES,
+	RECORDER_LATE_LONGER,	/* the last one: it was counted to its end, and went on since */
 };
 
 /* An interval that is worth keeping, written by the CPU on which it ended. */
@@ -119,7 +133,11 @@ struct recorder_mark {
 	u64 waking_ns;
 	u64 end_ns;
 	u64 lost_ns;
+	u64 from_ns;	/* where its history begins: it slept for a timer that was due then */
 	u32 number;	/* as of events */
+	s32 call;	/* in which it slept then */
+	u16 waits;	/* it waited in calls of its own: what others did before counts, too */
+	u16 busy;	/* it did something else at from_ns */
 	u32 tid;
 	u32 tgid;
 	u32 loss;
@@ -139,9 +157,20 @@ struct recorder_thread {
 	u64 fault_ns;		/* since when a page fault of its user mode is handled; 0: none is */
 	u64 lost_ns;		/* of this activation */
 	u64 irq_ns;		/* what interrupts had taken of its CPU when it was woken */
+	u64 call_ns;		/* when its system call began */
+	u64 wait_ns;		/* since when it waits within its activation; 0: it does not */
+	u64 from_ns;		/* when the last timer was due that it asked for in time */
+	u64 end_ns;		/* of its last wakeup */
+	u64 irqs;		/* that its CPU had begun then */
 	u64 count[RECORDER_LOSSES];
 	u64 sum_ns[RECORDER_LOSSES];
 	u64 max_ns[RECORDER_LOSSES];
+	s32 call;		/* the system call that it is in */
+	s32 from_call;		/* the one that it slept in at from_ns */
+	u32 timed;		/* its activation began with a timer */
+	u32 by_timer;		/* who woke it last was a timer */
+	u16 waited;		/* it has waited within its activation */
+	u16 is_over;		/* its last wakeup: it has been in user mode since */
 	u16 pending;		/* it was woken, and has not been in user mode since */
 	u16 in_call;		/* enum recorder_call */
 	u16 follow;		/* enum recorder_follow */
@@ -169,6 +198,7 @@ struct recorder_names {
 	enum recorder_kind kind;
 	enum recorder_vector vector;
 	enum recorder_switch_flags flags;
+	enum recorder_switch_parts parts;
 	enum recorder_timer_flags timer;
 	enum recorder_loss loss;
 	enum recorder_follow follow;
@@ -187,6 +217,9 @@ struct recorder_cpu {
 	u64 irq_since_ns;	/* when the outermost interrupt or softirq began; 0: none */
 	u64 irq_ns;		/* what those took that are over */
 	u64 timers_since_ns;	/* of the last one in which a timer's handler ran */
+	u64 looked_since_ns;	/* of the last one that was looked where it came */
+	u64 irqs;		/* outermost interrupts and softirqs that began */
+	u64 scheduler_ns;	/* when the scheduler began; 0: it did not */
 	u32 irq_depth;
 	u32 watched;		/* the thread that has the CPU, if it is watched; else 0 */
 } __attribute__((aligned(64)));

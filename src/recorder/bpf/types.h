@@ -23,6 +23,7 @@ struct rt_mutex_waiter___recorder {
 
 struct sched_dl_entity___recorder {
 	u64 dl_period;
+	unsigned int dl_throttled : 1;
 };
 
 struct rt_rq___recorder {
@@ -34,28 +35,25 @@ struct rq___recorder {
 	u64 prev_steal_time_rq;
 };
 
-struct cfs_rq___recorder {
-	struct rq___recorder *rq;
+struct kernfs_node___recorder {
+	const char *name;
+	u64 id;
 };
 
-struct sched_entity___recorder {
-	struct cfs_rq___recorder *cfs_rq;
+struct cgroup___recorder {
+	struct kernfs_node___recorder *kn;
 };
 
-struct task_struct___recorder {
-	struct sched_entity___recorder se;
-	struct thread_info___recorder thread_info;
-	struct rt_mutex_waiter___recorder *pi_blocked_on;
-	struct sched_dl_entity___recorder *dl_server;
-	char comm[RECORDER_NAME];
-};
-
-struct timerqueue_node___recorder {
-	s64 expires;
+struct cgroup_subsys_state___recorder {
+	struct cgroup___recorder *cgroup;
 };
 
 struct hrtimer_clock_base___recorder {
 	s64 offset;
+};
+
+struct timerqueue_node___recorder {
+	s64 expires;
 };
 
 struct hrtimer___recorder {
@@ -64,6 +62,39 @@ struct hrtimer___recorder {
 	void *function;
 	struct hrtimer_clock_base___recorder *base;
 	u8 is_soft;
+};
+
+struct cfs_bandwidth___recorder {
+	struct hrtimer___recorder period_timer;
+};
+
+struct task_group___recorder {
+	struct cgroup_subsys_state___recorder css;
+	struct cfs_bandwidth___recorder cfs_bandwidth;
+};
+
+struct cfs_rq___recorder {
+	struct rq___recorder *rq;
+	struct task_group___recorder *tg;
+	int throttle_count;
+	bool throttled : 1;
+};
+
+struct sched_entity___recorder {
+	struct cfs_rq___recorder *cfs_rq;
+	struct sched_entity___recorder *parent;
+};
+
+struct task_struct___recorder {
+	struct sched_entity___recorder se;
+	struct thread_info___recorder thread_info;
+	unsigned long jobctl;
+	unsigned int in_iowait : 1;
+	bool throttled;
+	struct sched_dl_entity___recorder dl;
+	struct rt_mutex_waiter___recorder *pi_blocked_on;
+	struct sched_dl_entity___recorder *dl_server;
+	char comm[RECORDER_NAME];
 };
 
 struct pt_regs___recorder {
@@ -104,5 +135,6 @@ struct work_struct;
 struct irqaction;
 struct timer_list;
 struct napi_struct;
+struct kernel_siginfo;
 
 #endif /* ARTIS_RECORDER_TYPES_H */

@@ -139,6 +139,13 @@ fn foot(document: &Document) -> String {
             missed.losses
         ));
     }
+    if missed.without_room > 0 {
+        notes.push(format!(
+            "{} late wakeups were given up: worse ones needed the memory; --worst with a smaller \
+             number, or --threshold, keeps to those",
+            missed.without_room
+        ));
+    }
     if missed.incomplete > 0 {
         notes.push(format!(
             "{} of those above have a hole in their record: what is in it is unknown",
@@ -155,11 +162,14 @@ fn foot(document: &Document) -> String {
     text
 }
 
-/// The line about the memory that the recorder has.
-pub fn memory(bytes: u64) -> String {
+/// The line about the memory that the recorder has, and that what is kept may take.
+pub fn memory(bytes: u64, kept_bytes: u64) -> String {
+    let mib = |bytes: u64| bytes as f64 / 1_048_576.0;
     format!(
-        "recording in {:.1} MiB of the kernel's memory, which does not grow",
-        bytes as f64 / 1_048_576.0
+        "recording in {:.1} MiB of the kernel's memory, which does not grow; keeping the worst takes \
+         at most {:.0} MiB",
+        mib(bytes),
+        mib(kept_bytes)
     )
 }
 
@@ -204,13 +214,14 @@ pub(super) fn colour(lane: Lane) -> &'static str {
     match lane {
         Lane::Firmware | Lane::Hypervisor => "#000000",
         Lane::IdleExit => "#56b4e9",
-        Lane::InterruptsOff | Lane::PreemptionOff => "#d55e00",
+        Lane::Device | Lane::InterruptsOff | Lane::PreemptionOff => "#d55e00",
         Lane::HardInterrupt => "#e69f00",
         Lane::Softirq => "#cc79a7",
         Lane::RealTimeTask | Lane::DeadlineTask | Lane::DeadlineServer => "#0072b2",
-        Lane::RtThrottling => "#7a0019",
+        Lane::RtThrottling | Lane::Throttled => "#7a0019",
         Lane::OtherTask => "#6f8fb0",
-        Lane::RunqueueLock | Lane::Lock => "#7b3294",
+        Lane::Stopped | Lane::Traced => "#3b3b3b",
+        Lane::RunqueueLock | Lane::Lock | Lane::Wait => "#7b3294",
         Lane::Scheduler => "#888888",
         Lane::Slack => "#bbbbbb",
         Lane::OwnFault | Lane::OwnSystemCall | Lane::OwnWork => "#009e73",

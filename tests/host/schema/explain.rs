@@ -4,7 +4,7 @@
 use super::{Published, keys};
 use artis::explain::advice::Advice;
 use artis::explain::document::{Counts, Document, Explained, Missed, SCHEMA, Thread};
-use artis::explain::recording::{Event, Hole, Loss, Recording, Subject, Task, What};
+use artis::explain::recording::{Event, Events, Hole, Loss, Recording, Subject, Task, What};
 use artis::explain::summary::Row;
 use artis::explain::{Lane, Segment};
 use serde_json::{Value, json};
@@ -42,6 +42,7 @@ fn whole() -> Document {
         missed: Missed {
             events: 0,
             losses: 0,
+            without_room: 0,
             incomplete: 1,
         },
         absent: vec![text("this kernel has no hook")],
@@ -53,6 +54,13 @@ fn whole() -> Document {
             locks: counts,
             activations: counts,
         }],
+        history: vec![Event {
+            ns: 101,
+            cpu: 1,
+            steal_ns: 3,
+            what: What::TimerEnds,
+        }]
+        .into(),
         worst: vec![Explained {
             segments: vec![Segment {
                 begin_ns: 0,
@@ -74,21 +82,21 @@ fn whole() -> Document {
                     waking_ns: 105,
                     end_ns: 110,
                     lost_ns: 10,
+                    from_ns: 90,
+                    call: Some(0),
+                    busy: true,
                 },
-                events: vec![Event {
-                    ns: 101,
-                    cpu: 1,
-                    steal_ns: 3,
-                    what: What::TimerEnds,
-                }],
+                events: Events::default(),
                 holes: vec![Hole {
                     cpu: 1,
                     from_ns: 1,
                     until_ns: 101,
+                    keeps_task: true,
                 }],
                 smi: 0,
                 virtual_machine: true,
             },
+            events: vec![(0, 1)],
         }],
         culprits: vec![Row {
             culprit: Some(text("low")),
@@ -167,7 +175,7 @@ fn damaged_documents_fit_neither() {
         ("/worst/0/segments/0/lane", json!("fate")),
         ("/worst/0/segments/0/begin_ns", json!(-1)),
         ("/worst/0/recording/subject/loss", json!("sad")),
-        ("/worst/0/recording/events/0/ns", json!(null)),
+        ("/history/0/ns", json!(null)),
         ("/culprits/0/share", json!("all")),
         ("/advice/0/steps", json!("one")),
     ];
