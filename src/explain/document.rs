@@ -119,7 +119,6 @@ pub enum Error {
 
 /// The events of all of these, each once, in the order of time, and which of them each has. Events
 /// that are the same one in memory are one.
-#[expect(clippy::type_complexity, reason = "places from and to")]
 fn share(recordings: &mut [Recording]) -> (Events, Vec<Vec<(usize, usize)>>) {
     let mut places: BTreeMap<*const Event, usize> = BTreeMap::new();
     let mut history: Vec<Arc<Event>> = Vec::new();

@@ -245,7 +245,7 @@ mod tests {
             let kind = match number {
                 10 => Kind::RECORDER_SWITCH,
                 20 => Kind::RECORDER_VECTOR_ENTRY,
-                21..1000 if number % 2 == 0 => Kind::RECORDER_HRTIMER_EXIT,
+                21..1000 if number.is_multiple_of(2) => Kind::RECORDER_HRTIMER_EXIT,
                 21..1000 => Kind::RECORDER_HRTIMER_ENTRY,
                 1000 => Kind::RECORDER_VECTOR_EXIT,
                 _ => Kind::RECORDER_IDLE,

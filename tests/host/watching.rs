@@ -507,7 +507,7 @@ fn kept_events(recorder: &Recorder<'_>) -> u64 {
     recorder
         .kept()
         .iter()
-        .map(|one| one.events.len() as u64)
+        .map(|one| one.events.iter().len() as u64)
         .sum()
 }
 

@@ -214,10 +214,8 @@ impl Tasks {
                 let to = waking.from;
                 self.becomes(tid, ns, State::Waking { by: cpu, to });
             }
-            What::Woken { tid, on } => {
-                if !matches!(self.last(*tid), Some((_, State::Running(_)))) {
-                    self.becomes(*tid, ns, State::Ready(Some(*on)));
-                }
+            What::Woken { tid, on } if !matches!(self.last(*tid), Some((_, State::Running(_)))) => {
+                self.becomes(*tid, ns, State::Ready(Some(*on)));
             }
             What::Migrate { tid, to } => match self.last(*tid) {
                 Some((_, State::Ready(_))) => self.becomes(*tid, ns, State::Ready(Some(*to))),
@@ -237,10 +235,10 @@ impl Tasks {
             What::SyscallBegins { tid, .. }
             | What::SyscallEnds { tid }
             | What::Fault { tid }
-            | What::FaultDone { tid } => {
-                if self.must_run(*tid, cpu, &hidden) {
-                    self.becomes(*tid, ns, State::Running(cpu));
-                }
+            | What::FaultDone { tid }
+                if self.must_run(*tid, cpu, &hidden) =>
+            {
+                self.becomes(*tid, ns, State::Running(cpu));
             }
             _ => {}
         }
@@ -349,20 +347,19 @@ fn waker(machine: &Machine, cpu: u32, by: u32, name: &str) -> Waker {
     let Some(cpu) = machine.cpus.get(&cpu).filter(|cpu| cpu.contexts_known) else {
         return Waker::Unknown;
     };
-    for context in cpu.contexts.iter().rev() {
-        return match context {
-            Context::Irq { name, .. } => Waker::Interrupt(format!("interrupt of {name}")),
-            Context::Vector(Vector::LocalTimer) | Context::Timer { .. } => {
-                Waker::Interrupt("timer interrupt".to_owned())
-            }
-            Context::Vector(_) | Context::Call { .. } => Waker::Unknown,
-            Context::WheelTimer(_) => Waker::Timeout,
-            Context::Softirq { own: true, .. } => break,
-            Context::Softirq { which, .. } => Waker::Interrupt(super::label::softirq_name(*which)),
-        };
-    }
-    match by {
-        0 => Waker::Unknown,
-        by => Waker::Task(by, name.to_owned()),
+    match cpu.contexts.last() {
+        Some(Context::Irq { name, .. }) => Waker::Interrupt(format!("interrupt of {name}")),
+        Some(Context::Vector(Vector::LocalTimer) | Context::Timer { .. }) => {
+            Waker::Interrupt("timer interrupt".to_owned())
+        }
+        Some(Context::Vector(_) | Context::Call { .. }) => Waker::Unknown,
+        Some(Context::WheelTimer(_)) => Waker::Timeout,
+        Some(Context::Softirq {
+            own: false, which, ..
+        }) => Waker::Interrupt(super::label::softirq_name(*which)),
+        Some(Context::Softirq { own: true, .. }) | None => match by {
+            0 => Waker::Unknown,
+            by => Waker::Task(by, name.to_owned()),
+        },
     }
 }

@@ -107,7 +107,11 @@ impl Cutter<'_> {
             return Lane::OwnFault;
         }
         let is_file_lock = call.is_some_and(|call| FILE_LOCKS.contains(&call));
-        if self.asks_for_lock || is_file_lock || wait.for_lock || wait.stack.iter().any(is_lock) {
+        if self.asks_for_lock
+            || is_file_lock
+            || wait.for_lock
+            || wait.stack.iter().any(|function| is_lock(function))
+        {
             return Lane::Lock;
         }
         match wait.sleep {
@@ -283,6 +287,6 @@ fn waits(sleep: Option<Sleep>, waker: &Waker) -> String {
     }
 }
 
-fn is_lock(function: &String) -> bool {
+fn is_lock(function: &str) -> bool {
     LOCKS.iter().any(|lock| function.contains(lock))
 }
