@@ -114,12 +114,13 @@ pub(super) fn grace_periods(
             let new = without_rt(&thread.allowed, rt, nrt);
             (new, "as a real-time task it would take RT CPUs too")
         } else {
-            let new = &(&thread.allowed | rt) | nrt;
-            let new = reachable
+            let all = rt | nrt;
+            let there = reachable
                 .as_ref()
-                .map_or_else(|| new.clone(), |cpus| &new & cpus);
+                .map_or_else(|| all.clone(), |it| &all & it);
             (
-                new,
+                // Never fewer than it has: those could not be given back beside the partition.
+                &thread.allowed | &there,
                 "an RT CPU that wakes it must not wait for the run queue of another",
             )
         };
