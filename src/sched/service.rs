@@ -16,7 +16,7 @@ use super::status::{IdleClock, OfflineClock, Status, now_unix_s};
 use artis_machine::cpu_shares::CpuShares;
 use artis_machine::cpus::{self, Cpus};
 use artis_machine::cpusets::Claim;
-use artis_machine::kernel::{Kernel, Preemption};
+use artis_machine::kernel::Preemption;
 use artis_machine::privilege::Privilege;
 use artis_machine::{CpuList, Root, Unreadable, topology};
 use artis_partition::change::Change;
