@@ -279,6 +279,10 @@ impl Candidates {
                         .push(format!("{name} was not measured: {error:#}"));
                     // What there is, is kept.
                     if run.is_stopped() {
+                        progress.note(
+                            "stopped by a signal; the machine is as before, and what was measured \
+                             is judged",
+                        );
                         break;
                     }
                 }
