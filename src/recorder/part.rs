@@ -24,36 +24,35 @@ pub(crate) struct Part {
     pub gap: Option<(u64, u64)>,
 }
 
-/// Interrupts that had begun at a moment, seen backwards from there.
+/// Whether a CPU was in an interrupt and in a softirq at a moment: the last begin or end of each
+/// before it says so.
 #[derive(Default)]
-struct Depth {
-    ended: u32,
-    begun: u32,
-    /// Something happened that happens in no interrupt.
-    in_task: bool,
+struct Contexts {
+    interrupt: bool,
+    softirq: bool,
 }
 
-impl Depth {
+impl Contexts {
     fn see(&mut self, kind: Kind) {
         match kind {
-            Kind::RECORDER_VECTOR_EXIT
-            | Kind::RECORDER_IRQ_EXIT
-            | Kind::RECORDER_SOFTIRQ_EXIT
-            | Kind::RECORDER_HRTIMER_EXIT => self.ended += 1,
             Kind::RECORDER_VECTOR_ENTRY
+            | Kind::RECORDER_VECTOR_EXIT
             | Kind::RECORDER_IRQ_ENTRY
-            | Kind::RECORDER_SOFTIRQ_ENTRY
-            | Kind::RECORDER_HRTIMER_ENTRY => match self.ended {
-                0 => self.begun += 1,
-                _ => self.ended -= 1,
-            },
+            | Kind::RECORDER_IRQ_EXIT => self.interrupt = true,
+            // They begin and end outside of interrupts.
+            Kind::RECORDER_SOFTIRQ_ENTRY | Kind::RECORDER_SOFTIRQ_EXIT |
+            // These happen in neither.
             Kind::RECORDER_SYS_ENTER
             | Kind::RECORDER_SYS_EXIT
             | Kind::RECORDER_FAULT
             | Kind::RECORDER_IDLE
-            | Kind::RECORDER_SWITCH => self.in_task |= self.ended == 0,
+            | Kind::RECORDER_SWITCH => (self.interrupt, self.softirq) = (true, true),
             _ => {}
         }
+    }
+
+    fn are_known(&self) -> bool {
+        self.interrupt && self.softirq
     }
 }
 
@@ -71,7 +70,7 @@ pub(crate) fn part(
     let mut switches_left = if waits { WAIT_SWITCHES } else { 1 };
     let begin_ns = subject.begin_ns();
     let mut part = Part::default();
-    let mut depth = Depth::default();
+    let mut contexts = Contexts::default();
     let mut before = 0;
     let mut is_missing = false;
     // When the event after this one came.
@@ -79,7 +78,7 @@ pub(crate) fn part(
     let mut left = numbers;
     while let Some(mut number) = left.next_back() {
         // Of what is this far back, only a switch counts.
-        let enough = match depth.in_task || depth.begun > 0 {
+        let enough = match contexts.are_known() {
             true => BEFORE,
             false => BEFORE_IN_INTERRUPT,
         };
@@ -111,7 +110,7 @@ pub(crate) fn part(
         let leads_to_it = event.ns <= begin_ns;
         if leads_to_it && !is_far {
             before += 1;
-            depth.see(Kind(u32::from(event.kind)));
+            contexts.see(Kind(u32::from(event.kind)));
         }
         if is_far && (jumps || !is_switch) && part.gap.is_none() {
             part.gap = Some((0, behind_ns));
