@@ -275,15 +275,19 @@ impl<'a> Cutter<'a> {
 
     /// A timer's interrupt has come to the CPU on which the thread's own is to be handled.
     fn timer_begins(&mut self, timer: &Timer, ns: u64) {
-        let Some(due_ns) = self.timer_due_ns() else {
+        let subject = &self.recording.subject;
+        let is_awake = matches!(self.state(), State::Running(_) | State::Ready(_));
+        // Where the record begins while it sleeps, the timer for which it is late says so.
+        let late_for = (subject.loss == Loss::Late && !is_awake).then_some(subject.due_ns);
+        let Some(due_ns) = self.timer_due_ns().or(late_for) else {
             return;
         };
         self.look.add(timer);
-        let State::Asleep(at) = *self.state() else {
-            return;
-        };
         if timer.due_ns == due_ns {
-            let since_ns = due_ns.max(self.tasks.wait(at).since_ns);
+            let since_ns = match *self.state() {
+                State::Asleep(at) => due_ns.max(self.tasks.wait(at).since_ns),
+                _ => due_ns,
+            };
             self.prove_interrupts_off(since_ns);
             self.proven.push((since_ns, ns));
             self.pieces

@@ -111,9 +111,6 @@ impl Leaves {
             return;
         }
         if self.in_kernel || in_kernel && piece.ns() > EXIT_NS {
-            // Neither in a call nor in user mode.
-            let code = || "a page fault or another exception".to_owned();
-            piece.code.get_or_insert_with(code);
             return;
         }
         let other = match piece.ns() <= EXIT_NS {
