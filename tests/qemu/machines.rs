@@ -28,7 +28,7 @@ static LOCKED_DOWN: Script = Script {
     counts: &[],
     text: r#"locked() { grep -q 'locked down (Secure Boot)' $1 || die "$1: $(cat $1)"; }
         cat /sys/kernel/debug/sched/preempt 2>/dev/null && die 'it is not locked down'
-        artis check --cpus 1 >/tmp/check
+        artis check --cpus 1 | tr -s ' \n' ' ' >/tmp/check
         locked /tmp/check
         expect 0 artis sched run --rt 1 --check >/tmp/checked
         locked /tmp/checked
@@ -57,7 +57,7 @@ static ISOLCPUS: Script = Script {
     rt: false,
     counts: &[],
     text: r#"named() { grep -q "$2" $1 || die "$1: $(cat $1)"; }
-        artis check --cpus 1 >/tmp/check
+        artis check --cpus 1 | tr -s ' \n' ' ' >/tmp/check
         named /tmp/check 'scheduler (isolcpus=)'
         named /tmp/check 'boot without isolcpus='
         for how in --check --quiet; do
