@@ -75,12 +75,16 @@ pub static POD: Script = Script {
 
         # Somebody's partition: the shield is left out, and the rest is done.
         echo 1 >pods/cpuset.cpus
-        for group in pods pods/pod; do echo root >$group/cpuset.cpus.partition; done
+        become() { for group in $2; do echo $1 >$group/cpuset.cpus.partition; done; }
+        become root 'pods pods/pod'
         owned() { grep -q 'belongs to the cpuset partition' $1 || die "$1: $(cat $1)"; }
         artis partition apply --rt 1 --shield >/tmp/apply 2>&1
         [ $? = 2 ] || die "$(cat /tmp/apply)"
         owned /tmp/apply
+        # Beside the partition the kernel gives no thread its CPUs back.
+        become member 'pods/pod pods'
         artis partition reset >/dev/null
+        become root 'pods pods/pod'
         artis sched run --rt 1 --check >/tmp/checked || die 'check failed'
         owned /tmp/checked
         start --rt 1
