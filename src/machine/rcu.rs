@@ -22,11 +22,9 @@ pub fn threads(root: &Root) -> impl Iterator<Item = KernelThread> {
     threads.filter(|thread| THREADS.contains(&thread.name.as_str()))
 }
 
-/// The number of such a thread that is no real-time task; it is one on `PREEMPT_RT`.
-pub fn normal_thread(root: &Root) -> Option<i32> {
-    threads(root)
-        .find(|thread| thread.priority == 0)
-        .map(|thread| thread.tid)
+/// Such a thread that is no real-time task; it is one on `PREEMPT_RT`.
+pub fn normal_thread(root: &Root) -> Option<KernelThread> {
+    threads(root).find(|thread| thread.priority == 0)
 }
 
 /// Do callbacks wait, for seconds, where threads run them in place of softirqs?

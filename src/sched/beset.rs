@@ -11,9 +11,9 @@ use super::policy;
 use super::program::{Error, Program};
 use artis_machine::deadline_servers::{EXT_SERVER, runtime_file, runtime_ns};
 use artis_machine::{CpuList, Root};
-use artis_partition::change::{Change, Kind};
+use artis_partition::change::{Change, Kind, Target};
+use artis_partition::host::Host;
 use std::collections::BTreeMap;
-use std::fs;
 use std::time::{Duration, Instant};
 
 /// How long RT0 may keep a bound task from its CPU.
@@ -53,11 +53,12 @@ impl Waits {
 
 /// What was found and done so far.
 pub struct Lookout {
-    root: Root,
-    rt: CpuList,
+    host: Host<'static>,
     nrt: CpuList,
     /// The servers that were switched off on RT CPUs.
     off: Vec<Change>,
+    /// Those of them for tasks of a BPF scheduler, by CPU: places in `off`.
+    ext: BTreeMap<u32, usize>,
     nrt_waits: Waits,
     rt_waits: Waits,
     /// Servers of NRT CPUs that were started anew, and when.
@@ -70,11 +71,16 @@ impl Lookout {
     /// `changed`: what was changed for as long as the scheduler is on.
     pub fn new(root: &Root, rt: &CpuList, nrt: &CpuList, changed: &[Change]) -> Self {
         let server = |change: &&Change| change.kind == Kind::DeadlineServers;
+        let off: Vec<Change> = changed.iter().filter(server).cloned().collect();
+        let place = |cpu: u32| {
+            let file = runtime_file(EXT_SERVER, cpu);
+            Some((cpu, off.iter().position(|one| one.target.path() == file)?))
+        };
         Self {
-            root: root.clone(),
-            rt: rt.clone(),
+            host: Host::at(root.clone()),
             nrt: nrt.clone(),
-            off: changed.iter().filter(server).cloned().collect(),
+            ext: rt.iter().filter_map(place).collect(),
+            off,
             nrt_waits: Waits::default(),
             rt_waits: Waits::default(),
             restarted: BTreeMap::new(),
@@ -124,14 +130,14 @@ impl Lookout {
 
     /// Starts the server of this CPU anew, if the kernel lets anybody.
     fn start_anew(&self, cpu: u32) -> bool {
-        match runtime_ns(&self.root, EXT_SERVER, cpu) {
-            Ok(Some(ns)) if ns > 0 => self.set_server(cpu, &ns.to_string()),
+        let server = Target::File {
+            path: runtime_file(EXT_SERVER, cpu),
+            shown: None,
+        };
+        match runtime_ns(&self.host.root, EXT_SERVER, cpu) {
+            Ok(Some(ns)) if ns > 0 => self.host.set(&server, &ns.to_string()).is_ok(),
             _ => false,
         }
-    }
-
-    fn set_server(&self, cpu: u32, runtime_ns: &str) -> bool {
-        fs::write(self.root.path(runtime_file(EXT_SERVER, cpu)), runtime_ns).is_ok()
     }
 
     /// Switches all servers of RT CPUs on again: the end of the scheduler, and other settings that
@@ -140,30 +146,28 @@ impl Lookout {
         self.on.clear();
         for server in &self.off {
             // Putting back all settings tries again, and reports.
-            let _ = fs::write(self.root.path(server.target.path()), &server.old);
+            let _ = self.host.set(&server.target, &server.old);
         }
     }
 
     fn look_at_rt(&mut self, program: &Program<'_>) {
         let now = Instant::now();
-        for cpu in self.rt.clone().iter() {
-            let file = runtime_file(EXT_SERVER, cpu);
-            let Some(server) = self.off.iter().find(|one| one.target.path() == file) else {
-                continue;
-            };
-            let was = server.old.clone();
-            let record = program.records().online(cpu);
+        let records = program.records();
+        for (&cpu, &place) in &self.ext {
+            let server = &self.off[place];
+            let set = |value: &str| self.host.set(&server.target, value).is_ok();
+            let record = records.online(cpu);
             let (beset_ns, waits) = record.map_or((0, false), |one| (one.beset_ns(), one.waits()));
             let waited = self.rt_waits.note(cpu, beset_ns, waits, now);
             let needs = waited >= RT0_KEEPS_MAX;
             match self.on.get(&cpu) {
-                None if needs && self.set_server(cpu, &was) => {
+                None if needs && set(&server.old) => {
                     self.on.insert(cpu, now);
                 }
                 Some(_) if needs => {
                     self.on.insert(cpu, now);
                 }
-                Some(&since) if now - since > SERVER_STAYS && self.set_server(cpu, "0") => {
+                Some(&since) if now - since > SERVER_STAYS && set(&server.new) => {
                     self.on.remove(&cpu);
                 }
                 _ => {}

@@ -134,7 +134,7 @@ impl<'storage> Program<'storage> {
         settings.has_timers = config.has_timers;
         let held = rcu::normal_thread(&Root::default())
             .filter(|_| config.has_timers && btf.type_by_name::<Func<'_>>(GRACE_PERIOD).is_some());
-        settings.rcu_pid = held.unwrap_or(0);
+        settings.rcu_pid = held.as_ref().map_or(0, |thread| thread.tid);
         settings.nr_cpus = config.nr_cpus;
         settings.nr_rt = config.rt.len() as u32;
         let caches = config.caches.cpus();

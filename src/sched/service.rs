@@ -20,7 +20,7 @@ use artis_machine::cpus::{self, Cpus};
 use artis_machine::cpusets::Claim;
 use artis_machine::kernel::Preemption;
 use artis_machine::privilege::Privilege;
-use artis_machine::{CpuList, Root, Unreadable, topology};
+use artis_machine::{CpuList, Root, Unreadable, rcu, topology};
 use artis_partition::change::Change;
 use artis_partition::cycle;
 use artis_partition::host::Host;
@@ -175,7 +175,7 @@ pub fn run(
         report(Event::Cycled(rt.clone()));
     }
 
-    let rcu = urgent::rcus_thread(&root);
+    let rcu = rcu::normal_thread(&root);
     if let Some(thread) = &rcu {
         let host = Host::at(root.clone());
         let transaction = Transaction::begin(&host)?;

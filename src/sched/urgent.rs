@@ -9,8 +9,8 @@
 
 use super::policy;
 use super::records::Records;
+use artis_machine::CpuList;
 use artis_machine::kernel_threads::KernelThread;
-use artis_machine::{CpuList, Root, rcu};
 use artis_partition::change::{Change, Kind, Target};
 use artis_partition::host::scheduling_text;
 use artis_task::syscall::{self, Scheduling};
@@ -39,11 +39,6 @@ const fn fifo(priority: u32) -> Scheduling {
         priority,
         reset_on_fork: true,
     }
-}
-
-/// The thread of RCU, where it is no real-time task anyway.
-pub fn rcus_thread(root: &Root) -> Option<KernelThread> {
-    rcu::threads(root).find(|thread| thread.priority == 0)
 }
 
 /// What is changed of it meanwhile, for the journal.
