@@ -17,7 +17,7 @@ use libbpf_rs::btf::types;
 use std::error::Error;
 
 /// Kernel functions that the detectors hook.
-const HOOKS: &[&str] = &[
+pub const HOOKS: &[&str] = &[
     "arch_do_signal_or_restart",
     "bpf_get_numa_node_id",
     "force_sig",
@@ -32,7 +32,7 @@ const HOOKS: &[&str] = &[
 ];
 
 /// Per-CPU variables of the kernel that the BPF program reads.
-const VARIABLES: &[&str] = &[
+pub const VARIABLES: &[&str] = &[
     "__irq_regs",
     "__preempt_count",
     "hrtimer_bases",

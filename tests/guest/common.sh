@@ -61,6 +61,21 @@ expect() {
     [ $got -eq "$wanted" ] || { cat /tmp/expect.err >&2; die "'$*' ended with $got, not $wanted"; }
 }
 
+# An endless loop of FIFO 10 on each of two CPUs, and their end.
+begin_loops() {
+    loops=
+    for mask in 1 2; do
+        taskset $mask chrt -f 10 sh -c 'while :; do :; done' &
+        loops="$loops $!"
+    done
+    sleep 1
+}
+end_loops() {
+    kill -9 $loops
+    wait $loops 2>/dev/null
+    true
+}
+
 # Puts the time since boot in ms into $uptime_ms; the kernel gives it in steps of 10. Forks nothing.
 read_uptime_ms() {
     read -r seconds _ </proc/uptime

@@ -22,10 +22,7 @@ pub static TURNS: Script = Script {
     name: "starved::normal_tasks_have_a_turn_and_artis_can_be_ended",
     rt: false,
     counts: &[("TURNS", 4, 40)],
-    text: r#"loop() { taskset $1 chrt -f 10 sh -c 'while :; do :; done' & loops="$loops $!"; }
-        begin() { loops=; loop 1; loop 2; sleep 1; }
-        end() { kill -9 $loops; wait $loops 2>/dev/null; true; }
-        timed() {
+    text: r#"timed() {
             {
                 echo '. /common.sh; read_uptime_ms; began_ms=$uptime_ms'
                 echo "$2"
@@ -34,7 +31,7 @@ pub static TURNS: Script = Script {
             chrt -f 60 sh /tmp/timed.sh || die "$1 failed"
         }
         start --rt 1
-        begin
+        begin_loops
         for i in $(seq $TURNS); do
             read_uptime_ms
             began_ms=$uptime_ms
@@ -45,13 +42,13 @@ pub static TURNS: Script = Script {
         done
         [ "$(cat /sys/kernel/sched_ext/state)" = enabled ] || die "it ended: $(cat /tmp/run.err)"
         timed stop_ms 'artis sched stop >/dev/null'
-        end
+        end_loops
         wait $artis || die "artis sched run ended with $?"
         start --rt 1
-        begin
+        begin_loops
         timed kill_ms "kill -9 $artis
             while read -r state </sys/kernel/sched_ext/state; [ \$state != disabled ]; do usleep 10000; done"
-        end
+        end_loops
         wait $artis 2>/dev/null
         artis sched status >/dev/null 2>/tmp/status.err
         grep -q 'policy of rcu' /tmp/status.err || die "RCU's thread was left: $(cat /tmp/status.err)"
@@ -117,14 +114,11 @@ pub static ENDS: Script = Script {
     name: "starved::a_kernel_without_servers_gets_its_own_scheduler_back",
     rt: false,
     counts: &[],
-    text: r#"loop() { taskset $1 chrt -f 10 sh -c 'while :; do :; done' & loops="$loops $!"; }
-        begin() { loops=; loop 1; loop 2; sleep 1; }
-        end() { kill -9 $loops; wait $loops 2>/dev/null; true; }
-        start --rt 1
-        begin
+    text: r#"start --rt 1
+        begin_loops
         off() { [ "$(cat /sys/kernel/sched_ext/state)" = disabled ]; }
         until_ok off
-        end
+        end_loops
         wait $artis && die 'artis sched run ended with 0'
         cat /tmp/run.err
         expect 3 artis sched status >/dev/null"#,

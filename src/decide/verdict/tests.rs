@@ -15,6 +15,18 @@ pub(super) fn latencies(us: &[(f64, u64)]) -> Distribution {
     all
 }
 
+pub(super) fn load(name: &str, work: f64) -> LoadDone {
+    LoadDone {
+        name: name.to_owned(),
+        cpus: None,
+        command: String::new(),
+        work,
+        unit: "rounds".to_owned(),
+        seconds: 1.0,
+        cpu_seconds: None,
+    }
+}
+
 pub(super) fn document(values: Distribution) -> Document {
     let mut document = Document::new(Setup::default());
     let series = Series::new("latency", Kind::Latency, Unit::Nanoseconds, values);
@@ -177,15 +189,7 @@ fn measured_curves_give_slowdown_and_break_even() {
 fn a_price_that_is_too_high_rules_a_candidate_out() {
     let with = |name: &str, us, work| {
         let mut document = document(latencies(&[(us, 1000)]));
-        document.load.push(LoadDone {
-            name: "cache".to_owned(),
-            cpus: None,
-            command: String::new(),
-            work,
-            unit: "rounds".to_owned(),
-            seconds: 1.0,
-            cpu_seconds: None,
-        });
+        document.load.push(load("cache", work));
         of(name, document)
     };
     let both = || vec![with("stock", 500.0, 10.0), with("rt", 20.0, 7.0)];
@@ -288,20 +292,12 @@ fn work_that_was_measured_is_not_held_against_emulated_facts() {
 
 #[test]
 fn several_files_of_a_name_are_all_held_against_it() {
-    let with = |preemption: &str, load: Option<&str>| {
+    let with = |preemption: &str, name: Option<&str>| {
         let mut document = document(latencies(&[(10.0, 1000)]));
         let mut machine = artis_result::Machine::of_kernel("6.12".to_owned());
         machine.preemption = preemption.to_owned();
         document.machine = Some(machine);
-        document.load.extend(load.map(|name| LoadDone {
-            name: name.to_owned(),
-            cpus: None,
-            command: String::new(),
-            work: 1.0,
-            unit: "rounds".to_owned(),
-            seconds: 1.0,
-            cpu_seconds: None,
-        }));
+        document.load.extend(name.map(|name| load(name, 1.0)));
         document
     };
     let refused = |documents: &[Document], part: &str| {

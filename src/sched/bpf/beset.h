@@ -79,11 +79,10 @@ int serve_beset(struct artis_besieged *args)
 	return 0;
 }
 
-/* The longest that a task has waited in @dsq_id, up to @now. */
-static u64 longest_wait_in(u64 dsq_id, u64 now)
+/* The longest that a task has waited in @dsq_id, up to @now, or @longest_ns if that is longer. */
+static u64 longest_wait(u64 longest_ns, u64 dsq_id, u64 now)
 {
 	struct task_struct *p;
-	u64 longest_ns = 0;
 
 	bpf_for_each(scx_dsq, p, dsq_id, 0) {
 		const struct task_ctx *t = task_ctx(p);
@@ -104,21 +103,17 @@ struct artis_waiting {
 SEC("syscall")
 int find_waiting(struct artis_waiting *args)
 {
-	u64 now = scx_bpf_now(), longest_ns = 0, waited_ns;
+	u64 now = scx_bpf_now(), longest_ns;
 	u32 index;
 
 	bpf_rcu_read_lock();
-	longest_ns = longest_wait_in(DSQ_BOTH_LINUX, now);
-	bpf_for(index, 0, 2 * nr_llcs) {
-		waited_ns = longest_wait_in(linux_queue(index >= nr_llcs, index % nr_llcs), now);
-		if (waited_ns > longest_ns)
-			longest_ns = waited_ns;
+	longest_ns = longest_wait(0, DSQ_BOTH_LINUX, now);
+	bpf_for(index, 0, nr_llcs) {
+		longest_ns = longest_wait(longest_ns, linux_queue(false, index), now);
+		longest_ns = longest_wait(longest_ns, linux_queue(true, index), now);
 	}
-	bpf_for(index, 0, nr_cpus) {
-		waited_ns = longest_wait_in(DSQ_PINNED + index, now);
-		if (waited_ns > longest_ns)
-			longest_ns = waited_ns;
-	}
+	bpf_for(index, 0, nr_cpus)
+		longest_ns = longest_wait(longest_ns, DSQ_PINNED + index, now);
 	bpf_rcu_read_unlock();
 	args->longest_ns = longest_ns;
 	return 0;

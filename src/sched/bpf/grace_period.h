@@ -115,9 +115,9 @@ static int held_long_enough(void *map, u32 *key, struct held_timer *held)
 }
 
 /* Takes the thread, if it was held for long enough. */
-static bool take_held(s32 cpu, u64 now)
+static bool take_held(bool beset, u64 now)
 {
-	return artis_held_goes(held_goes, is_beset(cpu), *queued_at(DSQ_HELD), now) &&
+	return artis_held_goes(held_goes, beset, *queued_at(DSQ_HELD), now) &&
 	       queued(DSQ_HELD, now, false) && scx_bpf_dsq_move_to_local(DSQ_HELD, 0);
 }
 

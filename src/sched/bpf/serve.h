@@ -130,6 +130,7 @@ struct search {
 	bool rt;		/* the CPU serves the RT side */
 	bool looks;		/* it looks for tasks that have waited too long for others */
 	bool looks_into_empty;	/* it looks into queues that seem empty */
+	bool beset;		/* see artis_is_beset() */
 };
 
 /* The last three, for functions that are verified once: those take few arguments. */
@@ -458,7 +459,7 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 	case ARTIS_STEP_KTHREAD_HERE:
 		return take_kthread(s->cpu, s->record);
 	case ARTIS_STEP_KTHREAD_SHARED:
-		return take_held(s->cpu, s->now) ||
+		return take_held(s->beset, s->now) ||
 		       (queued(DSQ_NRT_KTHREAD, s->now, s->looks_into_empty) &&
 			take(DSQ_NRT_KTHREAD, 0, s->now));
 	case ARTIS_STEP_RT1:
@@ -495,7 +496,7 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 		       (was_shared && help(DSQ_BOTH_LINUX, s->now));
 	case ARTIS_STEP_HELP_RT1:
 		return help(DSQ_RT_RT1, s->now) ||
-		       (*queued_at(DSQ_STOPPED) && is_beset(s->cpu) &&
+		       (*queued_at(DSQ_STOPPED) && s->beset &&
 			scx_bpf_dsq_move_to_local(DSQ_STOPPED, 0));
 	}
 	return true;
@@ -537,11 +538,12 @@ void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 	u32 how = service == ARTIS_SERVICE_RT ? SEARCH_RT : 0;
 	struct search search = search_of(prev, NULL, cpu, how, clock_of(cpu));
 
+	search.beset = is_beset(cpu);
 	if (t && may_go_on(record, prev, t)) {
 		if (service != ARTIS_SERVICE_NRT && put_off(record, prev, next_timer(cpu)))
 			return;
 		search.stays = t;
-		if (is_beset(cpu))
+		if (search.beset)
 			t->state = artis_state_running(t->state, false);
 	}
 	/* artis, which lets them on, is stopped itself */
@@ -551,7 +553,7 @@ void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 	record->chosen = true;
 	/* one that was idle has the time */
 	search.looks = !prev || artis_look_for_waiting(&record->looked_ns, search.now);
-	search.looks_into_empty = !prev || is_beset(cpu) ||
+	search.looks_into_empty = !prev || search.beset ||
 				  artis_look_into_empty(&record->empty_looked_ns, search.now);
 
 	if (service == ARTIS_SERVICE_NRT) {

@@ -3,6 +3,7 @@
 
 use artis::machine::Root;
 use artis::partition::change::Kind;
+use artis_sched::require;
 
 /// One machine.
 pub struct Row {
@@ -319,7 +320,7 @@ pub const ROWS: &[Row] = &[
 
 const ALL_256: &str = "ffffffff,ffffffff,ffffffff,ffffffff,ffffffff,ffffffff,ffffffff,ffffffff";
 
-/// Functions of a kernel that lacks nothing which `artis sched` needs; each has a parameter.
+/// Functions that BPF may call on a kernel that lacks nothing; each has a parameter.
 const FUNCTIONS: &[&str] = &[
     "__scx_bpf_select_cpu_and",
     "scx_bpf_now",
@@ -337,30 +338,16 @@ const FUNCTIONS: &[&str] = &[
     "scx_bpf_pick_idle_cpu",
     "scx_bpf_task_running",
     "scx_bpf_cpu_curr",
-    "arch_do_signal_or_restart",
-    "bpf_get_numa_node_id",
-    "force_sig",
-    "force_sig_fault",
-    "get_signal",
-    "handle_mm_fault",
-    "perf_pending_irq",
-    "perf_tp_event",
-    "ptrace_notify",
-    "sched_cpu_deactivate",
-    "sched_tick",
-];
-const VARIABLES: &[&str] = &[
-    "__irq_regs",
-    "__preempt_count",
-    "hrtimer_bases",
-    "runqueues",
 ];
 
 /// Gives the machine's kernel a description of its types.
 pub fn describe_types(root: &Root) {
-    let functions: Vec<(&str, &[&str])> =
-        FUNCTIONS.iter().map(|name| (*name, &["p"] as _)).collect();
+    let functions: Vec<(&str, &[&str])> = FUNCTIONS
+        .iter()
+        .chain(require::HOOKS)
+        .map(|name| (*name, &["p"] as _))
+        .collect();
     let file = root.path("/sys/kernel/btf/vmlinux");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
-    std::fs::write(file, artis_testing::btf(&functions, VARIABLES)).unwrap();
+    std::fs::write(file, artis_testing::btf(&functions, require::VARIABLES)).unwrap();
 }

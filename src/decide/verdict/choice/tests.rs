@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! "No" and "unknown" are different answers, and each unknown one says what to type.
 
-use super::super::tests::{JOB, decide, document, latencies, of, question};
+use super::super::tests::{JOB, decide, document, latencies, load, of, question};
 use super::super::{Error, Standing, Verdict, flips, verdict};
 use super::*;
-use artis_result::{Document, LoadDone, Machine};
+use artis_result::{Document, Machine};
 
 /// The candidates by the names that say which way they are.
 const NAMES: [&str; 6] = ["stock", "tuned", "shield", "artis", "rt", "artis-rt"];
@@ -16,15 +16,7 @@ fn measured(name: &str, max_us: f64, work: f64) -> Candidate {
 
 fn run(max_us: f64, work: f64) -> Document {
     let mut document = document(latencies(&[(10.0, 1000), (max_us, 1)]));
-    document.load.push(LoadDone {
-        name: "cache".to_owned(),
-        cpus: None,
-        command: String::new(),
-        work,
-        unit: "rounds".to_owned(),
-        seconds: 1.0,
-        cpu_seconds: None,
-    });
+    document.load.push(load("cache", work));
     document
 }
 
