@@ -533,6 +533,51 @@ static void comes(struct recorder_cpu *cpu, struct recorder_thread *thread,
 		returned(cpu, thread, next, now);
 }
 
+/*
+ * A kernel was seen that runs no program while some tasks have the CPU (the threads of a virtual
+ * machine's init), also none for the wakeups of others, and for the switch to the next. So another
+ * task than the last switch gave the CPU to, @p, shows that there was one: after that, and after a
+ * watched one was woken. When, and who had the CPU meanwhile, nobody knows; nor how late a thread
+ * was of which not even the wakeup was seen: it is counted.
+ */
+static __noinline void notice_untraced(struct recorder_cpu *cpu, struct task_struct *p)
+{
+	struct recorder_thread *thread = thread_of(p->pid);
+	u64 number, now, since_ns = cpu->switched_ns;
+	struct recorder_event *event;
+
+	event = begin(cpu, RECORDER_SWITCH);
+	if (!event)
+		return;
+	number = event->a;
+	now = event->ns;
+	if (thread && thread->pending && thread->waking_ns > since_ns)
+		since_ns = thread->waking_ns;
+	cpu->last_switch = number;
+	cpu->switched_ns = now;
+	cpu->running = p->pid;
+	event->what = RECORDER_UNTRACED | RECORDER_PREEMPTED;
+	if (p->flags & PF_KTHREAD)
+		event->what |= RECORDER_KTHREAD;
+	event->pid = p->pid;
+	event->a = since_ns;
+	event->b = (u16)p->prio | (u64)(u8)p->policy << RECORDER_POLICY_AT;
+	name_of(event->name, p);
+	done(event, number);
+	cpu->watched = thread && !thread->ended ? p->pid : 0;
+	if (!cpu->watched)
+		return;
+	if (!thread->pending && !thread->off_ns && !thread->fault_ns)
+		cpu->untraced++;
+	comes(cpu, thread, p, now);
+}
+
+/* Is @p another task than the one that is known to have the CPU? */
+static bool came_untraced(const struct recorder_cpu *cpu, const struct task_struct *p)
+{
+	return cpu->switched_ns && cpu->running != (u32)p->pid;
+}
+
 /* The cgroup whose limit keeps @p from its CPU; NULL: none does. */
 static struct task_group___recorder *limit_of(struct task_struct *p)
 {
@@ -598,8 +643,8 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	struct recorder_cpu *cpu = this_cpu();
-	struct recorder_event *event = begin(cpu, RECORDER_SWITCH);
 	struct rq___recorder *rq = rq_of(prev);
+	struct recorder_event *event;
 	struct recorder_thread *thread;
 	u32 prev_state = prev->__state, flags = 0, stack = 0;
 	u64 number, now;
@@ -607,6 +652,9 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	s32 call = -1;
 
 	cpu->scheduler_ns = 0;
+	if (came_untraced(cpu, prev))
+		notice_untraced(cpu, prev);
+	event = begin(cpu, RECORDER_SWITCH);
 	if (!event)
 		return 0;
 	number = event->a;
@@ -615,6 +663,8 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	if (scheduler_ns > SCHEDULER_NS_MAX)
 		scheduler_ns = SCHEDULER_NS_MAX;
 	cpu->last_switch = number;
+	cpu->switched_ns = now;
+	cpu->running = next->pid;
 	thread = thread_of(next->pid);
 	if (!(prev->flags & PF_KTHREAD)) {
 		struct pt_regs___recorder *regs =
@@ -1161,11 +1211,21 @@ static void count_missed(struct recorder_cpu *cpu)
 	__sync_fetch_and_add(&cpu->missed, 1);
 }
 
+/* The thread that has this CPU, if it is watched, in a system call of its own. */
+static struct recorder_thread *watched_in_call(struct recorder_cpu *cpu)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+
+	if (came_untraced(cpu, current))
+		notice_untraced(cpu, current);
+	return watched(cpu);
+}
+
 /* pid: who; a: which; b: its first argument; other: whether it asks for a lock. */
 static __always_inline void call_begins_of(struct pt_regs *regs, long id, bool again)
 {
 	struct recorder_cpu *cpu = this_cpu();
-	struct recorder_thread *thread = watched(cpu);
+	struct recorder_thread *thread = watched_in_call(cpu);
 	struct pt_regs___recorder *arguments = recorder(pt_regs, regs);
 	struct recorder_event *event;
 	u64 number;
@@ -1226,7 +1286,7 @@ int BPF_PROG(call_entered_again, struct pt_regs *regs, long id)
 static __always_inline void call_ends_of(long result, bool again)
 {
 	struct recorder_cpu *cpu = this_cpu();
-	struct recorder_thread *thread = watched(cpu);
+	struct recorder_thread *thread = watched_in_call(cpu);
 	struct recorder_event *event;
 	u64 number, now;
 
