@@ -45,6 +45,9 @@ pub enum Measure {
     /// The kernel's part of the latency. BPF programs in its path measure it, and they would
     /// lengthen the user latency too: so it takes a guest of its own.
     KernelLatency,
+    /// Kernel work of other tasks on the RT CPU, counted by an observer that knows no scheduler. It
+    /// hooks every way into the kernel: so it takes a guest of its own, too.
+    Leaks,
     /// How long the same work takes in ten ways of running it.
     Throughput,
     /// How soon ordinary tasks answer, beside RT0 and the loads.
@@ -98,8 +101,8 @@ pub struct Sample {
     /// Messages that were passed, by the series of their times.
     #[serde(default)]
     pub messages: BTreeMap<String, Done>,
-    /// Kernel work of other tasks that ran on an RT CPU nevertheless, by the scheduler's own check;
-    /// none without artis.
+    /// Kernel work of other tasks that ran on an RT CPU nevertheless: by the observer in a guest of
+    /// [`Measure::Leaks`], else by the scheduler's own check, which only artis has.
     pub leaks: Option<u64>,
     /// `artis sched status --json` at the end; none without artis.
     pub status: Option<serde_json::Value>,

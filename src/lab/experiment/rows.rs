@@ -16,6 +16,7 @@ use artis_guest::experiment::{
 use artis_result::experiment::{self, Figures, ORDINARY_WORK, Row, SchemaName, Seed, Summary};
 use artis_result::{Distribution, Series};
 use std::collections::BTreeMap;
+use std::ops::Add;
 
 /// The unit of the fields with `_us_` in their names.
 const UNIT: &str = "us at 100 MIPS";
@@ -193,11 +194,20 @@ fn figures(experiment: &Experiment, group: &Group, reference: &Group) -> Figures
         load_cpu_time_relative: ratio(own.load_cpu_rate(), theirs.load_cpu_rate()),
         work_relative: own.compared_with(&theirs, Totals::work_rate),
         work_per_cpu_second_relative: own.compared_with(&theirs, Totals::work_per_cpu_time),
-        leaks: own.leaks,
+        leaks: leaks(group, rt0),
         responsiveness: responsiveness(group),
         messages_per_cpu_second_relative: own.messages_compared_with(&theirs),
         throughput_s: own.throughput_s,
     }
+}
+
+/// By the observer where the experiment has it, else by the scheduler's own check.
+fn leaks(group: &Group, rt0: Measure) -> Option<u64> {
+    let sum = |measure| {
+        let all = group.samples(measure);
+        all.filter_map(|(_, sample)| sample.leaks).reduce(Add::add)
+    };
+    sum(Measure::Leaks).or_else(|| sum(rt0))
 }
 
 fn ratio(own: Option<f64>, theirs: Option<f64>) -> Option<f64> {
@@ -213,7 +223,6 @@ struct Totals {
     rt0_ns: u64,
     loads: BTreeMap<String, Done>,
     messages: BTreeMap<String, Done>,
-    leaks: Option<u64>,
     throughput_s: BTreeMap<String, f64>,
 }
 
@@ -229,9 +238,6 @@ impl Totals {
             }
             for (series, done) in &sample.messages {
                 totals.messages.entry(series.clone()).or_default().add(done);
-            }
-            if let Some(leaks) = sample.leaks {
-                totals.leaks = Some(totals.leaks.unwrap_or(0) + leaks);
             }
         }
         let runs = group.samples(Measure::Throughput).count() as f64;

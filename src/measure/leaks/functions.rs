@@ -7,7 +7,7 @@
 //! for one function, and the kernel lists as hookable only one of the names, so the lists are
 //! compared by address.
 
-use super::occupancy::Error;
+use super::Error;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
@@ -20,15 +20,16 @@ const HOOK_OFFSET_MAX: u64 = 16;
 
 /// The functions of all system calls, one name for each.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Functions {
+struct Functions {
     /// Those that the kernel lets us hook.
-    pub(super) hookable: Vec<String>,
+    hookable: Vec<String>,
     /// The others.
-    pub(super) others: Vec<String>,
+    others: Vec<String>,
 }
 
-/// Finds them on this machine.
-pub(super) fn functions() -> Result<Functions, Error> {
+/// The functions that can be hooked on this machine. Of the others nothing is seen before they
+/// return.
+pub(super) fn hookable() -> Result<Vec<String>, Error> {
     let read = |file| fs::read_to_string(file).map_err(|reason| Error::Symbols { file, reason });
     let functions = sort(&read(SYMBOLS)?, &read(HOOKABLE)?);
     if functions.hookable.is_empty() {
@@ -37,7 +38,7 @@ pub(super) fn functions() -> Result<Functions, Error> {
             list: HOOKABLE,
         });
     }
-    Ok(functions)
+    Ok(functions.hookable)
 }
 
 /// `symbols` has lines "address type name", `hookable` "address name".
