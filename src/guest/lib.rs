@@ -5,7 +5,7 @@
 //! guest and gets back ([`experiment`]), and the code that does it there.
 //! `artis` uses it to talk to a guest; the program `artis-guest` (`main.rs`) runs it. It depends on
 //! the layers that measure, never on the rest of the lab: a guest holds nothing that only the host
-//! needs, so a change there leaves the guest the same to the byte. The scheduler is a program of
+//! needs. The scheduler is a program of
 //! its own for the same reason ([`scheduler`]).
 
 pub mod experiment;

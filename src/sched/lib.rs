@@ -8,7 +8,6 @@
 
 #![deny(clippy::print_stderr)]
 
-pub mod announce;
 pub mod beset;
 mod bpf;
 pub use bpf::COUNTERS;

@@ -22,7 +22,10 @@ fn observe(name: &'static str, work: fn()) -> Option<Counts> {
         Ok(observer) => observer,
         // Root in a container, or a kernel in lockdown. Anything else is a fault of ours.
         Err(error) if error.is_refused() => {
-            skipped(name, &format!("this kernel refuses BPF tracing, even to root: {error}"));
+            skipped(
+                name,
+                &format!("this kernel refuses BPF tracing, even to root: {error}"),
+            );
             return None;
         }
         Err(error) => panic!("{error}"),

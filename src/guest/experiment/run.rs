@@ -125,10 +125,9 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
             scheduler.finish(&mut sample)?;
             return Ok(sample);
         }
-        Measure::Latency
-        | Measure::KernelLatency
-        | Measure::Leaks
-        | Measure::Responsiveness => Sample::default(),
+        Measure::Latency | Measure::KernelLatency | Measure::Leaks | Measure::Responsiveness => {
+            Sample::default()
+        }
     };
     // This process starts the loads and watches RT0; neither may be work for the RT CPU.
     bind_self(&(&online - &task.rt))?;

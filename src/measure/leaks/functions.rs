@@ -2,12 +2,12 @@
 //! The functions of the running kernel that do the work of system calls, and which of them can
 //! be hooked.
 //!
-//! On x86-64 each system call has a function for each way to call it (`__x64_sys_read`,
-//! `__ia32_compat_sys_ioctl`, ...; `arch/x86/include/asm/syscall_wrapper.h`). Some are two names
+//! Each system call has a function for each way to call it ([`CALL_PREFIXES`]). Some are two names
 //! for one function, and the kernel lists as hookable only one of the names, so the lists are
 //! compared by address.
 
 use super::Error;
+use artis_machine::arch::CALL_PREFIXES;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
@@ -74,7 +74,7 @@ fn is_syscall(symbol: &str) -> bool {
     if symbol.contains('.') {
         return false;
     }
-    ["__x64_", "__ia32_"]
+    CALL_PREFIXES
         .iter()
         .filter_map(|abi| symbol.strip_prefix(abi))
         .any(|rest| rest.starts_with("sys_") || rest.starts_with("compat_sys_"))

@@ -33,7 +33,6 @@
  */
 #include "kernel.h"
 #include "recorder.h"
-#include "types.h"
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
@@ -121,8 +120,6 @@ struct {
 /* The registers that the interrupt saved which is handled; none outside of one. */
 extern struct pt_regs *__irq_regs __ksym __weak;
 
-#define recorder(type, p) ((struct type##___recorder *)(p))
-
 /* include/uapi/asm-generic/signal.h: a stop's end, and stops */
 enum {
 	SIGCONT = 18,
@@ -149,15 +146,15 @@ static struct recorder_cpu *this_cpu(void)
  * The run queue of the CPU that @p is on. By way of the task, because a kernel without
  * CONFIG_KALLSYMS_ALL does not let programs name its variables.
  */
-static struct rq___recorder *rq_of(struct task_struct *p)
+static struct rq *rq_of(struct task_struct *p)
 {
-	if (!bpf_core_field_exists(recorder(task_struct, p)->se.cfs_rq))
+	if (!bpf_core_field_exists(p->se.cfs_rq))
 		return NULL;
-	return recorder(task_struct, p)->se.cfs_rq->rq;
+	return p->se.cfs_rq->rq;
 }
 
 /* What the hypervisor took so far, as the scheduler saw it when it last looked at the clock. */
-static u64 steal_ns(struct rq___recorder *rq)
+static u64 steal_ns(struct rq *rq)
 {
 	if (!rq || !bpf_core_field_exists(rq->prev_steal_time_rq))
 		return 0;
@@ -219,7 +216,7 @@ static u64 record(struct recorder_cpu *cpu, u16 kind, u16 what, u64 a)
 /* In two words: the verifier knows @p, so no helper has to look whether it can be read. */
 static void name_of(char *name, struct task_struct *p)
 {
-	const u64 *from = (const u64 *)recorder(task_struct, p)->comm;
+	const u64 *from = (const u64 *)p->comm;
 	u64 *to = (u64 *)name;
 
 	to[0] = from[0];
@@ -272,7 +269,7 @@ static struct recorder_thread *watched(struct recorder_cpu *cpu)
 
 static u32 cpu_of(struct task_struct *p)
 {
-	return recorder(task_struct, p)->thread_info.cpu;
+	return p->thread_info.cpu;
 }
 
 /*
@@ -383,13 +380,13 @@ static void record_owners(struct recorder_cpu *cpu, struct task_struct *p)
 	int i;
 
 	for (i = 0; i < RECORDER_CHAIN; i++) {
-		struct rt_mutex_waiter___recorder *wait;
-		struct rt_mutex_base___recorder *lock;
+		struct rt_mutex_waiter *wait;
+		struct rt_mutex_base *lock;
 		struct recorder_event *event;
 		struct task_struct *owner;
 		u64 number;
 
-		wait = BPF_CORE_READ(recorder(task_struct, waiter), pi_blocked_on);
+		wait = BPF_CORE_READ(waiter, pi_blocked_on);
 		if (!wait)
 			return;
 		lock = BPF_CORE_READ(wait, lock);
@@ -406,13 +403,13 @@ static void record_owners(struct recorder_cpu *cpu, struct task_struct *p)
 		event->other = BPF_CORE_READ(owner, pid);
 		event->a = (u64)lock;
 		event->b = (u32)BPF_CORE_READ(owner, prio) | (u64)BPF_CORE_READ(owner, policy) << 32;
-		bpf_probe_read_kernel(event->name, RECORDER_NAME, recorder(task_struct, owner)->comm);
+		bpf_probe_read_kernel(event->name, RECORDER_NAME, owner->comm);
 		done(event, number);
 		waiter = owner;
 	}
 }
 
-static bool throttled(struct rq___recorder *rq)
+static bool throttled(struct rq *rq)
 {
 	if (!rq || !bpf_core_field_exists(rq->rt.rt_throttled))
 		return false;
@@ -534,17 +531,17 @@ static void comes(struct recorder_cpu *cpu, struct recorder_thread *thread,
 }
 
 /* The cgroup whose limit keeps @p from its CPU; NULL: none does. */
-static struct task_group___recorder *limit_of(struct task_struct *p)
+static struct task_group *limit_of(struct task_struct *p)
 {
-	struct sched_entity___recorder *entity = &recorder(task_struct, p)->se;
-	struct cfs_rq___recorder *queue = entity->cfs_rq;
+	struct sched_entity *entity = &p->se;
+	struct cfs_rq *queue = entity->cfs_rq;
 	int i;
 
 	if (!bpf_core_field_exists(queue->throttle_count) || !queue || !queue->throttle_count)
 		return NULL;
 	/* A task that is in the kernel goes on, on kernels that stop it on its way out of it. */
-	if (bpf_core_field_exists(recorder(task_struct, p)->throttled) &&
-	    !recorder(task_struct, p)->throttled)
+	if (bpf_core_field_exists(p->throttled) &&
+	    !p->throttled)
 		return NULL;
 	for (i = 0; i < RECORDER_GROUPS && entity; i++) {
 		queue = BPF_CORE_READ(entity, cfs_rq);
@@ -558,8 +555,8 @@ static struct task_group___recorder *limit_of(struct task_struct *p)
 /* pid: who has to wait for its cgroup's limit; a: the cgroup; b: the timer that ends it. */
 static void record_limit(struct recorder_cpu *cpu, struct task_struct *p)
 {
-	struct task_group___recorder *group = limit_of(p);
-	struct kernfs_node___recorder *node;
+	struct task_group *group = limit_of(p);
+	struct kernfs_node *node;
 	struct recorder_event *event;
 	u64 number;
 
@@ -583,9 +580,9 @@ static u32 sleep_flags(struct task_struct *p, u32 state)
 {
 	u32 flags = 0;
 
-	if (BPF_CORE_READ_BITFIELD_PROBED(recorder(task_struct, p), in_iowait))
+	if (BPF_CORE_READ_BITFIELD_PROBED(p, in_iowait))
 		flags |= RECORDER_DISK;
-	if (state & TASK_FROZEN || recorder(task_struct, p)->jobctl & JOBCTL_TRAP_FREEZE)
+	if (state & TASK_FROZEN || p->jobctl & JOBCTL_TRAP_FREEZE)
 		flags |= RECORDER_FROZEN;
 	return flags;
 }
@@ -599,7 +596,7 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 {
 	struct recorder_cpu *cpu = this_cpu();
 	struct recorder_event *event = begin(cpu, RECORDER_SWITCH);
-	struct rq___recorder *rq = rq_of(prev);
+	struct rq *rq = rq_of(prev);
 	struct recorder_thread *thread;
 	u32 prev_state = prev->__state, flags = 0, stack = 0;
 	u64 number, now;
@@ -617,20 +614,19 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	cpu->last_switch = number;
 	thread = thread_of(next->pid);
 	if (!(prev->flags & PF_KTHREAD)) {
-		struct pt_regs___recorder *regs =
-			(struct pt_regs___recorder *)bpf_task_pt_regs(prev);
+		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(prev);
 
-		call = regs->orig_ax;
+		call = ARCH_CALL(regs);
 	}
 	if (preempt || !prev_state)
 		flags |= RECORDER_PREEMPTED;
 	else
 		flags |= sleep_flags(prev, prev_state);
 	if (prev->prio < 0 && !prev_state &&
-	    BPF_CORE_READ_BITFIELD_PROBED(recorder(task_struct, prev), dl.dl_throttled))
+	    BPF_CORE_READ_BITFIELD_PROBED(prev, dl.dl_throttled))
 		flags |= RECORDER_BUDGET;
-	if (bpf_core_field_exists(recorder(task_struct, next)->dl_server) &&
-	    recorder(task_struct, next)->dl_server)
+	if (bpf_core_field_exists(next->dl_server) &&
+	    next->dl_server)
 		flags |= RECORDER_SERVER;
 	if (next->flags & PF_KTHREAD)
 		flags |= RECORDER_KTHREAD;
@@ -845,18 +841,18 @@ static bool came_in_user_mode(void)
 {
 	struct pt_regs **regs = bpf_this_cpu_ptr(&__irq_regs);
 
-	return regs && *regs && BPF_CORE_READ(*regs, cs) & 3;
+	return regs && *regs && ARCH_IN_USER_MODE(*regs);
 }
 
 /* The system call that a task is in; -1: none, or it is a thread of the kernel. */
 static s32 call_of(struct task_struct *p)
 {
-	struct pt_regs___recorder *regs;
+	struct pt_regs *regs;
 
 	if (p->flags & PF_KTHREAD)
 		return -1;
-	regs = (struct pt_regs___recorder *)bpf_task_pt_regs(p);
-	return regs->orig_ax;
+	regs = (struct pt_regs *)bpf_task_pt_regs(p);
+	return ARCH_CALL(regs);
 }
 
 /*
@@ -894,11 +890,10 @@ static u64 code_before(u32 number)
  */
 static __always_inline void hrtimer_begins_of(void *ctx, struct hrtimer *timer, bool sees_mode)
 {
-	struct hrtimer___recorder *t = recorder(hrtimer, timer);
 	struct recorder_cpu *cpu = this_cpu();
 	struct recorder_event *event = begin(cpu, RECORDER_HRTIMER_ENTRY);
 	u64 number, due_ns, latest_ns;
-	int context = t->is_soft ? 1 : 0;
+	int context = timer->is_soft ? 1 : 0;
 	/* what comes behind another timer is late by that one: when did the interrupt come? */
 	bool first = !cpu->irq_depth || cpu->timers_since_ns != cpu->irq_since_ns;
 	bool looked = cpu->irq_depth && cpu->looked_since_ns == cpu->irq_since_ns;
@@ -911,11 +906,11 @@ static __always_inline void hrtimer_begins_of(void *ctx, struct hrtimer *timer, 
 		came_ns = event->ns;
 	number = event->a;
 	/* the offset of a clock that can be set makes its times those of CLOCK_MONOTONIC */
-	due_ns = t->_softexpires - t->base->offset;
-	latest_ns = t->node.expires - t->base->offset;
+	due_ns = timer->_softexpires - timer->base->offset;
+	latest_ns = timer->node.expires - timer->base->offset;
 	cpu->timer_due_ns[context] = due_ns;
 	cpu->timer[context] = (u64)timer;
-	event->a = (u64)t->function;
+	event->a = (u64)timer->function;
 	event->b = due_ns;
 	event->pid = (u32)(latest_ns > due_ns ? latest_ns - due_ns : 0);	/* slack */
 	*(u64 *)event->name = 0;
@@ -987,7 +982,7 @@ int BPF_PROG(irq_begins_here, int irq, struct irqaction *action)
 	event->what = irq;
 	event->a = 0;
 	if (bpf_probe_read_kernel_str(event->name, RECORDER_NAME,
-				      recorder(irqaction, action)->name) < 0)
+				      action->name) < 0)
 		event->name[0] = 0;
 	done(event, number);
 	return 0;
@@ -1051,12 +1046,12 @@ int BPF_PROG(softirq_ends, unsigned int which)
 /* The function of the delayed work that has this timer; 0: cannot be read. */
 static u64 work_of(struct timer_list *timer)
 {
-	u64 work = (u64)timer - bpf_core_field_offset(struct delayed_work___recorder, timer);
+	u64 work = (u64)timer - bpf_core_field_offset(struct delayed_work, timer);
 	u64 function;
 
 	/* The verifier knows the timer, and nothing in front of it. */
 	if (bpf_core_read(&function, sizeof(function),
-			  &((struct delayed_work___recorder *)work)->work.func))
+			  &((struct delayed_work *)work)->work.func))
 		return 0;
 	return function;
 }
@@ -1071,7 +1066,7 @@ int BPF_PROG(timer_begins, struct timer_list *timer)
 	if (!event)
 		return 0;
 	number = event->a;
-	event->a = (u64)recorder(timer_list, timer)->function;
+	event->a = (u64)timer->function;
 	if (delayed_work_timer && event->a == delayed_work_timer)
 		event->b = work_of(timer);
 	done(event, number);
@@ -1090,7 +1085,7 @@ SEC("tp_btf/napi_poll")
 int BPF_PROG(napi_polled, struct napi_struct *napi, int work)
 {
 	struct recorder_event *event = begin(this_cpu(), RECORDER_NAPI);
-	struct net_device___recorder *device;
+	struct net_device *device;
 	u64 number;
 
 	if (!event)
@@ -1098,7 +1093,7 @@ int BPF_PROG(napi_polled, struct napi_struct *napi, int work)
 	number = event->a;
 	event->a = work;
 	event->name[0] = 0;
-	device = recorder(napi_struct, napi)->dev;
+	device = napi->dev;
 	if (device)
 		bpf_probe_read_kernel_str(event->name, RECORDER_NAME, device->name);
 	done(event, number);
@@ -1166,7 +1161,6 @@ static __always_inline void call_begins_of(struct pt_regs *regs, long id, bool a
 {
 	struct recorder_cpu *cpu = this_cpu();
 	struct recorder_thread *thread = watched(cpu);
-	struct pt_regs___recorder *arguments = recorder(pt_regs, regs);
 	struct recorder_event *event;
 	u64 number;
 
@@ -1193,10 +1187,10 @@ static __always_inline void call_begins_of(struct pt_regs *regs, long id, bool a
 	thread->fault_ns = 0;
 	event->pid = cpu->watched;
 	event->a = id;
-	event->b = BPF_CORE_READ(arguments, di);
+	event->b = ARCH_ARGUMENT_1(regs);
 	if (id == futex_number) {
-		u32 command = (u32)BPF_CORE_READ(arguments, si) & FUTEX_COMMAND;
-		u32 value = (u32)BPF_CORE_READ(arguments, dx);
+		u32 command = (u32)ARCH_ARGUMENT_2(regs) & FUTEX_COMMAND;
+		u32 value = (u32)ARCH_ARGUMENT_3(regs);
 		bool inherits = command == FUTEX_LOCK_PI || command == FUTEX_LOCK_PI2;
 
 		if (inherits || ((command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) &&
@@ -1386,7 +1380,7 @@ int BPF_PROG(contention_ends, void *lock)
 SEC("tp_btf/workqueue_execute_start")
 int BPF_PROG(work_begins, struct work_struct *work)
 {
-	record(this_cpu(), RECORDER_WORK_START, 0, (u64)recorder(work_struct, work)->func);
+	record(this_cpu(), RECORDER_WORK_START, 0, (u64)work->func);
 	return 0;
 }
 

@@ -97,7 +97,7 @@ static bool tick_in_user_mode(s32 cpu)
 
 	if (cpu != (s32)bpf_get_smp_processor_id())
 		return false;
-	return regs && *regs && (BPF_CORE_READ(*regs, cs) & 3) == 3;
+	return regs && *regs && ARCH_IN_USER_MODE(*regs);
 }
 
 static void tick_rt(struct artis_cpu *record, struct task_struct *p, struct task_ctx *t, s32 cpu)

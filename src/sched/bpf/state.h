@@ -159,7 +159,7 @@ static struct task_ctx *task_ctx(struct task_struct *p)
 /* The CPU where @p is. */
 static s32 cpu_of(const struct task_struct *p)
 {
-	return ((const struct task_struct___placed *)p)->thread_info.cpu;
+	return p->thread_info.cpu;
 }
 
 /*
@@ -234,7 +234,7 @@ static u64 linux_queue(bool rt, u32 llc)
  */
 static __always_inline bool first_of(u64 dsq_id, u64 *at, u64 *deadline)
 {
-	const struct scx_dispatch_q___first *dsq;
+	const struct scx_dispatch_q *dsq;
 	const struct task_struct *first;
 
 	if (*at && has_first_task()) {
@@ -249,7 +249,7 @@ static __always_inline bool first_of(u64 dsq_id, u64 *at, u64 *deadline)
 	if (!first)
 		return false;
 	*deadline = first->scx.dsq_vtime;
-	dsq = ((const struct task_struct___queued *)first)->scx.dsq;
+	dsq = first->scx.dsq;
 	if (dsq && dsq->id == dsq_id)
 		*at = (u64)dsq;
 	return true;
@@ -424,15 +424,12 @@ static enum artis_class class_on(s32 cpu)
 	return class_of(p);
 }
 
-/*
- * Will this CPU look for its next task as soon as preemption is on? The kernel
- * keeps that in the highest bit of its count, inverted.
- */
+/* Will this CPU look for its next task as soon as preemption is on? */
 static bool will_reschedule(void)
 {
 	const u8 *count = bpf_this_cpu_ptr(&__preempt_count);
 
-	return !(count[preempt_count_bytes - 1] & 0x80);
+	return ARCH_WILL_RESCHEDULE(count, preempt_count_bytes);
 }
 
 /* Is this an interrupt of a device or a timer, and not one that another CPU asked for? */
@@ -495,8 +492,8 @@ static bool timer_brings_rt0(s32 cpu)
 
 	if (!timers || !timers_are_exact || !sleeper_handler)
 		return false;
-	next = ((const struct hrtimer_cpu_base___next *)timers)->next_timer;
-	if (!next || (u64)((const struct hrtimer___handled *)next)->function != sleeper_handler)
+	next = timers->next_timer;
+	if (!next || (u64)next->function != sleeper_handler)
 		return false;
 	p = bpf_core_cast(next, struct hrtimer_sleeper)->task;
 	return p && artis_timer_brings(p->policy, p->nr_cpus_allowed, cpu_of(p) == cpu);

@@ -133,7 +133,7 @@ static __always_inline struct task_struct *scx_bpf_dsq_peek(u64 dsq_id)
 static __always_inline bool has_first_task(void)
 {
 	return bpf_ksym_exists(scx_bpf_dsq_reenq___artis) &&
-	       bpf_core_field_exists(struct scx_dispatch_q___first, first_task);
+	       bpf_core_field_exists(struct scx_dispatch_q, first_task);
 }
 
 /*
