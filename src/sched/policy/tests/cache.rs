@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Tests of `bpf/policy.h`: who takes tasks from another last-level cache.
+//! Tests of `bpf/policy/cache.h`: who takes tasks from another last-level cache.
 //!
 //! A small model of a side with several caches obeys the policy as the BPF program does: a queue
 //! for each cache, one virtual time for all.
 
-use super::policy::*;
-use super::policy_tests::joining;
+use super::*;
 
-const MS: u64 = 1_000_000;
 const TICK: u64 = 4 * MS;
 
 /// A task that computes, and where it waits or runs.

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Tests of the limits of CPU cgroups in `bpf/policy.h`: what a cgroup gets in the long run, and
+//! Tests of the limits of CPU cgroups in `bpf/policy/limit.h`: what a cgroup gets in the long run, and
 //! what becomes of debts, savings and changed limits.
 
-use proptest::prelude::*;
+use super::*;
 
-use super::policy::*;
-use super::policy_tests::task;
-
-const MS: u64 = 1_000_000;
 /// A tick, before which nobody is stopped.
 const TICK_NS: u64 = 4 * MS;
 /// Longer than the kernel lets a task wait, ns.

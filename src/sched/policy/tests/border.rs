@@ -18,6 +18,7 @@ const SIDE: &[&str] = &[
     "account.h",
     "artis.bpf.c",
     "beset.h",
+    "cpu.h",
     "detect.h",
     "grace_period.h",
     "group.h",
@@ -26,11 +27,23 @@ const SIDE: &[&str] = &[
     "limit.h",
     "nrt_idle.h",
     "place.h",
+    "queues.h",
     "release.h",
+    "rt0.h",
+    "search.h",
+    "seat.h",
+    "select.h",
     "serve.h",
+    "sides.h",
     "slice_timer.h",
     "state.h",
+    "take.h",
+    "tick.h",
+    "view.h",
 ];
+
+/// Interfaces: ours to Rust, and the kernel's.
+const OTHERS: &[&str] = &["intf.h", "scx.h", "scx_compat.h"];
 
 /// Numbers of the kernel's interfaces, and of ours to it: none of them decides about a task.
 const NUMBERS: &[(&str, &str)] = &[
@@ -48,6 +61,7 @@ const NUMBERS: &[(&str, &str)] = &[
         "0x20000",
         "the first dispatch queue of a CPU's kernel threads",
     ),
+    ("3", "STEP"),
     ("5", "STEP"),
     ("6", "STEP"),
     ("7", "STEP"),
@@ -59,6 +73,17 @@ const NUMBERS: &[(&str, &str)] = &[
 fn read(name: &str) -> String {
     let path = Path::new(BPF).join(name);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The policy's subjects, in their order, as one text.
+fn policy() -> String {
+    let index = read("policy.h");
+    let lines = index.lines().map(|line| {
+        let part = line.strip_prefix("#include \"policy/");
+        let part = part.and_then(|part| part.strip_suffix('"'));
+        part.map_or_else(|| line.to_owned(), |part| read(&format!("policy/{part}")))
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// C without its comments and strings.
@@ -248,7 +273,7 @@ fn read_by_rules(program: &str) -> Vec<&'static str> {
 
 #[test]
 fn the_bpf_side_decides_nothing_itself() {
-    let policy = read("policy.h");
+    let policy = policy();
     let whole = compile(Path::new(BPF), &policy).unwrap();
     assert_eq!(read_by_rules(&whole), RULES_READ, "the rules do read them");
     let stub = without_rules(&policy);
@@ -259,20 +284,19 @@ fn the_bpf_side_decides_nothing_itself() {
     }
 }
 
-/// The BPF side with `to` in place of `from` in its `artis.bpf.c`, compiled without rules.
+/// The BPF side with `to` in place of `from` in its `tick.h`, compiled without rules.
 fn changed(from: &str, to: &str) -> Result<String, String> {
     let folder = tempfile::tempdir().unwrap();
-    for name in SIDE.iter().chain(&["intf.h"]) {
+    for name in SIDE.iter().chain(OTHERS) {
         let text = read(name);
-        assert!(*name != "artis.bpf.c" || text.contains(from));
-        let text = if *name == "artis.bpf.c" {
-            text.replacen(from, to, 1)
-        } else {
-            text
+        assert!(*name != "tick.h" || text.contains(from));
+        let text = match *name {
+            "tick.h" => text.replacen(from, to, 1),
+            _ => text,
         };
         fs::write(folder.path().join(name), text).unwrap();
     }
-    compile(folder.path(), &without_rules(&read("policy.h")))
+    compile(folder.path(), &without_rules(&policy()))
 }
 
 #[test]
@@ -398,7 +422,7 @@ fn a_rule_outside_of_the_policy_is_found() {
 /// The BPF side has all its files in [`SIDE`], or something that decides could hide.
 #[test]
 fn every_file_of_the_bpf_side_is_looked_at() {
-    let others = ["policy.h", "intf.h", "mod.rs"];
+    let others = [&["policy", "policy.h", "mod.rs"], OTHERS].concat();
     let mut names: Vec<String> = fs::read_dir(BPF)
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
