@@ -12,30 +12,6 @@ use artis_result::experiment::Scheduler;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Series of a sample: latency up to the task.
-pub const USER_LATENCY: &str = "user_latency";
-/// Series of a sample: latency up to the timer's handler in the kernel.
-pub const KERNEL_LATENCY: &str = "kernel_latency";
-/// Series of a sample: execution time of RT0's work beside the loads.
-pub const EXECUTION_TIME: &str = "execution_time";
-/// Series of a sample: execution time of RT0's work before any load runs.
-pub const EXECUTION_TIME_UNLOADED: &str = "execution_time_unloaded";
-
-/// Series of a sample: latency of a normal task that may use every CPU.
-pub const NORMAL_LATENCY: &str = "normal_latency";
-/// Series of a sample: latency of a normal task that is bound to the first CPU.
-pub const BOUND_LATENCY: &str = "bound_latency";
-/// Series of a sample: latency of a task of policy `SCHED_EXT` and nice -20, RT1+ level 1.
-pub const RT1_LEVEL_1_LATENCY: &str = "rt1_level_1_latency";
-/// Series of a sample: latency of a task of policy `SCHED_EXT` and nice -1, RT1+ level 20.
-pub const RT1_LEVEL_20_LATENCY: &str = "rt1_level_20_latency";
-/// Series of a sample: short commands, from the fork until they have been waited for.
-pub const COMMANDS: &str = "commands";
-/// Series of a sample: a message to one thread and its answer.
-pub const MESSAGES: &str = "messages";
-/// Series of a sample: messages to many threads and all of their answers.
-pub const MESSAGES_TO_MANY: &str = "messages_to_many";
-
 /// What a guest measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

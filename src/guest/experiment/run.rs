@@ -10,10 +10,7 @@
 use super::super::scheduler::{self, Scheduler as ArtisScheduler};
 use super::published;
 use super::responsiveness;
-use super::{
-    Done, EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY, Measure, Sample, Task,
-    USER_LATENCY,
-};
+use super::{Done, Measure, Sample, Task};
 use artis_load::hackbench;
 use artis_load::own::Load;
 use artis_load::own::process::{Place, Process};
@@ -31,6 +28,7 @@ use artis_measure::throughput::permutation::Setting;
 use artis_measure::throughput::workload::Workload;
 use artis_measure::{clock, exec, memory, throughput};
 use artis_result::experiment::Scheduler;
+use artis_result::names::{EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY, USER_LATENCY};
 use artis_result::{Distribution, Kind, Series, Unit};
 use artis_task::syscall;
 use nix::time::{ClockId, clock_gettime};

@@ -8,12 +8,11 @@
 use super::plan::{Experiment, RowOf};
 use super::run::Measured;
 use crate::engine::bochs;
-use artis_guest::experiment::{
-    BOUND_LATENCY, COMMANDS, Done, EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY,
-    MESSAGES, MESSAGES_TO_MANY, Measure, NORMAL_LATENCY, RT1_LEVEL_1_LATENCY, RT1_LEVEL_20_LATENCY,
-    Sample, USER_LATENCY,
+use artis_guest::experiment::{Done, Measure, Sample};
+use artis_result::experiment::{self, Figures, Row, SchemaName, Seed, Summary};
+use artis_result::names::{
+    EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY, Ordinary, USER_LATENCY,
 };
-use artis_result::experiment::{self, Figures, ORDINARY_WORK, Row, SchemaName, Seed, Summary};
 use artis_result::{Distribution, Series};
 use std::collections::BTreeMap;
 use std::ops::Add;
@@ -130,17 +129,6 @@ fn merged(group: &Group, measure: Measure, name: &str) -> Distribution {
     all
 }
 
-/// The series of a sample, in the order of [`ORDINARY_WORK`].
-const ORDINARY_SERIES: [&str; ORDINARY_WORK.len()] = [
-    NORMAL_LATENCY,
-    BOUND_LATENCY,
-    RT1_LEVEL_1_LATENCY,
-    RT1_LEVEL_20_LATENCY,
-    COMMANDS,
-    MESSAGES,
-    MESSAGES_TO_MANY,
-];
-
 /// How soon others answer, by the name of what was measured.
 fn responsiveness(group: &Group) -> BTreeMap<String, Summary> {
     let of = |series| {
@@ -153,11 +141,9 @@ fn responsiveness(group: &Group) -> BTreeMap<String, Summary> {
             us_max: moments.max as f64 / 1000.0,
         })
     };
-    let measured = ORDINARY_WORK
-        .into_iter()
-        .zip(ORDINARY_SERIES)
-        .filter_map(|(name, series)| Some((name.to_owned(), of(series)?)));
-    measured.collect()
+    let all = Ordinary::ALL.into_iter();
+    all.filter_map(|work| Some((work.name().to_owned(), of(work.series())?)))
+        .collect()
 }
 
 fn figures(experiment: &Experiment, group: &Group, reference: &Group) -> Figures {
@@ -278,12 +264,11 @@ impl Totals {
             let done = of.messages.get(series).filter(|done| done.cpu_ns > 0)?;
             Some(done.work as f64 / done.cpu_ns as f64)
         };
-        let compare = |(name, series): (&str, &str)| {
-            let ratio = ratio(per_cpu_time(self, series), per_cpu_time(theirs, series))?;
-            Some((name.to_owned(), ratio))
+        let compare = |work: Ordinary| {
+            let [ours, theirs] = [self, theirs].map(|of| per_cpu_time(of, work.series()));
+            Some((work.name().to_owned(), ratio(ours, theirs)?))
         };
-        let pairs = ORDINARY_WORK.into_iter().zip(ORDINARY_SERIES);
-        pairs.filter_map(compare).collect()
+        Ordinary::ALL.into_iter().filter_map(compare).collect()
     }
 
     fn compared_with(

@@ -6,7 +6,13 @@
 //! the function `artis_promote` is [`promote`], `struct artis_side` is [`Side`], and
 //! `ARTIS_CLASS_RT1` is [`Class::Rt1`].
 
-#![allow(dead_code, missing_docs, non_upper_case_globals, non_camel_case_types)]
+#![allow(
+    dead_code,
+    missing_docs,
+    non_upper_case_globals,
+    non_camel_case_types,
+    reason = "generated from C"
+)]
 
 include!(concat!(env!("OUT_DIR"), "/policy.rs"));
 
