@@ -19,6 +19,7 @@ use crate::threads::{NAMELESS, Threads};
 use artis_explain::document::{Missed, Thread};
 use artis_explain::functions::Functions;
 use artis_explain::recording::{Hole, Loss, Recording, Subject};
+use artis_machine::arch::TIMER_ENTRY;
 use artis_machine::{Root, smi, virtualisation};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::query::ProgInfoIter;
@@ -38,8 +39,6 @@ const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
 const DELAYED_WORK_TIMER: &str = "delayed_work_timer_fn";
 /// That of the timers that end the period of a cgroup's limit.
 const LIMIT_TIMER: &str = "sched_cfs_period_timer";
-/// Where an interrupt of the timer enters the kernel.
-const TIMER_ENTRY: &str = "asm_sysvec_apic_timer_interrupt";
 /// How long an event or a mark that is being written is waited for. Writing takes less than a
 /// microsecond, but a hypervisor may stop the CPU meanwhile.
 const PATIENCE: Duration = Duration::from_millis(50);

@@ -5,6 +5,7 @@
 use super::experiment::{count, us};
 use super::paragraph::Layout;
 use artis_result::experiment::{Experiment, Figures, Row, Scheduler, Summary};
+use artis_result::names::Ordinary;
 use std::fmt::Write as _;
 
 const NAME_WIDTH_MIN: usize = 10;
@@ -30,7 +31,10 @@ const COLUMNS: [Column; 8] = [
     (["wakeup", "mean"], |of| us(normal(of).map(|of| of.us_mean))),
     (["wakeup", "99 %"], |of| us(normal(of).map(|of| of.us_p99))),
     (["command", "mean"], |of| {
-        us(of.responsiveness.get("commands").map(|of| of.us_mean))
+        us(of
+            .responsiveness
+            .get(Ordinary::Commands.name())
+            .map(|of| of.us_mean))
     }),
 ];
 
@@ -117,7 +121,7 @@ fn work(of: &Figures) -> Option<f64> {
 }
 
 fn normal(of: &Figures) -> Option<&Summary> {
-    of.responsiveness.get("normal")
+    of.responsiveness.get(Ordinary::Normal.name())
 }
 
 fn percent(share: Option<f64>) -> String {
