@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Exit status of every command: 0 fine, 1 error, 2 a bound was missed, 3 the scheduler is not on or
-//! a verdict is unknown, 64 usage.
+//! Exit status of every command: 0 fine, 1 error, 2 a bound was missed, 3 the scheduler is not on
+//! or a verdict is unknown, 64 usage.
 
 use crate::result::claims::Conflict;
 use crate::result::{file, import, target};

@@ -51,8 +51,8 @@ struct Now {
 }
 
 impl Sign {
-    /// A sign, if it is `wanted` and somebody can see it, of what takes so long in all; none: nobody
-    /// knows.
+    /// A sign, if it is `wanted` and somebody can see it, of what takes so long in all; none:
+    /// nobody knows.
     pub fn new(wanted: bool, total: Option<Duration>) -> Self {
         if !(wanted && is_seen()) {
             return Self(None);
