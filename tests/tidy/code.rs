@@ -120,7 +120,7 @@ fn escaped(rest: &[u8], end: u8) -> usize {
 fn rust_functions(plain: &str) -> Vec<Function> {
     let mut found = Vec::new();
     for (begin, _) in plain.match_indices("fn ") {
-        let before = plain[..begin].as_bytes().last();
+        let before = plain.as_bytes()[..begin].last();
         let name = &plain[begin + 3..];
         let name = &name[..name
             .find(|c: char| !c.is_alphanumeric() && c != '_')

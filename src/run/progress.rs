@@ -9,7 +9,7 @@
 //! background, too, and at once.
 
 use super::{output, width};
-use crate::lab::progress::Progress;
+use artis_lab::progress::Progress;
 use humantime::format_duration;
 use nix::unistd::{getpgrp, tcgetpgrp};
 use std::io::{IsTerminal, stderr};
