@@ -215,7 +215,8 @@ impl<'obj> Recorder<'obj> {
         &self.absent
     }
 
-    /// The memory of this process that what is kept takes at most, but for one loss that needs more.
+    /// The memory of this process that what is kept takes at most, but for one loss that needs
+    /// more.
     pub fn kept_bytes_max(&self) -> u64 {
         (BLOCKS_MAX * history::BLOCK as usize * history::EVENT_BYTES) as u64
     }

@@ -267,8 +267,8 @@ fn entries_of_each_kind_leak_nothing(kernel: &str) {
 }
 
 /// How long a task may be without progress here. The emulator may keep a virtual CPU waiting for a
-/// second when the host is busy, so this only finds a task that is forgotten; [`NICE`] has the bound
-/// that is wanted, on an engine where time stands still with the guest.
+/// second when the host is busy, so this only finds a task that is forgotten; [`NICE`] has the
+/// bound that is wanted, on an engine where time stands still with the guest.
 const GAP_MS_MAX: u64 = 10_000;
 
 static HOG: Script = Script {
@@ -818,8 +818,8 @@ fn many_tasks_wait_no_longer_than_twice_as_long_as_without_it(kernel: &str) {
 }
 
 /// Rounds of cgroups that compute, of weights 100, 300 and 600 in all; then three to which nobody
-/// gave a weight, with one task, two and three. What they used is in thousandths of what all used, so
-/// a slow machine changes nothing. And commands of the root beside a crowd that is in a cgroup,
+/// gave a weight, with one task, two and three. What they used is in thousandths of what all used,
+/// so a slow machine changes nothing. And commands of the root beside a crowd that is in a cgroup,
 /// without artis and with it.
 static CGROUPS: Script = Script {
     name: "sched::cgroups_share_by_weight",
@@ -875,8 +875,8 @@ static CGROUPS: Script = Script {
     ),
 };
 
-/// The same as [`GAP_MS_MAX`] where a busy host takes nothing from the guest. It is 120 to 170 ms: eight
-/// tasks share what a hog of 90 % and two cgroups of half their weight leave.
+/// The same as [`GAP_MS_MAX`] where a busy host takes nothing from the guest. It is 120 to 170 ms:
+/// eight tasks share what a hog of 90 % and two cgroups of half their weight leave.
 const COUNTED_GAP_MS_MAX: u64 = 500;
 
 fn cgroups_share_by_weight(kernel: &str) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! How a long command notices that it should end.
 
-use crate::task::syscall::is_ignored;
 use anyhow::Context;
+use artis_task::syscall::is_ignored;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// A flag that SIGINT, SIGTERM and SIGHUP set to their number. SIGHUP stays ignored where it is: so
 /// nohup(1) starts what goes on without its terminal.
-pub(super) fn stop_on_signals() -> anyhow::Result<Arc<AtomicUsize>> {
+pub fn stop_on_signals() -> anyhow::Result<Arc<AtomicUsize>> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let stop = Arc::new(AtomicUsize::new(0));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -27,7 +27,7 @@ pub(super) fn stop_on_signals() -> anyhow::Result<Arc<AtomicUsize>> {
 }
 
 /// Waits for so long, or until the flag is not 0. `look` is called some times a second.
-pub(super) fn sleep(time: Duration, stop: &AtomicUsize, look: &mut dyn FnMut()) {
+pub fn sleep(time: Duration, stop: &AtomicUsize, look: &mut dyn FnMut()) {
     let began = Instant::now();
     while stop.load(Ordering::Relaxed) == 0 {
         let left = time.saturating_sub(began.elapsed());

@@ -6,24 +6,23 @@
 //! starts the loads and sees them at work, and audits the machine. (c) [`Finished`]: the loads have
 //! stopped; prints the figures and then writes them.
 
-use super::aside::Aside;
-use super::voice::Voice;
-use crate::cli::output::Outcome;
-use crate::cli::signals::stop_on_signals;
-use crate::cli::value;
-use crate::lab::engine::bochs;
-use crate::load::preset::{Presets, Running};
-use crate::machine::{CpuList, Root};
-use crate::measure::alone::{Alone, Other};
-use crate::measure::audit::{self, Audit, Samples, User};
-use crate::measure::dma_latency::DmaLatency;
-use crate::measure::thread::Policy;
-use crate::measure::{host, memory};
-use crate::report::series::of_document;
-use crate::result::document::{EMULATED_TIME, VIRTUAL_TIME};
-use crate::result::file::Target;
-use crate::result::{Document, Series, Setup, Warning};
+use crate::aside::Aside;
+use crate::output::Outcome;
+use crate::signals::stop_on_signals;
+use crate::voice::Voice;
 use anyhow::Context;
+use artis_lab::engine::bochs;
+use artis_load::preset::{Presets, Running};
+use artis_machine::{CpuList, Root};
+use artis_measure::alone::{Alone, Other};
+use artis_measure::audit::{self, Audit, Samples, User};
+use artis_measure::dma_latency::DmaLatency;
+use artis_measure::thread::Policy;
+use artis_measure::{host, memory};
+use artis_report::series::of_document;
+use artis_result::document::{EMULATED_TIME, VIRTUAL_TIME};
+use artis_result::file::Target;
+use artis_result::{Document, Series, Setup, Warning};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -37,19 +36,15 @@ const LOAD_ENDED: usize = usize::MAX;
 /// Measure at once, also beside another measurement.
 const CONCURRENT: &str = "ARTIS_CONCURRENT";
 
-/// The options that all measuring commands have.
-#[derive(clap::Args, Default)]
+/// What all measuring commands are asked for.
+#[derive(Default)]
 pub struct Common {
-    /// Write the result file (artis.result/1) to FILE; - is standard output
-    #[arg(long, value_name = "FILE")]
+    /// Where the result file goes; `-` is standard output.
     pub json: Option<PathBuf>,
-    /// Loads to run meanwhile; `artis load list` says which there are
-    #[arg(long, value_name = "NAME,…")]
+    /// Loads to run meanwhile.
     pub load: Option<Presets>,
-    /// CPUs that the loads run on [default: all]
-    #[arg(long, value_name = "LIST", requires = "load", value_parser = value::cpus::list)]
+    /// CPUs that the loads run on; none: all.
     pub load_cpus: Option<CpuList>,
-    #[command(flatten)]
     pub voice: Voice,
 }
 
@@ -80,7 +75,10 @@ pub struct Session {
 }
 
 /// Takes the right to measure, when nobody else measures any more.
-pub(in crate::cli) fn alone(stop: &AtomicUsize) -> anyhow::Result<Alone> {
+///
+/// # Errors
+/// When it cannot be asked for.
+pub fn alone(stop: &AtomicUsize) -> anyhow::Result<Alone> {
     let beside = std::env::var_os(CONCURRENT).is_some_and(|value| value == "1");
     let alone = Alone::take(beside, stop, &mut |other| {
         say!(
@@ -106,7 +104,13 @@ fn concurrent(other: &Other) -> Warning {
 impl Session {
     /// Finds out what can fail before anything is measured, and waits until nobody else measures.
     /// `options` are the resolved settings, for the result.
-    pub fn begin(common: &Common, options: BTreeMap<String, Value>) -> anyhow::Result<Self> {
+    ///
+    /// # Errors
+    /// When the result cannot be written, or the machine cannot be described.
+    pub fn begin(
+        common: impl Into<Common>,
+        options: BTreeMap<String, Value>,
+    ) -> anyhow::Result<Self> {
         let mut session = Self::beside(common, options)?;
         let alone = alone(&session.stop)?;
         if let Some(other) = &alone.other {
@@ -117,7 +121,14 @@ impl Session {
     }
 
     /// As [`begin`](Self::begin), for what may run beside a measurement.
-    pub fn beside(common: &Common, mut options: BTreeMap<String, Value>) -> anyhow::Result<Self> {
+    ///
+    /// # Errors
+    /// The same.
+    pub fn beside(
+        common: impl Into<Common>,
+        mut options: BTreeMap<String, Value>,
+    ) -> anyhow::Result<Self> {
+        let common = common.into();
         let json = common.json.as_deref().map(Target::open).transpose()?;
         if let Some(presets) = &common.load {
             options.insert("load".to_owned(), json!(presets.to_string()));
@@ -135,8 +146,8 @@ impl Session {
         Ok(Self {
             json,
             stop: stop_on_signals()?,
-            presets: common.load.clone(),
-            load_cpus: common.load_cpus.clone(),
+            presets: common.load,
+            load_cpus: common.load_cpus,
             voice: common.voice,
             threads: None,
             awake: None,

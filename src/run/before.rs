@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is found out before `artis decide --measure` measures for hours.
 
-use crate::cli::exit::UsageError;
-use crate::decide::job::{Job, Work};
-use crate::load::preset::Presets;
-use crate::measure::program;
-use crate::result::claims::is_one_file;
+use crate::exit::UsageError;
+use artis_decide::job::{Job, Work};
+use artis_load::preset::Presets;
+use artis_measure::program;
+use artis_result::claims::is_one_file;
 use std::ffi::OsString;
 use std::path::Path;
 
 /// Finds out before anything is measured what could not be started later.
-pub(super) fn startable(load: &str, job: &Job) -> anyhow::Result<()> {
+pub fn startable(load: &str, job: &Job) -> anyhow::Result<()> {
     if job.rest_command.is_none() {
         load.parse::<Presets>()
             .map_err(|error| UsageError(format!("the other work, --rest {load}: {error}")))?;
@@ -27,7 +27,7 @@ pub(super) fn startable(load: &str, job: &Job) -> anyhow::Result<()> {
 }
 
 /// Refuses a result's place where an input is.
-pub(super) fn refuse_overwriting(path: &Path, inputs: &[&Path]) -> Result<(), UsageError> {
+pub fn refuse_overwriting(path: &Path, inputs: &[&Path]) -> Result<(), UsageError> {
     match inputs.iter().find(|input| is_one_file(path, input)) {
         None => Ok(()),
         Some(input) => Err(UsageError(format!(

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The flight recorder beside a measurement: it watches the measuring threads.
 
-use crate::cli::explain::watching::document;
-use crate::explain::Document;
-use crate::measure::latency::sampler::Live;
-use crate::recorder::{Error, Recorder, Settings, Storage, Watched};
+use crate::watching::document;
+use artis_explain::Document;
+use artis_measure::latency::sampler::Live;
+use artis_recorder::{Error, Recorder, Settings, Storage, Watched};
 use std::collections::BTreeSet;
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use std::time::Instant;
 const WORST: usize = 10;
 
 /// A recorder, and the threads that it watches.
-pub(super) struct Explainer<'obj> {
+pub struct Explainer<'obj> {
     recorder: Recorder<'obj>,
     watched: BTreeSet<u32>,
     began: Instant,

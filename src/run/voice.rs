@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a measurement says on standard error: all that is not its result.
 
-use crate::cli::progress::Sign;
-use crate::report::warnings;
-use crate::result::Warning;
+use crate::progress::Sign;
+use artis_report::warnings;
+use artis_result::Warning;
 use std::time::Duration;
 
 /// How much is said.
-#[derive(Clone, Copy, Debug, Default, clap::Args)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Voice {
-    /// Print results and errors only
-    #[arg(short, long, conflicts_with = "verbose")]
-    quiet: bool,
-    /// Say of each warning what it does to the figures and what to type
-    #[arg(long)]
-    verbose: bool,
+    /// Results and errors only.
+    pub quiet: bool,
+    /// Of each warning what it does to the figures and what to type.
+    pub verbose: bool,
 }
 
 impl Voice {

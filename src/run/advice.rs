@@ -2,7 +2,7 @@
 //! Advice as the user of this process can follow it: no sudo for root, and none where there is
 //! none.
 
-use crate::measure::audit::User;
+use artis_measure::audit::User;
 use std::env;
 
 /// A sentence for somebody who is not root and has no sudo, in place of one that names it.

@@ -9,7 +9,7 @@
 //! background, too, and at once.
 
 use super::{output, width};
-use crate::lab::progress::Progress;
+use artis_lab::progress::Progress;
 use humantime::format_duration;
 use nix::unistd::{getpgrp, tcgetpgrp};
 use std::io::{IsTerminal, stderr};
@@ -51,8 +51,8 @@ struct Now {
 }
 
 impl Sign {
-    /// A sign, if it is `wanted` and somebody can see it, of what takes so long in all; none: nobody
-    /// knows.
+    /// A sign, if it is `wanted` and somebody can see it, of what takes so long in all; none:
+    /// nobody knows.
     pub fn new(wanted: bool, total: Option<Duration>) -> Self {
         if !(wanted && is_seen()) {
             return Self(None);

@@ -5,11 +5,11 @@
 
 use super::advice::followable;
 use super::{exit, width};
-use crate::report::fitted;
-use crate::result::file::{self, Target};
-use crate::result::terminal::{self, printable};
-use crate::result::{standard, target};
 use anyhow::anyhow;
+use artis_report::fitted;
+use artis_result::file::{self, Target};
+use artis_result::terminal::{self, printable};
+use artis_result::{standard, target};
 use serde::Serialize;
 use std::fmt;
 use std::io::{self, ErrorKind, IsTerminal, StdoutLock, Write};

@@ -2,17 +2,17 @@
 //! Keeps artis's own thread off the CPUs that are measured, where it may use another: it looks at
 //! the measuring threads meanwhile, and whatever it starts (the sign of life) stays off, too.
 
-use crate::machine::CpuList;
-use crate::task::syscall::{affinity, set_affinity};
+use artis_machine::CpuList;
+use artis_task::syscall::{affinity, set_affinity};
 
 /// Gives the calling thread its CPUs back when it is dropped.
-pub(super) struct Aside {
+pub struct Aside {
     before: CpuList,
 }
 
 impl Aside {
     /// None where it may use no other CPU.
-    pub(super) fn of(measured: &CpuList) -> Option<Self> {
+    pub fn of(measured: &CpuList) -> Option<Self> {
         let before = affinity(0).ok()?;
         let others = &before - measured;
         if others.is_empty() {
