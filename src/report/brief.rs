@@ -40,9 +40,27 @@ pub fn table(title: &str, experiment: &Experiment) -> String {
     let Some(first) = rows.first() else {
         return String::new();
     };
+    let mut text = format!("{title}\n\n{}", in_rows(rows));
+    let legend = format!(
+        "Latency, wakeups of a normal task and short commands in {}: 1 us is 100 instructions, and \
+         no microsecond of a real machine. Leaks: kernel work of others on the RT CPU. RT CPU \
+         lent: the part of what RT0 leaves that others got. Work kept: of {} against {}'s, the \
+         geometric mean.",
+        experiment.time_unit(),
+        first.loads.join(", "),
+        first.configuration,
+    );
+    for words in [Some(legend), sentence(rows)].into_iter().flatten() {
+        let _ = write!(text, "\n{}", LAYOUT.paragraph("", &words));
+    }
+    text
+}
+
+/// The table alone.
+pub(super) fn in_rows(rows: &[Row]) -> String {
     let names = rows.iter().map(|row| row.configuration.len());
     let width = names.max().unwrap_or(0).max(NAME_WIDTH_MIN);
-    let mut text = format!("{title}\n\n");
+    let mut text = String::new();
     let (ours, others) = (OF_RT0 * COLUMN, (COLUMNS.len() - OF_RT0) * COLUMN);
     let line = |text: &mut String, line: String| {
         let _ = writeln!(text, "{}", line.trim_end());
@@ -65,23 +83,11 @@ pub fn table(title: &str, experiment: &Experiment) -> String {
             format!("{:width$}{}", row.configuration, cells.concat()),
         );
     }
-    let legend = format!(
-        "Latency, wakeups of a normal task and short commands in {}: 1 us is 100 instructions, and \
-         no microsecond of a real machine. Leaks: kernel work of others on the RT CPU. RT CPU \
-         lent: the part of what RT0 leaves that others got. Work kept: of {} against {}'s, the \
-         geometric mean.",
-        experiment.time_unit(),
-        first.loads.join(", "),
-        first.configuration,
-    );
-    for words in [Some(legend), sentence(rows)].into_iter().flatten() {
-        let _ = write!(text, "\n{}", LAYOUT.paragraph("", &words));
-    }
     text
 }
 
 /// What artis gives beside the isolated CPU, when both were measured: the gain, and its price.
-fn sentence(rows: &[Row]) -> Option<String> {
+pub(super) fn sentence(rows: &[Row]) -> Option<String> {
     let with = |scheduler: Scheduler| rows.iter().find(|row| row.scheduler == scheduler);
     let (isolated, artis) = (with(Scheduler::Isolcpus)?, with(Scheduler::Artis)?);
     let (isolated, artis) = (&isolated.figures, &artis.figures);
