@@ -6,8 +6,8 @@ use crate::common::pages::{examples, pages};
 use std::path::{Path, PathBuf};
 
 /// Pages without a worked example: the first one, whose figures differ from run to run by whole
-/// lines, and the one for those who change artis.
-const NO_EXAMPLE: [&str; 2] = ["README.md", "docs/development.md"];
+/// lines, and those for people who change artis.
+const NO_EXAMPLE: [&str; 3] = ["README.md", "docs/decisions.md", "docs/development.md"];
 const README_LINES_MAX: usize = 150;
 const RESULTS_WORDS_MAX: usize = 1500;
 
