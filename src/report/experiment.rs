@@ -116,6 +116,9 @@ pub(super) fn setup(rows: &[Row]) -> Option<String> {
     }
     let rt0 = match (interval_us, place_us) {
         (None, _) => "RT0 stayed at the same places of the tick".to_owned(),
+        (Some(us), None) if us.is_multiple_of(2) || us.is_multiple_of(5) => {
+            format!("RT0 every {us} us, at some places of the tick")
+        }
         (Some(us), None) => format!("RT0 every {us} us, at every place of the tick"),
         (Some(us), Some(place)) => format!("RT0 every {us} us, first {place} us after a tick"),
     };
@@ -128,7 +131,7 @@ pub(super) fn setup(rows: &[Row]) -> Option<String> {
 
 /// Whether a row is the first of those that are compared with each other, and not of all: an empty
 /// line stands before it.
-fn begins_group(rows: &[Row], at: usize) -> bool {
+pub(super) fn begins_group(rows: &[Row], at: usize) -> bool {
     let of = |row: &Row| (row.cpus, row.timers, row.loads.clone());
     at > 0 && of(&rows[at - 1]) != of(&rows[at])
 }

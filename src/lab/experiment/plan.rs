@@ -542,6 +542,16 @@ mod tests {
                 "seeds = 7",
                 "line 7: seeds: 7 does not fit; write a list in square brackets",
             ),
+            (
+                "seconds = 1",
+                "seconds = 1\ninterval_us = 1000",
+                "interval_us: with a period of 1000 RT0 comes to few places of the tick; write",
+            ),
+            (
+                "seconds = 1",
+                "seconds = 1\ngroups = \"runit\"",
+                "line 7: groups: \"runit\" is not known here; write \"systemd\" or \"none\"",
+            ),
             ("seeds = [7, 8]", "", "the key seeds is missing"),
             ("seeds = [7, 8]", "seeds = [7, 8", "line "),
             (
@@ -601,6 +611,34 @@ mod tests {
         assert!(
             matches!(&named.scheduler, Scheduler::Published(one) if one.name() == "scx_bpfland")
         );
+    }
+
+    #[test]
+    fn rt0_goes_through_every_place_of_the_tick_unless_one_is_named() {
+        let task = |more: &str| {
+            let text = SMALL.replace("seconds = 1", &format!("seconds = 1\n{more}"));
+            Experiment::parse(&text).unwrap().runs()[0].task.clone()
+        };
+        let usual = task("");
+        assert_eq!((usual.interval_us, usual.place_us), (1003, None));
+        assert_eq!(usual.groups, Groups::Systemd);
+        let kept = task("place_us = 30\ngroups = \"none\"");
+        assert_eq!((kept.interval_us, kept.place_us), (4000, Some(30)));
+        assert_eq!(kept.groups, Groups::None);
+        assert_eq!(task("place_us = 30\ninterval_us = 1000").interval_us, 1000);
+    }
+
+    /// With `isolcpus` too, where they may use fewer CPUs.
+    #[test]
+    fn every_row_starts_as_many_processes_of_each_load() {
+        let text = SMALL.replace("seconds = 1", "seconds = 1\ncpus_per_load = 2");
+        let runs = Experiment::parse(&text).unwrap().runs();
+        for cpus in [2, 4] {
+            let mut tasks = runs.iter().filter(|run| run.cpus == cpus);
+            let first = &tasks.next().unwrap().task.loads;
+            assert_eq!(first.len(), 3 * cpus as usize / 2);
+            assert!(tasks.all(|run| run.task.loads == *first));
+        }
     }
 
     /// Files written for earlier versions of artis say "shield".

@@ -115,6 +115,14 @@ fn origin(experiment: &Experiment) -> String {
     if let Some(setup) = setup(rows) {
         let _ = write!(text, "; {setup}");
     }
+    // Before control groups had a layout, the end of threads was not repaired either.
+    if rows
+        .iter()
+        .any(|row| row.timers > 1 && row.groups.is_none())
+    {
+        text += "; the worst of several threads is the measurement's own, which ended one while \
+                 another still measured";
+    }
     if let Some(made) = &experiment.made {
         let packages = made.packages.join(", ");
         let _ = write!(text, "; commit {}, with {packages}", made.commit);
