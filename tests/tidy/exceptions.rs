@@ -6,7 +6,7 @@ pub type Exception = (&'static str, usize);
 
 /// Files of more than 500 lines.
 pub const FILES: &[Exception] = &[
-    ("src/decide/job/mod.rs", 557),
+    ("src/decide/job/mod.rs", 555),
     ("src/lab/debian/kernel.rs", 609),
     ("src/lab/experiment/plan.rs", 613),
     ("src/lab/explain/mod.rs", 509),
