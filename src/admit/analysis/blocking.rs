@@ -12,6 +12,9 @@
 
 use crate::model::Protocol;
 
+/// With more uses of locks on a CPU, each counts against every task.
+const USERS_MAX: usize = 2000;
+
 /// A task takes a lock, with that task's urgency.
 #[derive(Clone, Copy, Debug)]
 pub struct User {
@@ -32,6 +35,8 @@ pub struct Blocking {
     /// For each lock the most urgent user.
     ceilings: Vec<u64>,
     protocols: Vec<Protocol>,
+    /// A bound for every level, where there are too many users to look at each of them each time.
+    rough: Option<u64>,
     /// What it costs that a task waits for a lock: to the holder, and back.
     switches_ns: u64,
 }
@@ -55,7 +60,12 @@ impl Blocking {
         for user in &users {
             ceilings[user.lock] = ceilings[user.lock].min(user.urgency);
         }
+        let is_rough = users.len() > USERS_MAX;
+        let by_lock = longest_of_each(users.iter().map(|user| (user.lock, user.held_ns)));
+        let each = by_lock.iter().map(|ns| ns.saturating_add(switches_ns));
+        let all = each.fold(longest.max(section_ns), u64::saturating_add);
         Self {
+            rough: is_rough.then_some(all),
             section_ns,
             sections,
             users,
@@ -68,6 +78,9 @@ impl Blocking {
     /// How long less urgent tasks may hold up a window in which jobs of this urgency and more
     /// urgent ones run.
     pub fn at(&self, level: u64) -> u64 {
+        if let Some(rough) = self.rough {
+            return rough;
+        }
         let after = self.sections.partition_point(|one| one.0 <= level);
         let section = self.sections.get(after).map_or(0, |one| one.1);
         let alone = section.max(self.section_ns);

@@ -170,7 +170,9 @@ fn longest(cpu: &Cpu, dues: &[Due], meter: &Meter) -> Result<u64, Why> {
 pub fn busy(cpu: &Cpu, dues: &[Due], meter: &Meter) -> Result<u64, Why> {
     let blocking = cpu.blocking.most();
     let busy = least(blocking, meter, |x| {
-        meter.take(dues.len() as u64);
+        if !meter.take(dues.len() as u64) {
+            return u64::MAX;
+        }
         let work = dues.iter().map(|due| due.stream.work(x));
         let taken = cpu.taken_of(x, meter);
         work.fold(blocking.saturating_add(taken), u64::saturating_add)

@@ -30,7 +30,9 @@ impl Earlier<'_> {
 
 impl Others for Earlier<'_> {
     fn work(&self, at_ns: u64, length_ns: u64, meter: &Meter) -> u64 {
-        meter.take(self.dues.len() as u64 + 1);
+        if !meter.take(self.dues.len() as u64 + 1) {
+            return u64::MAX;
+        }
         let work = self.dues.iter();
         let work = work.map(|due| due.stream.work(self.within(due, at_ns, length_ns)));
         let own = self

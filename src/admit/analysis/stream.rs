@@ -155,9 +155,13 @@ impl Load {
         &self.streams
     }
 
-    /// The most work that comes in a stretch of this length.
+    /// The most work that comes in a stretch of this length; any large number once the meter is
+    /// empty.
     pub fn work(&self, length_ns: u64, meter: &Meter) -> u64 {
-        meter.take(self.streams.len() as u64);
+        if !meter.take(self.streams.len() as u64) {
+            // Nobody asks any more.
+            return u64::MAX;
+        }
         let work = self.streams.iter().map(|one| one.work(length_ns));
         work.fold(0, u64::saturating_add)
     }
