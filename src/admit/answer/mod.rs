@@ -13,6 +13,7 @@ use crate::choose::offsets::{self, Offsets};
 use crate::choose::place::{How, Placement, place};
 use crate::choose::priorities::{self, Found};
 use crate::model::{Execution, Policy, Protocol, Set, TASKS_MAX};
+pub use because::time;
 pub use document::{Admission, OfChange, OfCpu, OfMeeting, OfTask, Verdict};
 
 /// Steps of placing, of judging, and of finding what would have to change. Each ends in seconds.

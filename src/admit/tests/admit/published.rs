@@ -10,10 +10,13 @@ const US: u64 = 1000;
 
 /// Tasks of execution time, period and deadline.
 fn set(policy: Policy, tasks: &[(u64, u64, u64)]) -> Set {
-    let tasks = tasks.iter().enumerate().map(|(at, (execution, period, deadline))| Task {
-        deadline_ns: deadline * US,
-        ..Task::new(&format!("t{at}"), execution * US, period * US)
-    });
+    let tasks = tasks
+        .iter()
+        .enumerate()
+        .map(|(at, (execution, period, deadline))| Task {
+            deadline_ns: deadline * US,
+            ..Task::new(&format!("t{at}"), execution * US, period * US)
+        });
     Set::new(policy, tasks.collect())
 }
 
@@ -51,7 +54,10 @@ fn liu_and_layland() {
     let tasks = [(1, 2), (1, 5)];
     let answer = verdict(&implicit(Policy::Rm, &tasks), Verdict::Schedulable);
     assert_eq!(bounds_us(&answer), [1, 2]);
-    verdict(&implicit(Policy::Rm, &[(1, 2), (2, 5)]), Verdict::Schedulable);
+    verdict(
+        &implicit(Policy::Rm, &[(1, 2), (2, 5)]),
+        Verdict::Schedulable,
+    );
     // With the longer period first, C2 of 1 is already all.
     let mut other = implicit(Policy::Given, &tasks);
     other.tasks[0].priority = Some(1);
@@ -63,8 +69,14 @@ fn liu_and_layland() {
     };
     verdict(&other, Verdict::Refused);
     // EDF takes all of the CPU.
-    verdict(&implicit(Policy::Edf, &[(1, 2), (1, 3), (1, 6)]), Verdict::Schedulable);
-    verdict(&implicit(Policy::Edf, &[(1, 2), (1, 3), (2, 11)]), Verdict::Refused);
+    verdict(
+        &implicit(Policy::Edf, &[(1, 2), (1, 3), (1, 6)]),
+        Verdict::Schedulable,
+    );
+    verdict(
+        &implicit(Policy::Edf, &[(1, 2), (1, 3), (2, 11)]),
+        Verdict::Refused,
+    );
 }
 
 /// J. Lehoczky, RTSS 1990, table 1: C = 26 and 62, T = 70 and 100; the worst of the second is its
@@ -266,6 +278,10 @@ fn a_whole_cpu_and_a_hundred_thousand_tasks_get_an_answer() {
         let all = answer.cpus[0].tasks.iter();
         let meets = all.filter(|task| task.meets != Fits::No).count();
         assert_eq!(meets, 100_000);
-        println!("{policy:?}: {:?} after {:?}", answer.verdict, begun.elapsed());
+        println!(
+            "{policy:?}: {:?} after {:?}",
+            answer.verdict,
+            begun.elapsed()
+        );
     }
 }

@@ -13,7 +13,9 @@ use artis_admit::model::{Held, Interrupt, Lock, Policy, Protocol, Set, Task, Tic
 /// A unit of the simulator.
 const UNIT_NS: u64 = 1000;
 /// Periods whose least common multiple is small.
-const PERIODS: [u64; 12] = [200, 240, 300, 400, 480, 600, 800, 1200, 1600, 2400, 4800, 9600];
+const PERIODS: [u64; 12] = [
+    200, 240, 300, 400, 480, 600, 800, 1200, 1600, 2400, 4800, 9600,
+];
 const HYPERPERIOD: u64 = 9600;
 
 struct Random(u64);
@@ -86,7 +88,11 @@ fn random_set(random: &mut Random, policy: Policy, special: Special) -> Set {
         let period = PERIODS[random.below(12) as usize];
         let execution = (((left - next) * period as f64) as u64).max(1);
         left = next;
-        tasks.push(Task::new(&format!("t{at}"), execution * UNIT_NS, period * UNIT_NS));
+        tasks.push(Task::new(
+            &format!("t{at}"),
+            execution * UNIT_NS,
+            period * UNIT_NS,
+        ));
     }
     let mut set = Set::new(policy, tasks);
     specialise(&mut set, random, special);
@@ -156,8 +162,9 @@ fn sources(set: &Set, priorities: &[u8]) -> Vec<Source> {
             false => vec![Piece::Section(execution)],
             true => {
                 let locks = task.locks.iter();
-                let mut pieces: Vec<Piece> =
-                    locks.map(|held| Piece::Lock(held.lock, held.time_ns / UNIT_NS)).collect();
+                let mut pieces: Vec<Piece> = locks
+                    .map(|held| Piece::Lock(held.lock, held.time_ns / UNIT_NS))
+                    .collect();
                 pieces.push(Piece::Section(task.section_ns / UNIT_NS));
                 let used: u64 = task.locks.iter().map(|held| held.time_ns).sum();
                 pieces.push(Piece::Plain(execution - (used + task.section_ns) / UNIT_NS));
@@ -272,15 +279,17 @@ fn one(random: &mut Random, policy: Policy, special: Special, count: &mut Count)
         _ => Order::Fixed,
     };
     let protocols: Vec<Protocol> = set.locks.iter().map(|lock| lock.protocol).collect();
-    let late = patterns(&set, &priorities, random).into_iter().find_map(|sources| {
-        let machine = Machine {
-            order,
-            sources: &sources,
-            protocols: &protocols,
-        };
-        let late = machine.late(3 * HYPERPERIOD)?;
-        Some((late, sources))
-    });
+    let late = patterns(&set, &priorities, random)
+        .into_iter()
+        .find_map(|sources| {
+            let machine = Machine {
+                order,
+                sources: &sources,
+                protocols: &protocols,
+            };
+            let late = machine.late(3 * HYPERPERIOD)?;
+            Some((late, sources))
+        });
     count.sets += 1;
     match (answer, late) {
         (Fits::Yes, Some((late, sources))) => {
@@ -290,10 +299,7 @@ fn one(random: &mut Random, policy: Policy, special: Special, count: &mut Count)
         (_, Some(_)) => count.missed += 1,
         (Fits::No, None) => {
             // What is said to miss has to miss somewhere.
-            assert!(
-                !cpu.is_exact || policy == Policy::Edf,
-                "{policy:?} {special:?}\n{set:#?}"
-            );
+            assert!(!cpu.is_exact, "{policy:?} {special:?}\n{set:#?}");
             count.refused += 1;
         }
         (Fits::Unknown, None) => count.unknown += 1,

@@ -74,7 +74,12 @@ impl Machine<'_> {
             Order::Edf => 1 + job.due,
             Order::Fifo => 1 + job.released,
         };
-        (first, job.released, job.source)
+        // Of those released at once under FIFO, the one with the least time waits longest.
+        let second = match self.order {
+            Order::Fifo => u64::MAX - source.deadline,
+            _ => job.released,
+        };
+        (first, second, job.source)
     }
 
     fn piece(&self, job: &Job) -> Piece {
