@@ -6,6 +6,7 @@
 
 mod standing;
 
+use standing::state;
 pub use standing::{InForce, Standing, State, in_force};
 
 use super::change::{Change, Detour, Kind, Target};

@@ -76,7 +76,7 @@ pub fn in_force(host: &Host<'_>) -> Result<Vec<InForce>, journal::Error> {
     Ok(in_force)
 }
 
-fn state(host: &Host<'_>, change: &Change) -> State {
+pub(super) fn state(host: &Host<'_>, change: &Change) -> State {
     match host.get(&change.target) {
         Ok(None) => State::Gone,
         Ok(Some(now)) if now == change.new => State::InForce,

@@ -20,9 +20,8 @@ use libbpf_rs::btf::Btf;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{MapHandle, OpenObject};
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::mem::MaybeUninit;
-use std::os::fd::IntoRawFd;
+use std::os::fd::{IntoRawFd, OwnedFd};
 
 /// The initial pid namespace, as `/proc/self/ns/pid` names it (PROC_PID_INIT_INO).
 const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
@@ -139,7 +138,7 @@ impl<'obj> Recorder<'obj> {
     }
 
     /// Attaches the programs, that which `counts` raise, too.
-    fn attach(&mut self, counts: Vec<File>) -> Result<(), Error> {
+    fn attach(&mut self, counts: Vec<OwnedFd>) -> Result<(), Error> {
         self.skeleton
             .attach()
             .map_err(Error::bpf("attach the BPF program"))?;

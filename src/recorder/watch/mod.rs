@@ -3,35 +3,29 @@
 
 mod load;
 
-use crate::calls;
 use crate::cgroups::Cgroups;
 use crate::convert::{Names, subject};
 use crate::error::Error;
-use crate::faults;
 use crate::history::{self, BLOCKS_MAX, Block, Copied, History};
-use crate::hooks::{self, FaultEnds};
+use crate::hooks;
 use crate::part::part;
-use crate::rings::{EVENTS, MARKS, Rings, STACKS, stack};
+use crate::rings::{EVENTS, MARKS, Rings, stack};
+use crate::skeleton::RecorderSkel;
 use crate::skeleton::types::recorder_stack;
 use crate::skeleton::types::{recorder_cpu, recorder_event, recorder_mark};
-use crate::skeleton::{RecorderSkel, RecorderSkelBuilder};
-use crate::symbols::Symbols;
 use crate::targets::{self, Watched};
 use crate::threads::{NAMELESS, Threads};
 use artis_explain::document::{Missed, Thread};
 use artis_explain::functions::Functions;
 use artis_explain::recording::{Hole, Loss, Recording, Subject};
-use artis_machine::arch::TIMER_ENTRY;
-use artis_machine::{Root, smi, virtualisation};
-use libbpf_rs::btf::Btf;
+use artis_machine::{Root, smi};
+use libbpf_rs::Link;
 use libbpf_rs::query::ProgInfoIter;
-use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{Link, MapHandle, OpenObject};
+use libbpf_rs::skel::Skel;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, IntoRawFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

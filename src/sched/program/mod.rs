@@ -3,25 +3,17 @@
 
 mod load;
 
-use super::bpf::types::{artis_besieged, artis_displaced, artis_waiting, sched_ext_ops};
-use super::bpf::{ArtisSkel, ArtisSkelBuilder, COUNTERS};
+use super::bpf::types::{artis_besieged, artis_displaced, artis_waiting};
+use super::bpf::{ArtisSkel, COUNTERS};
 use super::caches::Caches;
-use super::calls::Calls;
 use super::detector::Detector;
 use super::ending::Ending;
 use super::records::Records;
-use super::require::{SET_LIMIT, has_operation, has_servers};
-use super::watch::{self, Watch, Way};
-use artis_machine::Root;
+use super::watch::{self, Watch};
 use artis_machine::cpulist::CpuList;
-use artis_machine::{arch, local_timer, rcu};
-use libbpf_rs::btf::types::{Func, Int, Var};
-use libbpf_rs::btf::{Btf, HasSize};
-use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
-use libbpf_rs::{Link, OpenObject, ProgramInput, ProgramType};
+use libbpf_rs::{Link, OpenObject, ProgramInput};
 use std::collections::BTreeMap;
 use std::mem::MaybeUninit;
-use std::os::fd::AsFd;
 
 /// CPUs a machine may have.
 pub const CPUS_MAX: u32 = super::bpf::CPUS_MAX;

@@ -4,19 +4,19 @@
 use super::*;
 
 /// A case and its second file.
-struct Case {
+pub(super) struct Case {
     /// `NAME.toml`; the second one is `NAME-flipped.toml`.
-    name: &'static str,
-    facts: &'static [&'static str],
+    pub(super) name: &'static str,
+    pub(super) facts: &'static [&'static str],
     /// Other facts for the second one; empty: the same, and another job.
-    flipped_facts: &'static [&'static str],
-    choice: &'static str,
+    pub(super) flipped_facts: &'static [&'static str],
+    pub(super) choice: &'static str,
     /// Which number flips it, what the second file says, and the choice then.
-    flip: (&'static str, f64, &'static str),
+    pub(super) flip: (&'static str, f64, &'static str),
     /// Part of the sentence that says why.
-    because: &'static str,
+    pub(super) because: &'static str,
     /// What the paper's flow says.
-    flow: &'static str,
+    pub(super) flow: &'static str,
 }
 
 const PAPER: &[&str] = &["stock=paper-stock.json", "rt=paper-rt.json"];
@@ -32,7 +32,7 @@ const BOARD: &[&str] = &[
 
 const VM: &[&str] = &["stock=vm-stock.json", "rt=vm-rt.json"];
 
-const CASES: [Case; 16] = [
+pub(super) const CASES: [Case; 16] = [
     // The paper: "No benchmarking is needed to see that a workload requiring (say) 100
     // microseconds of processing with a 250-microsecond deadline will require real-time Linux".
     Case {
@@ -195,7 +195,7 @@ const CASES: [Case; 16] = [
 ];
 
 /// `take` and the way, or the word.
-fn choice(of: &Value) -> String {
+pub(super) fn choice(of: &Value) -> String {
     let choice = &of["choice"];
     let way = choice["take"].as_str().or(choice.as_str());
     way.unwrap_or_else(|| panic!("{of}")).to_owned()

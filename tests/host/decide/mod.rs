@@ -7,6 +7,7 @@
 mod cases;
 mod facts;
 
+use cases::{CASES, Case, choice};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

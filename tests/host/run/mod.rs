@@ -3,7 +3,6 @@
 //! and `wait` see them.
 
 mod process;
-mod refused;
 
 use crate::common;
 use artis::machine::privilege::{Capability, Privilege};
@@ -45,6 +44,10 @@ macro_rules! need_nice_0 {
         }
     };
 }
+
+mod refused;
+
+use refused::as_nobody;
 
 fn online() -> CpuList {
     Cpus::read(&Root::default()).unwrap().online

@@ -5,7 +5,7 @@ use super::*;
 
 /// Runs artis as nobody with this RLIMIT_RTPRIO. `folder` gets a copy
 /// that nobody may run, and a folder of `PATH` that nobody may search.
-fn as_nobody(folder: &Path, rtprio: libc::rlim_t, words: &[&str]) -> Output {
+pub(super) fn as_nobody(folder: &Path, rtprio: libc::rlim_t, words: &[&str]) -> Output {
     let copy: PathBuf = folder.join("artis");
     if !copy.exists() {
         fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();

@@ -54,7 +54,7 @@ fn ten_thousand_threads_are_watched() {
 }
 
 /// Runs artis in namespaces of its own, after a preparation.
-fn unshared(options: &[&str], preparation: &str) -> std::process::Output {
+pub(super) fn unshared(options: &[&str], preparation: &str) -> std::process::Output {
     let script = format!("{preparation} exec {ARTIS} explain run -D 1 --pid 1");
     Command::new("unshare")
         .args(options)

@@ -2,8 +2,6 @@
 //! The flight recorder beside threads that end, fork, move and are renamed, beside many of them,
 //! and for a long time.
 
-mod long;
-
 use crate::common::{count, report, skipped};
 use artis::explain::cut;
 use artis::explain::recording::{Recording, What};
@@ -41,6 +39,10 @@ macro_rules! recorder {
         }
     };
 }
+
+mod long;
+
+use long::unshared;
 
 /// How often this thread was woken; none: it is not watched.
 fn wakeups(recorder: &Recorder<'_>, tid: u32) -> Option<u64> {

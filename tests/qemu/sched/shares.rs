@@ -116,7 +116,7 @@ pub(super) static NICE: Script = Script {
         ("ROUNDS", 5, 5),
     ],
     text: concat!(
-        include_str!("../guest/shares.sh"),
+        include_str!("../../guest/shares.sh"),
         r#"
         turns() {
             for _ in $(seq $ROUNDS); do probe turns $TASKS $SECONDS | sed "s/^/$1_/"; done
@@ -169,7 +169,7 @@ pub(super) static CGROUPS: Script = Script {
     rt: false,
     counts: &[("SECONDS", 3, 300)],
     text: concat!(
-        include_str!("../guest/shares.sh"),
+        include_str!("../../guest/shares.sh"),
         r#"
         ms=$((SECONDS * 1000))
         echo +cpu >$groups/cgroup.subtree_control
@@ -266,7 +266,7 @@ pub(super) static LIMITS: Script = Script {
         ("STOPPED", 5, 40),
     ],
     text: concat!(
-        include_str!("../guest/shares.sh"),
+        include_str!("../../guest/shares.sh"),
         r#"
         echo +cpu >$groups/cgroup.subtree_control
         mkdir $groups/limited
