@@ -17,7 +17,8 @@ help:
 	@echo 'make test   what a change needs: the same and real kernels in virtual machines, 25 minutes'
 	@echo 'make soak   the tests with long counts, hours (ARTIS_SOAK=2: twice as long)'
 	@echo 'make kernels try artis on each kernel from 6.16 on, for the table of docs/kernels.md (an hour)'
-	@echo 'make table1 measure docs/results/table1.json again (an hour; goes on when interrupted)'
+	@echo 'make results  measure what the pages show, and write their figures (hours; goes on when'
+	@echo '            interrupted); SHORT=1: only print both promises and their gates (10 minutes)'
 	@echo 'make bench  what artis claims of its own speed, measured beside other tools (quiet machine, root)'
 	@echo 'make build  build what is installed: both programs, man pages, completions of shells'
 	@echo 'make install, make uninstall  what was built, below PREFIX (/usr/local) in DESTDIR'
@@ -47,9 +48,15 @@ kernels: setup
 	cargo build --example probe
 	@scripts/kernels
 
-table1: setup
-	cargo build --release
-	@scripts/table1
+# SHORT=1: three rows, two seeds; nothing is written into documents.
+results: setup
+	cargo build --release --bins
+	cargo build --release -p artis-results
+	@target/release/artis-results $(if $(SHORT),short)
+
+# The pages again, from the results that are there.
+pages:
+	@cargo run --release --quiet -p artis-results -- pages
 
 build:
 	cargo build --release --bins
@@ -69,4 +76,4 @@ bench: setup
 	cargo bench --bench cyclictest
 	cargo bench --bench explain
 
-.PHONY: help setup demo check test soak kernels table1 build install uninstall deb deb-test bench
+.PHONY: help setup demo check test soak kernels results pages build install uninstall deb deb-test bench

@@ -3,7 +3,7 @@
 
 use super::exit::UsageError;
 use super::lab::{ended_by, system};
-use super::output::Outcome;
+use super::output::{Outcome, stdout};
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
 use super::value;
@@ -13,7 +13,7 @@ use crate::lab::experiment::plan::Experiment;
 use crate::lab::experiment::{rows, run};
 use crate::lab::progress::Progress;
 use crate::report::brief;
-use crate::report::experiment::table;
+use crate::report::experiment::{table, to_run};
 use crate::result::file::Target;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -36,6 +36,9 @@ pub struct Args {
     /// One row for each configuration: what real time gains, and what everybody else pays
     #[arg(long)]
     brief: bool,
+    /// Only say which guests are not in the cache, and about how long they take
+    #[arg(long, conflicts_with_all = ["json", "brief", "fresh"])]
+    list: bool,
     /// Only these configurations of the file; rows are compared with the first that is left
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     only: Vec<String>,
@@ -104,6 +107,13 @@ pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
         fresh: args.fresh,
         ..options(args.releases)?
     };
+    if args.list {
+        let missing = run::missing(&experiment, kernels, &options, &mut progress)?;
+        let jobs = u32::try_from(options.jobs.clamp(1, missing.guests.len().max(1)))?;
+        let (all, time) = (missing.all, missing.host / jobs);
+        stdout().text(&to_run(&experiment.name, all, &missing.guests, time))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let measured = match run::run(&experiment, kernels, &options, &mut progress) {
         Err(error) => return failed(error, &mut progress),
         Ok(measured) => measured,

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Measuring threads that begin together, or not at all.
+//! Measuring threads that begin together, or not at all, and end together.
+//!
+//! A thread that ends is taken apart by the kernel with the priority that it measured with, some
+//! hundreds of microseconds. A thread on the same CPU that still measures would wait for that. So a
+//! thread that has done its work sleeps until all have.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread::ScopedJoinHandle;
 
@@ -17,7 +21,8 @@ const ABANDON: u8 = 2;
 
 /// Starts `count` threads. Each prepares itself; when all have done so, each does its `work`. What
 /// a thread prepared never leaves it. The caller waits in `meanwhile`, whose argument says whether
-/// all threads have finished, and gets their results in order. See [`run_until`] for many threads.
+/// all threads have done their work, and gets their results in order. Until it returns no thread
+/// ends. See [`run_until`] for many threads.
 ///
 /// # Errors
 /// The first failure of `prepare` or of a thread's start; then none has begun its work.
@@ -50,6 +55,7 @@ where
     E: Send + From<SpawnError>,
 {
     let start = AtomicU8::new(WAIT);
+    let (at_work, leave) = (AtomicUsize::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
         let (ready, readiness) = mpsc::channel();
         let mut threads = Vec::new();
@@ -59,6 +65,7 @@ where
                 break;
             }
             let (ready, start, prepare, work) = (ready.clone(), &start, &prepare, &work);
+            let (at_work, leave) = (&at_work, &leave);
             let body = move || {
                 let prepared = match prepare(index) {
                     Ok(prepared) => prepared,
@@ -74,7 +81,16 @@ where
                 while start.load(Ordering::Acquire) == WAIT {
                     std::thread::park();
                 }
-                (start.load(Ordering::Acquire) == BEGIN).then(|| work(index, prepared))
+                if start.load(Ordering::Acquire) != BEGIN {
+                    return None;
+                }
+                let working = AtWork(at_work);
+                let result = work(index, prepared);
+                drop(working);
+                while !leave.load(Ordering::Acquire) {
+                    std::thread::park();
+                }
+                Some(result)
             };
             let builder = std::thread::Builder::new().name(format!("artis-measure-{index}"));
             match builder.spawn_scoped(scope, body) {
@@ -97,16 +113,38 @@ where
         }
         // A thread that panicked gave no answer. Joining it below passes the panic on.
         let all = refused.is_none() && prepared == threads.len();
+        at_work.store(threads.len(), Ordering::Relaxed);
         start.store(if all { BEGIN } else { ABANDON }, Ordering::Release);
         threads.iter().for_each(|thread| thread.thread().unpark());
         if let Some(error) = refused {
             return Err(error);
         }
         if all {
-            meanwhile(&|| threads.iter().all(ScopedJoinHandle::is_finished));
+            // Dropped when `meanwhile` panics, too.
+            let _leave = Leave(&leave, &threads);
+            meanwhile(&|| at_work.load(Ordering::Acquire) == 0);
         }
         Ok(threads.into_iter().filter_map(join).collect())
     })
+}
+
+/// A thread that does its work; one that panics has done it, too.
+struct AtWork<'a>(&'a AtomicUsize);
+
+impl Drop for AtWork<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// Lets the threads end when it is dropped.
+struct Leave<'a, 'scope, T>(&'a AtomicBool, &'a [ScopedJoinHandle<'scope, T>]);
+
+impl<T> Drop for Leave<'_, '_, T> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+        self.1.iter().for_each(|thread| thread.thread().unpark());
+    }
 }
 
 fn join<T>(thread: ScopedJoinHandle<Option<T>>) -> Option<T> {
@@ -142,6 +180,43 @@ mod tests {
         );
         assert_eq!(results.unwrap(), [0, 11, 22, 33]);
         assert_eq!(looked.into_inner(), 1);
+    }
+
+    #[test]
+    fn no_thread_ends_before_all_have_done_their_work() {
+        let first = AtomicUsize::new(0);
+        let results: Result<Vec<bool>, Refused> = run(
+            2,
+            Ok,
+            |index, _| {
+                let own = nix::unistd::gettid().as_raw().unsigned_abs() as usize;
+                if index == 0 {
+                    first.store(own, Ordering::Relaxed);
+                    return true;
+                }
+                while first.load(Ordering::Relaxed) == 0 {
+                    std::thread::yield_now();
+                }
+                // Time in which it would end.
+                std::thread::sleep(std::time::Duration::from_millis(50));
+                let task = format!("/proc/self/task/{}", first.load(Ordering::Relaxed));
+                std::path::Path::new(&task).exists()
+            },
+            |finished| {
+                while !finished() {
+                    std::thread::yield_now();
+                }
+            },
+        );
+        assert_eq!(results.unwrap(), [true, true]);
+    }
+
+    #[test]
+    fn a_panic_beside_the_threads_does_not_keep_them() {
+        let all = std::panic::catch_unwind(|| {
+            run(2, Ok::<_, Refused>, |index, _| index, |_| panic!("ours"))
+        });
+        assert!(all.is_err());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! An experiment in one table: what real time gains in each configuration, and what everybody else
 //! pays for it.
 
-use super::experiment::{count, us};
+use super::experiment::{begins_group, count, us};
 use super::paragraph::Layout;
 use artis_result::experiment::{Experiment, Figures, Row, Scheduler, Summary};
 use artis_result::names::Ordinary;
@@ -31,10 +31,7 @@ const COLUMNS: [Column; 8] = [
     (["wakeup", "mean"], |of| us(normal(of).map(|of| of.us_mean))),
     (["wakeup", "99 %"], |of| us(normal(of).map(|of| of.us_p99))),
     (["command", "mean"], |of| {
-        us(of
-            .responsiveness
-            .get(Ordinary::Commands.name())
-            .map(|of| of.us_mean))
+        us(commands(of).map(|of| of.us_mean))
     }),
 ];
 
@@ -44,9 +41,27 @@ pub fn table(title: &str, experiment: &Experiment) -> String {
     let Some(first) = rows.first() else {
         return String::new();
     };
+    let mut text = format!("{title}\n\n{}", in_rows(rows));
+    let legend = format!(
+        "Latency, wakeups of a normal task and short commands in {}: 1 us is 100 instructions, and \
+         no microsecond of a real machine. Leaks: kernel work of others on the RT CPU. RT CPU \
+         lent: the part of what RT0 leaves that others got. Work kept: of {} against {}'s, the \
+         geometric mean.",
+        experiment.time_unit(),
+        first.loads.join(", "),
+        first.configuration,
+    );
+    for words in [Some(legend), sentence(rows)].into_iter().flatten() {
+        let _ = write!(text, "\n{}", LAYOUT.paragraph("", &words));
+    }
+    text
+}
+
+/// The table alone.
+pub(super) fn in_rows(rows: &[Row]) -> String {
     let names = rows.iter().map(|row| row.configuration.len());
     let width = names.max().unwrap_or(0).max(NAME_WIDTH_MIN);
-    let mut text = format!("{title}\n\n");
+    let mut text = String::new();
     let (ours, others) = (OF_RT0 * COLUMN, (COLUMNS.len() - OF_RT0) * COLUMN);
     let line = |text: &mut String, line: String| {
         let _ = writeln!(text, "{}", line.trim_end());
@@ -69,45 +84,47 @@ pub fn table(title: &str, experiment: &Experiment) -> String {
             format!("{:width$}{}", row.configuration, cells.concat()),
         );
     }
-    let legend = format!(
-        "Latency, wakeups of a normal task and short commands in {}: 1 us is 100 instructions, and \
-         no microsecond of a real machine. Leaks: kernel work of others on the RT CPU. RT CPU \
-         lent: the part of what RT0 leaves that others got. Work kept: of {} against {}'s, the \
-         geometric mean.",
-        experiment.time_unit(),
-        first.loads.join(", "),
-        first.configuration,
-    );
-    for words in [Some(legend), sentence(rows)].into_iter().flatten() {
-        let _ = write!(text, "\n{}", LAYOUT.paragraph("", &words));
-    }
     text
 }
 
 /// What artis gives beside the isolated CPU, when both were measured: the gain, and its price.
-fn sentence(rows: &[Row]) -> Option<String> {
+pub(super) fn sentence(rows: &[Row]) -> Option<String> {
+    if (0..rows.len()).any(|at| begins_group(rows, at)) {
+        return None;
+    }
     let with = |scheduler: Scheduler| rows.iter().find(|row| row.scheduler == scheduler);
     let (isolated, artis) = (with(Scheduler::Isolcpus)?, with(Scheduler::Artis)?);
     let (isolated, artis) = (&isolated.figures, &artis.figures);
-    let mut text = format!(
-        "With artis RT0's worst latency is {:.2} times that of the isolated CPU, and others got \
-         {} of that CPU (isolated: {})",
-        artis.latency_us_max / isolated.latency_us_max,
-        percent(artis.rt_cpu_share_others),
-        percent(isolated.rt_cpu_share_others),
-    );
+    let mut parts = vec![
+        format!(
+            "With artis the worst latency is {:.2} times that of the isolated CPU",
+            artis.latency_us_max / isolated.latency_us_max,
+        ),
+        format!(
+            "others get {} of that CPU (isolated: {})",
+            percent(artis.rt_cpu_share_others),
+            percent(isolated.rt_cpu_share_others),
+        ),
+    ];
     if let (Some(ours), Some(theirs)) = (work(artis), work(isolated)) {
-        let _ = write!(text, "; they did {:.2} times its work", ours / theirs);
+        parts.push(format!("they do {:.2} times its work", ours / theirs));
     }
     if let (Some(ours), Some(theirs)) = (normal(artis), normal(isolated)) {
-        let _ = write!(
-            text,
-            ", and a normal task's wakeup took {:.2} times as long",
-            ours.us_mean / theirs.us_mean
-        );
+        let times = ours.us_mean / theirs.us_mean;
+        parts.push(format!(
+            "a normal task's wakeup takes {times:.2} times as long"
+        ));
     }
-    text.push('.');
-    Some(text)
+    let stock = with(Scheduler::Stock).and_then(|row| commands(&row.figures));
+    if let (Some(ours), Some(theirs), Some(stock)) = (commands(artis), commands(isolated), stock) {
+        parts.push(format!(
+            "a short command takes {:.2} times as long as with stock (isolcpus: {:.2} times)",
+            ours.us_mean / stock.us_mean,
+            theirs.us_mean / stock.us_mean
+        ));
+    }
+    let last = parts.pop()?;
+    Some(format!("{}, and {last}.", parts.join(", ")))
 }
 
 /// The geometric mean of what each load did against the reference; none where one was not counted.
@@ -118,6 +135,10 @@ fn work(of: &Figures) -> Option<f64> {
     }
     let logarithms: f64 = all.values().map(|of| of.ln()).sum();
     Some((logarithms / all.len() as f64).exp())
+}
+
+fn commands(of: &Figures) -> Option<&Summary> {
+    of.responsiveness.get(Ordinary::Commands.name())
 }
 
 fn normal(of: &Figures) -> Option<&Summary> {
@@ -174,9 +195,9 @@ mod tests {
         let said = text.replace('\n', " ");
         for part in [
             "1.10 times that of the isolated CPU",
-            "75 % of that CPU (isolated: 50 %)",
-            "1.50 times its work",
-            "wakeup took 0.67 times as long.",
+            "others get 75 % of that CPU (isolated: 50 %)",
+            "they do 1.50 times its work",
+            "and a normal task's wakeup takes 0.67 times as long.",
             "us at 100 MIPS, emulated (bochs)",
         ] {
             assert!(said.contains(part), "{part} in\n{text}");

@@ -6,6 +6,7 @@ use artis_result::experiment::{Experiment, Figures, Row, Scheduler, Summary};
 use artis_result::names::Ordinary;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::time::Duration;
 
 const NAME_WIDTH_MIN: usize = 14;
 const COLUMN: usize = 10;
@@ -17,10 +18,10 @@ type Column = ([&'static str; 2], fn(&Figures) -> String);
 
 const LATENCY: [Column; 8] = [
     (["kernel", "max"], |of| us(of.kernel_latency_us_max)),
-    (["latency", "min"], |of| us(Some(of.latency_us_min))),
     (["latency", "mean"], |of| us(Some(of.latency_us_mean))),
     (["latency", "99.9 %"], |of| us(Some(of.latency_us_p99_9))),
     (["latency", "max"], |of| us(Some(of.latency_us_max))),
+    (["max at", "places"], |of| whole_percent(of.worst_places)),
     (["exec.time", "variation"], |of| {
         percent(of.execution_time_variation)
     }),
@@ -42,6 +43,20 @@ pub fn table(title: &str, experiment: &Experiment) -> String {
     throughput(&mut text, experiment, width);
     responsiveness(&mut text, experiment, width);
     messages(&mut text, experiment, width);
+    text
+}
+
+/// What has to be run of an experiment of so many guests: which, and about how long.
+pub fn to_run(name: &str, all: usize, missing: &[String], time: Duration) -> String {
+    let count = missing.len();
+    if count == 0 {
+        return format!("{name}: all {all} guests are in the cache\n");
+    }
+    let minutes = (time.as_secs_f64() / 60.0).ceil();
+    let mut text = format!("{name}: {count} of {all} guests to run, about {minutes} minutes\n");
+    for guest in missing {
+        let _ = writeln!(text, "  {guest}");
+    }
     text
 }
 
@@ -70,6 +85,9 @@ fn heading(text: &mut String, experiment: &Experiment) {
             experiment.engine_version
         );
     }
+    if let Some(setup) = setup(rows) {
+        let _ = writeln!(text, "{setup}");
+    }
     let mut before = None;
     for row in rows {
         if before == Some(&row.loads) {
@@ -90,9 +108,31 @@ fn heading(text: &mut String, experiment: &Experiment) {
     );
 }
 
+/// How RT0 stood to the tick, and the control groups; none where rows differ.
+pub(super) fn setup(rows: &[Row]) -> Option<String> {
+    let of = |row: &Row| (row.interval_us, row.place_us, row.groups.clone());
+    let (interval_us, place_us, groups) = of(rows.first()?);
+    if rows.iter().any(|row| of(row) != of(&rows[0])) {
+        return None;
+    }
+    let rt0 = match (interval_us, place_us) {
+        (None, _) => "RT0 stayed at the same places of the tick".to_owned(),
+        (Some(us), None) if us.is_multiple_of(2) || us.is_multiple_of(5) => {
+            format!("RT0 every {us} us, at some places of the tick")
+        }
+        (Some(us), None) => format!("RT0 every {us} us, at every place of the tick"),
+        (Some(us), Some(place)) => format!("RT0 every {us} us, first {place} us after a tick"),
+    };
+    let groups = match groups.as_deref() {
+        Some("systemd") => "control groups as systemd makes them",
+        _ => "no control groups but the loads' own",
+    };
+    Some(format!("{rt0}; {groups}"))
+}
+
 /// Whether a row is the first of those that are compared with each other, and not of all: an empty
 /// line stands before it.
-fn begins_group(rows: &[Row], at: usize) -> bool {
+pub(super) fn begins_group(rows: &[Row], at: usize) -> bool {
     let of = |row: &Row| (row.cpus, row.timers, row.loads.clone());
     at > 0 && of(&rows[at - 1]) != of(&rows[at])
 }
@@ -297,6 +337,10 @@ pub(super) fn us(value: Option<f64>) -> String {
 
 fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", share * 100.0))
+}
+
+fn whole_percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0))
 }
 
 fn ratio(value: Option<f64>) -> String {

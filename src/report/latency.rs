@@ -70,6 +70,7 @@ mod tests {
                 exceeded,
                 split: None,
                 work: None,
+                places: None,
             },
             failed,
         };

@@ -36,6 +36,7 @@ mod paragraph;
 pub mod partition;
 pub mod picture;
 pub mod result;
+pub mod results;
 pub mod scatter;
 pub mod scheduler;
 pub mod series;

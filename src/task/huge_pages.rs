@@ -4,7 +4,7 @@
 //! Where the kernel makes them for every process, its thread khugepaged joins the pages of 2 MiB to
 //! one, locked pages too, and a thread that uses one of them meanwhile waits. khugepaged is a
 //! normal task with the weakest nice value: on a loaded machine it took up to 190 ms, and real-time
-//! threads were late by as much (docs/results/README.md).
+//! threads were late by as much (docs/decisions.md).
 
 use nix::errno::Errno;
 use nix::sys::prctl;

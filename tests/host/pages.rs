@@ -6,9 +6,10 @@ use crate::common::pages::{examples, pages};
 use std::path::{Path, PathBuf};
 
 /// Pages without a worked example: the first one, whose figures differ from run to run by whole
-/// lines, and the one for those who change artis.
-const NO_EXAMPLE: [&str; 2] = ["README.md", "docs/development.md"];
+/// lines, and those for people who change artis.
+const NO_EXAMPLE: [&str; 3] = ["README.md", "docs/decisions.md", "docs/development.md"];
 const README_LINES_MAX: usize = 150;
+const RESULTS_WORDS_MAX: usize = 1500;
 
 fn read(page: &Path) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap()
@@ -52,6 +53,35 @@ fn the_links_lead_to_files() {
             assert!(path.exists(), "{}: no {target}", page.display());
         }
     }
+}
+
+/// `make pages` writes them.
+#[test]
+fn the_figures_of_the_pages_are_those_of_the_results() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for made in artis_results::Repository::at(folder).made().unwrap() {
+        let there = std::fs::read_to_string(folder.join(&made.path)).unwrap();
+        let path = made.path.display();
+        assert!(
+            there == made.content,
+            "{path} is not what the results say; run `make pages`"
+        );
+    }
+}
+
+/// `docs/results` has no prose but what explains the tables.
+#[test]
+fn the_results_are_mostly_tables() {
+    let text = read(Path::new("docs/results/README.md"));
+    let mut code = false;
+    let mut words = 0;
+    for line in text.lines() {
+        code ^= line.starts_with("```");
+        if !code && !line.starts_with('|') {
+            words += line.split_whitespace().count();
+        }
+    }
+    assert!(words <= RESULTS_WORDS_MAX, "{words} words");
 }
 
 #[test]

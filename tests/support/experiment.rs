@@ -13,6 +13,7 @@ pub fn figures(samples: u64, user_max: f64) -> Figures {
         latency_us_mean: user_max / 4.0,
         latency_us_p99_9: user_max / 2.0,
         latency_us_max: user_max,
+        worst_places: None,
         execution_time_us_min: None,
         execution_time_us_max: None,
         execution_time_variation: None,
@@ -47,6 +48,9 @@ pub fn row(name: &str, maxima: &[f64]) -> Row {
         seconds: 8,
         loads: vec!["hackbench".to_owned()],
         seeds: per_seed.iter().map(|seed| seed.seed).collect(),
+        interval_us: None,
+        place_us: None,
+        groups: None,
         figures: figures(1000 * maxima.len() as u64, worst),
         latency_histogram: None,
         per_seed,
@@ -63,6 +67,7 @@ pub fn experiment(rows: Vec<Row>) -> Experiment {
         engine: "bochs".to_owned(),
         engine_version: "3.0".to_owned(),
         unit: "us at 100 MIPS".to_owned(),
+        made: None,
         rows,
     }
 }

@@ -96,6 +96,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         limits: Limits::default(),
         freeze_trace: None,
         split: None,
+        tick: None,
     };
 
     let measurement = session.start()?;

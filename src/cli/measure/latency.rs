@@ -215,6 +215,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         limits: resolved.limits(),
         freeze_trace,
         split: split.as_ref(),
+        tick: None,
     };
 
     let measurement = session.start()?;

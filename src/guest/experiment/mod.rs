@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the host asks a guest of an experiment to do, and what the guest returns: JSON, both ways.
 
+pub mod groups;
 mod published;
 pub mod responsiveness;
 pub mod run;
@@ -9,6 +10,7 @@ use artis_load::own::Load;
 use artis_machine::CpuList;
 use artis_result::Series;
 use artis_result::experiment::Scheduler;
+use groups::Groups;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,6 +61,9 @@ pub struct Task {
     pub answers: BTreeSet<Answer>,
     /// RT0's period.
     pub interval_us: u64,
+    /// Where RT0's first wakeup is due, us after a tick; none: anywhere.
+    pub place_us: Option<u64>,
+    pub groups: Groups,
 }
 
 /// What one guest measured, in nanoseconds of its own time.
@@ -68,6 +73,10 @@ pub struct Sample {
     pub window_ns: u64,
     /// Latencies and execution times.
     pub series: Vec<Series>,
+    /// RT0's longest latency at each place of the tick, hundredths of its period; none where it was
+    /// never due.
+    #[serde(default)]
+    pub places_ns: Vec<Option<i64>>,
     /// Time in which the first RT CPU ran any task in the window.
     pub rt_running_ns: u64,
     /// CPU time of RT0's threads in the window.

@@ -116,6 +116,7 @@ pub struct Outcome {
 /// # Errors
 /// When a probe cannot begin, or fails.
 pub fn run(task: &Task) -> Result<Outcome, Error> {
+    task.groups.enter_session()?;
     let cpus = everybody(task)?;
     // The one that started this may use the other CPUs only.
     syscall::set_affinity(0, &cpus).map_err(system("free the probes from their starter's CPUs"))?;
@@ -193,6 +194,7 @@ fn wakeups(task: &Task, cpus: &CpuList) -> Result<Vec<Series>, Error> {
         limits: Limits::default(),
         freeze_trace: None,
         split: None,
+        tick: None,
     };
     let outcome = latency::measure(&plan, &AtomicUsize::new(0), &mut |_| ())?;
     let mut all = Vec::new();

@@ -3,11 +3,12 @@
 //! with the pauses of its seed, measures, and counts the work of all loads meanwhile.
 //!
 //! Two guests with the same seed differ only in their configuration: the same processes start in
-//! the same order. Each load has a control group of its own, so that the CPU time of all its
-//! children is known, whatever it forks. Only [`Measure::Leaks`] has an observer of kernel work;
-//! elsewhere the scheduler's own check says whether it ran on an RT CPU.
+//! the same order, as many in each. Each load has a control group of its own, so that the CPU time
+//! of all its children is known, whatever it forks. Only [`Measure::Leaks`] has an observer of
+//! kernel work; elsewhere the scheduler's own check says whether it ran on an RT CPU.
 
 use super::super::scheduler::{self, Scheduler as ArtisScheduler};
+use super::groups::Groups;
 use super::published;
 use super::responsiveness;
 use super::{Done, Measure, Sample, Task};
@@ -17,6 +18,7 @@ use artis_load::own::process::{Place, Process};
 use artis_load::seed::Seed;
 use artis_machine::cpus::{self, Cpus};
 use artis_machine::{CpuList, Root, Unreadable, schedstat};
+use artis_measure::latency::place::{PLACES, Tick};
 use artis_measure::latency::sampler::{Limits, Task as Piece};
 use artis_measure::latency::source::{Request, SourceKind};
 use artis_measure::latency::split::Split;
@@ -36,7 +38,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -51,8 +53,9 @@ const PAUSE_MAX: Duration = Duration::from_millis(20);
 /// From the last load's start to the measurement, or half of what is measured if that is less:
 /// programs get loaded, memory gets touched, and the scheduler sees what each task does.
 const WARM_UP_MAX: Duration = Duration::from_secs(1);
-/// Where the loads' control groups are made.
-const GROUPS: &str = "/sys/fs/cgroup";
+/// Services of the guest.
+const RT0: &str = "rt0";
+const SCHEDULER: &str = "scheduler";
 /// The work of [`Measure::Throughput`]: as the load of that name, but it ends.
 const HACKBENCH: [&str; 7] = ["-T", "-g", "1", "-f", "4", "-l", "50"];
 
@@ -96,6 +99,8 @@ pub enum Error {
     /// A timer failed in the middle.
     #[error("a timer of RT0 failed: {0}")]
     Timer(nix::errno::Errno),
+    #[error("the kernel does not say how long its tick is")]
+    Tick,
 }
 
 pub(super) fn system<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Error {
@@ -116,9 +121,11 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     let (Some(cpu), false) = (cpu, (&online - &task.rt).is_empty()) else {
         return Err(Error::Cpus(task.rt.clone()));
     };
+    task.groups.make()?;
     let mut sample = match task.measure {
         Measure::Throughput => {
             let scheduler = Running::start(task)?;
+            task.groups.enter_session()?;
             let mut sample = throughput_of(&online)?;
             scheduler.finish(&mut sample)?;
             return Ok(sample);
@@ -129,6 +136,7 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     };
     // This process starts the loads and watches RT0; neither may be work for the RT CPU.
     bind_self(&(&online - &task.rt))?;
+    task.groups.enter_service(RT0)?;
     memory::lock_and_prefault().map_err(|error| {
         system("lock this process's memory")(io::Error::other(error.to_string()))
     })?;
@@ -160,7 +168,7 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     };
     let scheduler = Running::start(task)?;
     let mut loads = Loads::start(task, &online, seed)?;
-    let plan = plan(task, cpu, &work, &unloaded, split.as_ref());
+    let plan = plan(task, cpu, &work, &unloaded, split.as_ref())?;
     let before = Moment::take(cpu, &loads)?;
     let counts_before = count();
     let (outcome, others) = if task.measure == Measure::Responsiveness {
@@ -186,6 +194,7 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     }
     before.difference(&after, &mut sample);
     sample.series = series(&outcome.threads, unloaded.time);
+    sample.places_ns = places(&outcome.threads);
     sample.series.extend(others.series);
     sample.messages = others.messages;
     Ok(sample)
@@ -218,7 +227,15 @@ enum Running {
 }
 
 impl Running {
+    /// In a service of its own; this process is RT0's again after that.
     fn start(task: &Task) -> Result<Self, Error> {
+        task.groups.enter_service(SCHEDULER)?;
+        let started = Self::start_here(task)?;
+        task.groups.enter_service(RT0)?;
+        Ok(started)
+    }
+
+    fn start_here(task: &Task) -> Result<Self, Error> {
         Ok(match &task.scheduler {
             Scheduler::Stock | Scheduler::Isolcpus => Self::Nobody,
             // With isolcpus nobody could arm a timer on an RT CPU since boot. Here many did.
@@ -255,7 +272,7 @@ fn plan<'a>(
     work: &'a Work,
     unloaded: &exec::Samples,
     split: Option<&'a Split>,
-) -> Plan<'a> {
+) -> Result<Plan<'a>, Error> {
     let t_min_ns = unloaded.time.moments().map_or(0, |all| all.min);
     let thread = ThreadPlan {
         request: Request {
@@ -272,14 +289,30 @@ fn plan<'a>(
             t_min_ns: u64::try_from(t_min_ns).unwrap_or(0),
         }),
     };
-    Plan {
+    let tick = Tick {
+        place_ns: task.place_us.map(|us| us * 1000),
+        ..Tick::of_kernel().ok_or(Error::Tick)?
+    };
+    Ok(Plan {
         threads: vec![thread; task.timers as usize],
         duration: (task.measure != Measure::Responsiveness)
             .then(|| Duration::from_secs(task.seconds.into())),
         limits: Limits::default(),
         freeze_trace: None,
         split,
+        tick: Some(tick),
+    })
+}
+
+/// All threads together.
+fn places(threads: &[Measured]) -> Vec<Option<i64>> {
+    let mut all: Vec<Option<i64>> = Vec::new();
+    for places in threads.iter().filter_map(|one| one.samples.places.as_ref()) {
+        all.resize(PLACES, None);
+        let both = all.iter_mut().zip(places.worst_ns());
+        both.for_each(|(worst, more)| *worst = more.max(*worst));
     }
+    all
 }
 
 /// The samples of all threads together.
@@ -308,7 +341,10 @@ fn series(threads: &[Measured], unloaded: Distribution) -> Vec<Series> {
 }
 
 /// The loads, each in its control group.
-struct Loads(Vec<(Load, Process)>);
+struct Loads {
+    groups: Groups,
+    all: Vec<(Load, Process)>,
+}
 
 impl Loads {
     /// Starts them in the seed's order, with its pauses, and lets them warm up.
@@ -320,11 +356,7 @@ impl Loads {
         let mut loads = Vec::new();
         for load in order {
             std::thread::sleep(seed.pause(PAUSE_MAX));
-            let group = group(load);
-            fs::create_dir_all(&group).map_err(system(format!(
-                "make the control group {}",
-                group.display()
-            )))?;
+            let group = task.groups.of_load(load)?;
             let place = Place {
                 cpus,
                 group: Some(&group),
@@ -333,24 +365,23 @@ impl Loads {
         }
         let warm_up = WARM_UP_MAX.min(Duration::from_secs(task.seconds.into()) / 2);
         std::thread::sleep(warm_up + seed.pause(PAUSE_MAX));
-        Ok(Self(loads))
+        Ok(Self {
+            groups: task.groups,
+            all: loads,
+        })
     }
 
     fn check(&mut self) -> Result<(), Error> {
-        for (_, process) in &mut self.0 {
+        for (_, process) in &mut self.all {
             process.check()?;
         }
         Ok(())
     }
 }
 
-fn group(load: Load) -> PathBuf {
-    Path::new(GROUPS).join(format!("load-{}", load.name()))
-}
-
 /// CPU time of all that has run in the load's group, ns.
-fn cpu_ns(load: Load) -> Result<u64, Error> {
-    let file = group(load).join("cpu.stat");
+fn cpu_ns(groups: Groups, load: Load) -> Result<u64, Error> {
+    let file = groups.folder_of_load(load).join("cpu.stat");
     let text = fs::read_to_string(&file).map_err(system(format!("read {}", file.display())))?;
     let us = text
         .lines()
@@ -373,11 +404,11 @@ impl Moment {
     fn take(cpu: u32, loads: &Loads) -> Result<Self, Error> {
         make_switch(cpu)?;
         let mut done: BTreeMap<Load, Done> = BTreeMap::new();
-        for (load, process) in &loads.0 {
+        for (load, process) in &loads.all {
             done.entry(*load).or_default().work += process.counters().done();
         }
         for (load, done) in &mut done {
-            done.cpu_ns = cpu_ns(*load)?;
+            done.cpu_ns = cpu_ns(loads.groups, *load)?;
         }
         let running = schedstat::running_ns(&Root::default())?;
         let rt_running_ns = running

@@ -8,6 +8,7 @@ use crate::Error as LabError;
 use crate::debian::index::Flavour;
 use crate::debian::kernel::Kernel;
 use crate::engine::bochs;
+use artis_guest::experiment::groups::Groups;
 use artis_guest::experiment::{Answer, Measure, Task};
 use artis_load::own::Load;
 use artis_machine::CpuList;
@@ -37,9 +38,17 @@ pub struct Experiment {
     cpus_per_load: Option<u32>,
     #[serde(default = "one_timer")]
     pub timers: Vec<u32>,
-    /// RT0's period.
-    #[serde(default = "millisecond")]
-    pub interval_us: u64,
+    /// RT0's period; see [`Experiment::interval_us`].
+    #[serde(rename = "interval_us")]
+    interval: Option<u64>,
+    /// Where RT0's first wakeup is due, us after a tick; none: it goes through all places.
+    pub place_us: Option<u64>,
+    #[serde(default)]
+    pub groups: Groups,
+    /// Gates: what the experiment is to show, in the language of `artis compare`. A configuration's
+    /// name stands for each of its rows.
+    #[serde(default)]
+    pub wanted: Vec<String>,
     /// Seeds of the guests that measure the kernel's part; all seeds when absent.
     pub kernel_latency_seeds: Option<Vec<u64>>,
     #[serde(rename = "configuration")]
@@ -53,7 +62,7 @@ fn allowed(key: &str) -> Option<String> {
         "seconds" | "timers" | "cpus_per_load" => (1, u64::from(u32::MAX)),
         // TOML has numbers of 63 bits.
         "interval_us" => (1, i64::MAX.unsigned_abs()),
-        "seeds" | "kernel_latency_seeds" => (0, i64::MAX.unsigned_abs()),
+        "seeds" | "kernel_latency_seeds" | "place_us" => (0, i64::MAX.unsigned_abs()),
         _ => return None,
     };
     let note = match key {
@@ -76,9 +85,11 @@ fn one_timer() -> Vec<u32> {
     vec![1]
 }
 
-fn millisecond() -> u64 {
-    1000
-}
+/// RT0's period where the file names none. It has no divisor in common with any kernel's tick, so
+/// the wakeups go through every place of it: in 4 s each microsecond of a tick of 4 ms comes once.
+const INTERVAL_US: u64 = 1003;
+/// The same where RT0 keeps its place: the tick of Debian's kernels.
+const INTERVAL_OF_PLACE_US: u64 = 4000;
 
 /// A kernel and its scheduler.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -268,13 +279,14 @@ impl Experiment {
         }
         let zeros = [
             ("seconds", self.seconds == 0),
-            ("interval_us", self.interval_us == 0),
+            ("interval_us", self.interval == Some(0)),
             ("timers", self.timers.contains(&0)),
             ("cpus_per_load", self.cpus_per_load == Some(0)),
         ];
         if let Some((key, _)) = zeros.iter().find(|(_, is_zero)| *is_zero) {
             return Err(out_of_range(key, &0));
         }
+        self.check_places()?;
         let sets = self.loads.sets();
         if sets.is_empty() {
             return Err("the table loads holds no list; write loads = [] for none".to_owned());
@@ -291,6 +303,30 @@ impl Experiment {
             ));
         }
         Ok(())
+    }
+
+    /// Ticks are 1, 4 or 10 ms long: a period without a divisor in common with them has neither 2
+    /// nor 5 for one.
+    fn check_places(&self) -> Result<(), String> {
+        let us = self.interval_us();
+        let keeps = us.is_multiple_of(2) || us.is_multiple_of(5);
+        match self.place_us {
+            None if keeps => Err(format!(
+                "interval_us: with a period of {us} RT0 comes to few places of the tick; write a \
+                 number that neither 2 nor 5 divides, such as {INTERVAL_US}, or name the place \
+                 that it is to keep, place_us = 0"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// RT0's period.
+    pub fn interval_us(&self) -> u64 {
+        let usual = match self.place_us {
+            None => INTERVAL_US,
+            Some(_) => INTERVAL_OF_PLACE_US,
+        };
+        self.interval.unwrap_or(usual)
     }
 
     /// Every guest of the experiment; those of one row come together.
@@ -362,7 +398,9 @@ impl Experiment {
             loads: self.loads_of(row),
             seconds: self.seconds,
             answers: self.answers.clone(),
-            interval_us: self.interval_us,
+            interval_us: self.interval_us(),
+            place_us: self.place_us,
+            groups: self.groups,
         }
     }
 }
@@ -504,6 +542,16 @@ mod tests {
                 "seeds = 7",
                 "line 7: seeds: 7 does not fit; write a list in square brackets",
             ),
+            (
+                "seconds = 1",
+                "seconds = 1\ninterval_us = 1000",
+                "interval_us: with a period of 1000 RT0 comes to few places of the tick; write",
+            ),
+            (
+                "seconds = 1",
+                "seconds = 1\ngroups = \"runit\"",
+                "line 7: groups: \"runit\" is not known here; write \"systemd\" or \"none\"",
+            ),
             ("seeds = [7, 8]", "", "the key seeds is missing"),
             ("seeds = [7, 8]", "seeds = [7, 8", "line "),
             (
@@ -565,6 +613,34 @@ mod tests {
         );
     }
 
+    #[test]
+    fn rt0_goes_through_every_place_of_the_tick_unless_one_is_named() {
+        let task = |more: &str| {
+            let text = SMALL.replace("seconds = 1", &format!("seconds = 1\n{more}"));
+            Experiment::parse(&text).unwrap().runs()[0].task.clone()
+        };
+        let usual = task("");
+        assert_eq!((usual.interval_us, usual.place_us), (1003, None));
+        assert_eq!(usual.groups, Groups::Systemd);
+        let kept = task("place_us = 30\ngroups = \"none\"");
+        assert_eq!((kept.interval_us, kept.place_us), (4000, Some(30)));
+        assert_eq!(kept.groups, Groups::None);
+        assert_eq!(task("place_us = 30\ninterval_us = 1000").interval_us, 1000);
+    }
+
+    /// With `isolcpus` too, where they may use fewer CPUs.
+    #[test]
+    fn every_row_starts_as_many_processes_of_each_load() {
+        let text = SMALL.replace("seconds = 1", "seconds = 1\ncpus_per_load = 2");
+        let runs = Experiment::parse(&text).unwrap().runs();
+        for cpus in [2, 4] {
+            let mut tasks = runs.iter().filter(|run| run.cpus == cpus);
+            let first = &tasks.next().unwrap().task.loads;
+            assert_eq!(first.len(), 3 * cpus as usize / 2);
+            assert!(tasks.all(|run| run.task.loads == *first));
+        }
+    }
+
     /// Files written for earlier versions of artis say "shield".
     #[test]
     fn the_old_word_for_isolcpus_is_understood() {
@@ -592,13 +668,13 @@ mod tests {
                 "forks",
                 "kernels",
                 "load-sweep",
+                "luck",
                 "others",
-                "phases",
                 "rowand",
                 "scale",
+                "short",
                 "smoke",
                 "table1",
-                "table1-10seeds",
                 "table1-4cpus"
             ]
         );

@@ -32,6 +32,7 @@ pub fn document(experiment: &Experiment, measured: &[Measured]) -> experiment::E
         engine: bochs::NAME.to_owned(),
         engine_version: first.map_or_else(String::new, |one| one.kept.engine_version.clone()),
         unit: UNIT.to_owned(),
+        made: None,
         rows: rows(experiment, measured),
     }
 }
@@ -64,6 +65,24 @@ impl Group<'_> {
     }
 }
 
+/// For each group of rows that are compared with each other, the names of the rows by those of
+/// their configurations.
+pub fn names(experiment: &Experiment) -> Vec<BTreeMap<String, String>> {
+    let mut groups: Vec<(RowOf, BTreeMap<String, String>)> = Vec::new();
+    for row in experiment.rows() {
+        let of = experiment.configurations[row.configuration].name.clone();
+        let entry = (of, name(experiment, row));
+        match groups
+            .iter_mut()
+            .find(|(group, _)| *group == row.reference())
+        {
+            Some((_, group)) => drop(group.insert(entry.0, entry.1)),
+            None => groups.push((row.reference(), [entry].into())),
+        }
+    }
+    groups.into_iter().map(|(_, names)| names).collect()
+}
+
 /// The name of a row: its configuration's, and where it differs from the file's other rows.
 fn name(experiment: &Experiment, what: RowOf) -> String {
     let mut name = experiment.configurations[what.configuration].name.clone();
@@ -94,6 +113,9 @@ fn row(experiment: &Experiment, what: RowOf, group: &Group, reference: &Group) -
         seconds: experiment.seconds,
         loads: loads.map(|load| load.name().to_owned()).collect(),
         seeds: experiment.seeds.clone(),
+        interval_us: Some(experiment.interval_us()),
+        place_us: experiment.place_us,
+        groups: Some(experiment.groups.name().to_owned()),
         figures: figures(experiment, group, reference),
         latency_histogram: (latencies.count() > 0).then(|| latencies.into_histograms().0),
         per_seed: experiment
@@ -127,6 +149,22 @@ fn merged(group: &Group, measure: Measure, name: &str) -> Distribution {
         }
     }
     all
+}
+
+/// A place of the tick has the worst when its own is at least so much of it.
+const NEAR_WORST: f64 = 0.9;
+
+/// Of the places of the tick, the share that has the worst; none without any.
+fn worst_places(group: &Group, measure: Measure) -> Option<f64> {
+    let mut all: Vec<Option<i64>> = Vec::new();
+    for (_, sample) in group.samples(measure) {
+        all.resize(sample.places_ns.len(), None);
+        let both = all.iter_mut().zip(&sample.places_ns);
+        both.for_each(|(worst, more)| *worst = (*more).max(*worst));
+    }
+    let near = NEAR_WORST * all.iter().copied().max()?? as f64;
+    let has = |worst: &&Option<i64>| worst.is_some_and(|worst| worst as f64 >= near);
+    Some(all.iter().filter(has).count() as f64 / all.len() as f64)
 }
 
 /// How soon others answer, by the name of what was measured.
@@ -171,6 +209,7 @@ fn figures(experiment: &Experiment, group: &Group, reference: &Group) -> Figures
         latency_us_mean: moments.map_or(0.0, |all| all.mean / 1000.0),
         latency_us_p99_9: user.percentile(99.9).map_or(0.0, us),
         latency_us_max: moments.map_or(0.0, |all| us(all.max)),
+        worst_places: worst_places(group, rt0),
         execution_time_us_min: shortest,
         execution_time_us_max: longest,
         execution_time_variation: shortest

@@ -18,7 +18,7 @@ use crate::image::programs::Programs;
 use crate::machine::Machine;
 use crate::machine::record::Ended;
 use crate::progress::Progress;
-use artis_guest::experiment::Sample;
+use artis_guest::experiment::{Measure, Sample};
 use artis_guest::scheduler;
 use artis_result::experiment::{Published, Scheduler};
 use std::collections::BTreeMap;
@@ -154,6 +154,61 @@ pub fn run(
         fingerprint: guest.fingerprint,
     });
     Ok(finished.collect())
+}
+
+/// What has to be run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Missing {
+    /// Guests of the experiment.
+    pub all: usize,
+    /// Names of those whose sample is not in the cache.
+    pub guests: Vec<String>,
+    /// About how long they take, one at a time.
+    pub host: Duration,
+}
+
+/// Time on the host for each CPU and second of a guest: a guess that is right by a factor of two.
+const HOST_S_OF_CPU_SECOND: f64 = 8.0;
+/// Virtual seconds in which a guest boots and warms up.
+const BOOT_S: f64 = 3.0;
+/// How much longer than its wakeups all parts of `responsiveness` take.
+const PARTS: f64 = 2.5;
+
+/// Which guests a run would boot.
+///
+/// # Errors
+/// When a kernel cannot be had, or the cache cannot be read.
+pub fn missing(
+    experiment: &Experiment,
+    kernels: &Kernels,
+    options: &Options,
+    progress: &mut dyn Progress,
+) -> Result<Missing, Error> {
+    let store = Store::new(kernels.cache().clone());
+    let guests = guests(experiment, kernels, options, progress)?;
+    let mut missing = Missing {
+        all: guests.len(),
+        guests: Vec::new(),
+        host: Duration::ZERO,
+    };
+    for guest in guests {
+        if store.find(&guest.fingerprint)?.is_none() {
+            missing.host += guest.run.host_time();
+            missing.guests.push(guest.name);
+        }
+    }
+    Ok(missing)
+}
+
+impl Run {
+    fn host_time(&self) -> Duration {
+        let parts = match self.task.measure {
+            Measure::Responsiveness => PARTS,
+            Measure::Latency | Measure::KernelLatency | Measure::Leaks | Measure::Throughput => 1.0,
+        };
+        let virtual_s = BOOT_S + parts * f64::from(self.task.seconds);
+        Duration::from_secs_f64(f64::from(self.cpus) * virtual_s * HOST_S_OF_CPU_SECOND)
+    }
 }
 
 /// Runs one guest again, and lets `observed` hear what one of its CPUs does. Returns the sample of

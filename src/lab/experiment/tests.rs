@@ -139,6 +139,45 @@ fn a_sample_is_measured_once() {
     assert_eq!(engine.boots(), GUESTS);
 }
 
+/// Of a hundred places, or of as many as the guests report.
+#[test]
+fn places_have_the_worst_when_they_come_near_it() {
+    let lab = Lab::new();
+    let places = [
+        vec![Some(100), Some(50), None, Some(10)],
+        vec![Some(20), Some(89), None, Some(90)],
+    ];
+    let engine = Fake::new(move |boot| {
+        let sample = Sample {
+            places_ns: places[boot % 2].clone(),
+            ..Sample::default()
+        };
+        Behaviour::Ends(serde_json::to_string(&sample).unwrap(), 0)
+    });
+    let document = document(&experiment(), &lab.run(&engine).unwrap());
+    let row = &document.rows[0];
+    assert_eq!(row.figures.worst_places, Some(0.5));
+    assert_eq!(row.per_seed[0].figures.worst_places, Some(0.25));
+    assert_eq!(row.interval_us, Some(1003));
+    assert_eq!(row.groups.as_deref(), Some("systemd"));
+}
+
+#[test]
+fn what_would_be_run_is_told_without_running_it() {
+    let lab = Lab::new();
+    let engine = Fake::new(sample);
+    let missing = || {
+        let options = lab.options(&engine);
+        super::run::missing(&experiment(), &lab.kernels, &options, &mut Silent).unwrap()
+    };
+    let before = missing();
+    assert_eq!((before.all, before.guests.len()), (GUESTS, GUESTS));
+    assert!(!before.host.is_zero());
+    assert_eq!(engine.boots(), 0);
+    lab.run(&engine).unwrap();
+    assert!(missing().guests.is_empty());
+}
+
 #[test]
 fn each_guest_has_a_fingerprint_of_its_own() {
     let lab = Lab::new();

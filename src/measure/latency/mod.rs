@@ -10,6 +10,7 @@
 
 pub mod gpio;
 pub mod nanosleep;
+pub mod place;
 pub mod rtc;
 pub mod sampler;
 pub mod series;
@@ -25,6 +26,7 @@ use crate::threads::{self, SpawnError};
 use nix::errno::Errno;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use nix::unistd::{getpid, gettid};
+use place::{Places, Tick};
 use sampler::{End, Limits, Live, Sampler, Samples, Task};
 use source::{Request, Unavailable};
 use split::{SlotReader, Split};
@@ -63,6 +65,8 @@ pub struct Plan<'a> {
     pub freeze_trace: Option<File>,
     /// The view of the kernel's part, where it can be had.
     pub split: Option<&'a Split>,
+    /// The kernel's tick, where the worst of each of its places is wanted.
+    pub tick: Option<Tick>,
 }
 
 /// What a measurement gave, threads whose source failed included.
@@ -118,7 +122,8 @@ pub fn measure(
         plan.threads.len(),
         |index| prepare(plan, index, &live[index], &end),
         |_, (mut sampler, mut samples): (Sampler, Samples)| {
-            let failed = sampler.run(&mut samples, common_start_ns(&start_ns)).err();
+            let start_ns = common_start_ns(&start_ns, plan);
+            let failed = sampler.run(&mut samples, start_ns).err();
             Measured { samples, failed }
         },
         |finished| {
@@ -139,8 +144,11 @@ pub fn measure(
 }
 
 /// The first thread to call it decides when all of them start.
-fn common_start_ns(start_ns: &AtomicU64) -> u64 {
-    let proposed_ns = now_ns() + LEAD_NS;
+fn common_start_ns(start_ns: &AtomicU64, plan: &Plan) -> u64 {
+    let mut proposed_ns = now_ns() + LEAD_NS;
+    if let (Some(tick), Some(thread)) = (plan.tick, plan.threads.first()) {
+        proposed_ns = tick.start_ns(proposed_ns, thread.request.interval_ns);
+    }
     let decided = start_ns.compare_exchange(0, proposed_ns, Ordering::Relaxed, Ordering::Relaxed);
     match decided {
         Ok(_) => proposed_ns,
@@ -166,6 +174,7 @@ fn prepare<'a>(
         freeze_trace: plan.freeze_trace.as_ref(),
         slot: claim(plan.split, index)?,
         task: thread.task,
+        places: plan.tick.map(Places::new),
         signed: thread.request.kind.is_signed(),
     };
     let samples = sampler.prepare();
@@ -261,6 +270,7 @@ mod tests {
             limits,
             freeze_trace: None,
             split: None,
+            tick: None,
         }
     }
 

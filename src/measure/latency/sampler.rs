@@ -2,6 +2,7 @@
 //! One measuring thread: waits for its source, records, and shows its progress through atomics.
 //! Between its first and its last sample it allocates nothing, locks nothing and logs nothing.
 
+use super::place::Places;
 use super::source::{Event, Source};
 use super::split::SlotReader;
 use crate::clock::{SECOND_NS, difference_ns};
@@ -120,6 +121,8 @@ pub struct Samples {
     pub split: Option<Parts>,
     /// How long the work after each event took, where there was some.
     pub work: Option<exec::Samples>,
+    /// The worst at each place of the tick, where that was asked for.
+    pub places: Option<Places>,
 }
 
 /// The work that a thread does after each event, as a control loop does. Its execution time is
@@ -154,6 +157,8 @@ pub struct Sampler<'a> {
     pub slot: Option<SlotReader>,
     /// Work to do after each event.
     pub task: Option<Task<'a>>,
+    /// Empty ones, where the worst of each place of the tick is wanted.
+    pub places: Option<Places>,
     pub signed: bool,
 }
 
@@ -172,6 +177,7 @@ impl Sampler<'_> {
                 handler_to_task: distribution(),
             }),
             work: self.task.map(|_| exec::Samples::prefaulted()),
+            places: self.places.clone(),
         }
     }
 
@@ -223,6 +229,9 @@ impl Sampler<'_> {
         if samples.latency.record(latency_ns) {
             samples.max_at_s = Some(at_s());
             self.live.max_ns.store(latency_ns, Ordering::Relaxed);
+        }
+        if let Some(places) = &mut samples.places {
+            places.record(event.due_ns, latency_ns);
         }
         samples.missed += event.missed;
         if let (Some(slot), Some(parts)) = (&mut self.slot, &mut samples.split) {
@@ -301,6 +310,7 @@ mod tests {
             freeze_trace: None,
             slot: None,
             task: None,
+            places: None,
             signed: false,
         };
         let mut samples = sampler.prepare();

@@ -285,4 +285,49 @@ static void comes(struct recorder_cpu *cpu, struct recorder_thread *thread,
 		returned(cpu, thread, next, now);
 }
 
+/*
+ * A kernel was seen that runs no program while some tasks have the CPU (the threads of a virtual
+ * machine's init), also none for the wakeups of others, and for the switch to the next. So another
+ * task than the last switch gave the CPU to, @p, shows that there was one: after that, and after a
+ * watched one was woken. When, and who had the CPU meanwhile, nobody knows; nor how late a thread
+ * was of which not even the wakeup was seen: it is counted.
+ */
+static __noinline void notice_untraced(struct recorder_cpu *cpu, struct task_struct *p)
+{
+	struct recorder_thread *thread = thread_of(p->pid);
+	u64 number, now, since_ns = cpu->switched_ns;
+	struct recorder_event *event;
+
+	event = begin(cpu, RECORDER_SWITCH);
+	if (!event)
+		return;
+	number = event->a;
+	now = event->ns;
+	if (thread && thread->pending && thread->waking_ns > since_ns)
+		since_ns = thread->waking_ns;
+	cpu->last_switch = number;
+	cpu->switched_ns = now;
+	cpu->running = p->pid;
+	event->what = RECORDER_UNTRACED | RECORDER_PREEMPTED;
+	if (p->flags & PF_KTHREAD)
+		event->what |= RECORDER_KTHREAD;
+	event->pid = p->pid;
+	event->a = since_ns;
+	event->b = (u16)p->prio | (u64)(u8)p->policy << RECORDER_POLICY_AT;
+	name_of(event->name, p);
+	done(event, number);
+	cpu->watched = thread && !thread->ended ? p->pid : 0;
+	if (!cpu->watched)
+		return;
+	if (!thread->pending && !thread->off_ns && !thread->fault_ns)
+		cpu->untraced++;
+	comes(cpu, thread, p, now);
+}
+
+/* Is @p another task than the one that is known to have the CPU? */
+static bool came_untraced(const struct recorder_cpu *cpu, const struct task_struct *p)
+{
+	return cpu->switched_ns && cpu->running != (u32)p->pid;
+}
+
 #endif /* ARTIS_RECORDER_ACTIVATION_H */

@@ -24,11 +24,21 @@ static void count_missed(struct recorder_cpu *cpu)
 	__sync_fetch_and_add(&cpu->missed, 1);
 }
 
+/* The thread that has this CPU, if it is watched, in a system call of its own. */
+static struct recorder_thread *watched_in_call(struct recorder_cpu *cpu)
+{
+	struct task_struct *current = bpf_get_current_task_btf();
+
+	if (came_untraced(cpu, current))
+		notice_untraced(cpu, current);
+	return watched(cpu);
+}
+
 /* pid: who; a: which; b: its first argument; other: whether it asks for a lock. */
 static __always_inline void call_begins_of(struct pt_regs *regs, long id, bool again)
 {
 	struct recorder_cpu *cpu = this_cpu();
-	struct recorder_thread *thread = watched(cpu);
+	struct recorder_thread *thread = watched_in_call(cpu);
 	struct recorder_event *event;
 	u64 number;
 
@@ -88,7 +98,7 @@ int BPF_PROG(call_entered_again, struct pt_regs *regs, long id)
 static __always_inline void call_ends_of(long result, bool again)
 {
 	struct recorder_cpu *cpu = this_cpu();
-	struct recorder_thread *thread = watched(cpu);
+	struct recorder_thread *thread = watched_in_call(cpu);
 	struct recorder_event *event;
 	u64 number, now;
 

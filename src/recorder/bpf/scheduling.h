@@ -70,8 +70,8 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	struct recorder_cpu *cpu = this_cpu();
-	struct recorder_event *event = begin(cpu, RECORDER_SWITCH);
 	struct rq *rq = rq_of(prev);
+	struct recorder_event *event;
 	struct recorder_thread *thread;
 	u32 prev_state = prev->__state, flags = 0, stack = 0;
 	u64 number, now;
@@ -79,6 +79,9 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	s32 call = -1;
 
 	cpu->scheduler_ns = 0;
+	if (came_untraced(cpu, prev))
+		notice_untraced(cpu, prev);
+	event = begin(cpu, RECORDER_SWITCH);
 	if (!event)
 		return 0;
 	number = event->a;
@@ -87,6 +90,8 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	if (scheduler_ns > SCHEDULER_NS_MAX)
 		scheduler_ns = SCHEDULER_NS_MAX;
 	cpu->last_switch = number;
+	cpu->switched_ns = now;
+	cpu->running = next->pid;
 	thread = thread_of(next->pid);
 	if (!(prev->flags & PF_KTHREAD)) {
 		struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(prev);

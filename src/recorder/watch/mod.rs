@@ -294,17 +294,22 @@ impl Recorder<'_> {
                     copied.add(block, number);
                 }
             }
-            let part_holes = part.holes.into_iter().map(|hole| (hole, false));
-            let gap = part.gap.map(|gap| (gap, true));
-            let all = part_holes.chain(gap);
-            copied
-                .holes
-                .extend(all.map(|((from_ns, until_ns), keeps_task)| Hole {
-                    cpu,
-                    from_ns,
-                    until_ns,
-                    keeps_task,
-                }));
+            let hole = |(from_ns, until_ns)| Hole {
+                cpu,
+                from_ns,
+                until_ns,
+                ..Hole::default()
+            };
+            let gap = part.gap.map(|gap| Hole {
+                keeps_task: true,
+                ..hole(gap)
+            });
+            let untraced = part.untraced.into_iter().map(|span| Hole {
+                untraced: true,
+                ..hole(span)
+            });
+            copied.holes.extend(part.holes.into_iter().map(hole));
+            copied.holes.extend(gap.into_iter().chain(untraced));
         }
         self.history = history;
         copied
@@ -386,9 +391,11 @@ impl Recorder<'_> {
     pub fn missed(&self) -> Missed {
         let own = ProgInfoIter::default().filter(|info| self.programs.contains(&info.id));
         let of_hooks: u64 = own.map(|info| info.recursion_misses).sum();
-        let counted: u64 = (0..self.cpus).map(|cpu| self.cpu(cpu).missed).sum();
+        let cpus = || (0..self.cpus).map(|cpu| self.cpu(cpu));
+        let counted: u64 = cpus().map(|cpu| cpu.missed).sum();
         Missed {
             events: of_hooks + counted,
+            untraced: cpus().map(|cpu| cpu.untraced).sum(),
             ..self.missed
         }
     }

@@ -39,7 +39,19 @@ pub struct Experiment {
     pub engine_version: String,
     /// What the fields with `_us_` in their names count: `us at 100 MIPS`.
     pub unit: String,
+    /// What it was built from; none in documents that were not made by `make results`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made: Option<Made>,
     pub rows: Vec<Row>,
+}
+
+/// What the guests were built from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Made {
+    /// The commit of the sources, shortened; with a `+` when they were changed since.
+    pub commit: String,
+    /// Packages and compilers whose files are in the guests, each with its version.
+    pub packages: Vec<String>,
 }
 
 /// One configuration.
@@ -63,6 +75,17 @@ pub struct Row {
     pub loads: Vec<String>,
     /// One run each.
     pub seeds: Vec<u64>,
+    /// RT0's period; none in older documents, where it is 1000 and divides the tick's period, so
+    /// that a seed kept its places of the tick.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_us: Option<u64>,
+    /// Where RT0's first wakeup was due, us after a tick; none: it went through all places.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place_us: Option<u64>,
+    /// The layout of control groups, `systemd` or `none`; none in older documents, which mean
+    /// `none`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<String>,
     /// Of all seeds together.
     #[serde(flatten)]
     pub figures: Figures,
@@ -103,6 +126,10 @@ pub struct Figures {
     pub latency_us_p99_9: f64,
     #[serde(alias = "user_latency_us_max")]
     pub latency_us_max: f64,
+    /// Of a hundred places of the tick, the share that had a latency of nine tenths of the worst or
+    /// more, 0 to 1; none in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worst_places: Option<f64>,
     pub execution_time_us_min: Option<f64>,
     pub execution_time_us_max: Option<f64>,
     /// (max - min) / min.

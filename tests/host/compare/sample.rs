@@ -126,6 +126,7 @@ fn figures(sketch: &Sketch, values: &Distribution, factor: f64) -> Figures {
         latency_us_mean: us(moments.mean),
         latency_us_p99_9: us(values.percentile(99.9).unwrap() as f64),
         latency_us_max: max,
+        worst_places: None,
         execution_time_us_min: Some(500.0),
         execution_time_us_max: Some(500.0 + max),
         execution_time_variation: Some(rounded(max / 500.0)),
@@ -166,6 +167,9 @@ fn row(sketch: &Sketch) -> Row {
         seconds: 8,
         loads: vec!["hackbench".to_owned(), "compute".to_owned()],
         seeds: (1..=SEEDS).collect(),
+        interval_us: None,
+        place_us: None,
+        groups: None,
         figures: figures(sketch, &all, 1.0),
         latency_histogram: Some(all.histogram().clone()),
         per_seed,
@@ -182,6 +186,7 @@ pub fn experiment() -> Experiment {
         engine: "bochs".to_owned(),
         engine_version: "3.0".to_owned(),
         unit: "us at 100 MIPS".to_owned(),
+        made: None,
         rows: TABLE1.iter().map(row).collect(),
     }
 }

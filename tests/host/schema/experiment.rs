@@ -3,7 +3,9 @@
 
 use super::{Published, keys};
 use artis::result::Distribution;
-use artis::result::experiment::{Experiment, Figures, Row, Scheduler, SchemaName, Seed, Summary};
+use artis::result::experiment::{
+    Experiment, Figures, Made, Row, Scheduler, SchemaName, Seed, Summary,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -21,6 +23,7 @@ fn figures() -> Figures {
         latency_us_mean: 46.5,
         latency_us_p99_9: 105.0,
         latency_us_max: 163.0,
+        worst_places: Some(0.02),
         execution_time_us_min: Some(1000.0),
         execution_time_us_max: Some(1090.0),
         execution_time_variation: Some(0.09),
@@ -57,6 +60,10 @@ fn whole() -> Experiment {
         engine: text("bochs"),
         engine_version: text("3.0"),
         unit: text("us at 100 MIPS"),
+        made: Some(Made {
+            commit: text("0123abcd"),
+            packages: vec![text("libc6 2.41-12")],
+        }),
         rows: vec![Row {
             configuration: text("artis"),
             kernel: text("7.3.4+deb13-amd64 (7.3.4-1~bpo13+1)"),
@@ -67,6 +74,9 @@ fn whole() -> Experiment {
             seconds: 8,
             loads: vec![text("hackbench")],
             seeds: vec![1],
+            interval_us: Some(1003),
+            place_us: Some(0),
+            groups: Some(text("systemd")),
             figures: figures(),
             latency_histogram: Some(latencies.histogram().clone()),
             per_seed: vec![Seed {
@@ -86,11 +96,16 @@ fn written(experiment: &Experiment) -> Value {
 fn real_documents_fit() {
     published().assert_valid(&written(&whole()));
     let mut bare = whole();
+    bare.made = None;
     let other = Scheduler::try_from("scx_bpfland@1.1.4".to_owned()).unwrap();
     for scheduler in [Scheduler::Stock, Scheduler::Isolcpus, other] {
         let row = &mut bare.rows[0];
         row.scheduler = scheduler;
         row.latency_histogram = None;
+        row.interval_us = None;
+        row.place_us = None;
+        row.groups = None;
+        row.figures.worst_places = None;
         row.per_seed.clear();
         row.figures.kernel_latency_us_max = None;
         row.figures.execution_time_us_min = None;
@@ -141,6 +156,9 @@ fn damaged_documents_fit_neither() {
         ("/rows/0/throughput_s", json!(2.5)),
         ("/rows/0/loads", json!("hackbench")),
         ("/rows/0/seeds", json!([-1])),
+        ("/rows/0/groups", json!(1)),
+        ("/rows/0/interval_us", json!(-1)),
+        ("/made/commit", json!(null)),
         ("/rows/0/samples", json!(1.5)),
         ("/rows/0/latency_us_max", json!(null)),
         ("/rows/0/work_relative", json!([1])),
