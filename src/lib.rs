@@ -26,4 +26,3 @@ pub use artis_result as result;
 pub use artis_sched as sched;
 pub use artis_service as service;
 pub use artis_task as task;
-pub use artis_trace as trace;

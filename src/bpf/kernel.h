@@ -74,6 +74,7 @@ enum {
 /* include/linux/sched.h */
 enum {
 	PF_KTHREAD = 0x00200000,
+	TASK_COMM_LEN = 16,
 };
 
 /* include/linux/mm_types.h */
@@ -97,6 +98,7 @@ struct bpf_timer {
 } __attribute__((aligned(8)));
 
 struct vm_area_struct;
+struct kernel_siginfo;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -109,55 +111,25 @@ struct bpf_cpumask {
 	struct cpumask cpumask;
 };
 
-struct pt_regs {
-	unsigned long orig_ax;
-	unsigned long cs;
-};
-
 struct list_head {
 	struct list_head *next;
 };
 
-struct scx_dsq_list_node {
-	struct list_head node;
+struct kernfs_node {
+	u64 id;
+	const char *name;
 };
 
-struct sched_ext_entity {
-	struct scx_dsq_list_node dsq_list;
-	u32 flags;
-	u32 weight;
-	u64 slice;
-	u64 dsq_vtime;
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
 };
 
-struct sched_entity {
-	u64 exec_start;
-	u64 sum_exec_runtime;
-};
-
-struct sched_info {
-	u64 last_arrival;
-};
-
-struct signal_struct {
-	unsigned int flags;
-};
-
-struct task_struct {
-	int pid;
-	int tgid;
-	unsigned int flags;
-	unsigned int policy;
-	unsigned int __state;
-	int prio;
-	int static_prio;
-	int nr_cpus_allowed;
-	unsigned short migration_disabled;
-	const struct cpumask *cpus_ptr;
-	struct sched_entity se;
-	struct sched_ext_entity scx;
-	struct sched_info sched_info;
-	const struct signal_struct *signal;
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
 };
 
 struct rb_node_linked;
@@ -175,13 +147,20 @@ struct timerqueue_linked_node {
 	s64 expires;
 };
 
+struct timerqueue_node {
+	s64 expires;
+};
+
 struct hrtimer_clock_base {
 	s32 clockid;
+	s64 offset;
 	struct timerqueue_linked_head active;
 };
 
 struct hrtimer {
+	struct timerqueue_node node;
 	s64 _softexpires;
+	void *function;
 	const struct hrtimer_clock_base *base;
 	u8 is_soft;
 };
@@ -191,40 +170,8 @@ struct hrtimer_cpu_base {
 	/* where the next event is set up after the switch; older kernels have neither */
 	bool deferred_rearm;
 	s64 deferred_expires_next;
-	struct hrtimer_clock_base clock_base[8];	/* the first is CLOCK_MONOTONIC */
-};
-
-/*
- * More of the same types, for the scheduler. As members of those above they would change every
- * program that uses these, and with them guests of the lab in which no scheduler of ours runs.
- */
-struct thread_info___placed {
-	s32 cpu;
-};
-
-struct task_struct___placed {
-	struct thread_info___placed thread_info;
-};
-
-struct hrtimer___handled {
-	void *function;
-};
-
-struct hrtimer_cpu_base___next {
 	const struct hrtimer *next_timer;
-};
-
-struct scx_dispatch_q___first {
-	struct task_struct *first_task;
-	u64 id;
-};
-
-struct sched_ext_entity___queued {
-	struct scx_dispatch_q___first *dsq;
-};
-
-struct task_struct___queued {
-	struct sched_ext_entity___queued scx;
+	struct hrtimer_clock_base clock_base[8];	/* the first is CLOCK_MONOTONIC */
 };
 
 /* of a thread that sleeps until a moment */
@@ -239,15 +186,19 @@ struct sched_avg {
 struct rt_rq {
 	unsigned int rt_nr_running;
 	bool overloaded;
+	int rt_throttled;
 };
 
 struct dl_rq {
 	unsigned int dl_nr_running;
 };
 
+/* only newer kernels keep the first task of each */
 struct scx_dispatch_q {
+	struct task_struct *first_task;
 	struct list_head list;
 	u32 nr;
+	u64 id;
 };
 
 struct scx_rq {
@@ -264,24 +215,121 @@ struct rq {
 	struct dl_rq dl;
 	struct sched_avg avg_rt;
 	struct sched_avg avg_dl;
+	u64 prev_steal_time_rq;
 };
 
-struct kernfs_node {
-	u64 id;
+struct cfs_bandwidth {
+	struct hrtimer period_timer;
 };
 
-struct cgroup;
-
-struct cgroup_subsys_state {
-	struct cgroup *cgroup;
-	struct cgroup_subsys_state *parent;
+struct task_group {
+	struct cgroup_subsys_state css;
+	struct cfs_bandwidth cfs_bandwidth;
 };
 
-struct cgroup {
-	struct cgroup_subsys_state self;
-	struct kernfs_node *kn;
+struct cfs_rq {
+	struct rq *rq;
+	struct task_group *tg;
+	int throttle_count;
+	bool throttled : 1;
+};
+
+struct scx_dsq_list_node {
+	struct list_head node;
+};
+
+struct sched_ext_entity {
+	struct scx_dispatch_q *dsq;
+	struct scx_dsq_list_node dsq_list;
+	u32 flags;
+	u32 weight;
+	u64 slice;
+	u64 dsq_vtime;
+};
+
+struct sched_entity {
+	u64 exec_start;
+	u64 sum_exec_runtime;
+	struct cfs_rq *cfs_rq;
+	struct sched_entity *parent;
+};
+
+struct sched_dl_entity {
+	unsigned int dl_throttled : 1;
+};
+
+struct sched_info {
+	u64 last_arrival;
+};
+
+struct signal_struct {
+	unsigned int flags;
+};
+
+struct thread_info {
+	u32 cpu;
+};
+
+struct rt_mutex_base {
+	struct task_struct *owner;
+};
+
+struct rt_mutex_waiter {
+	struct rt_mutex_base *lock;
+};
+
+struct task_struct {
+	struct thread_info thread_info;
+	int pid;
+	int tgid;
+	unsigned int flags;
+	unsigned int policy;
+	unsigned int __state;
+	int prio;
+	int static_prio;
+	int nr_cpus_allowed;
+	unsigned short migration_disabled;
+	unsigned int in_iowait : 1;
+	bool throttled;
+	unsigned long jobctl;
+	const struct cpumask *cpus_ptr;
+	struct sched_entity se;
+	struct sched_ext_entity scx;
+	struct sched_dl_entity dl;
+	struct sched_dl_entity *dl_server;
+	struct rt_mutex_waiter *pi_blocked_on;
+	struct sched_info sched_info;
+	const struct signal_struct *signal;
+	char comm[TASK_COMM_LEN];
+};
+
+struct irqaction {
+	const char *name;
+};
+
+struct timer_list {
+	void *function;
+};
+
+struct work_struct {
+	void *func;
+};
+
+struct delayed_work {
+	struct work_struct work;
+	struct timer_list timer;
+};
+
+struct net_device {
+	char name[TASK_COMM_LEN];
+};
+
+struct napi_struct {
+	struct net_device *dev;
 };
 
 #pragma clang attribute pop
+
+#include "arch.h"
 
 #endif /* ARTIS_KERNEL_H */

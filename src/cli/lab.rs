@@ -6,7 +6,7 @@ use super::output::{print_json, raw_stdout, stdout};
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
 use super::value;
-use super::{lab_demo, lab_experiment, lab_explain};
+use super::{lab_experiment, lab_explain};
 use crate::lab::debian::kernel::{Kernel, Kernels};
 use crate::lab::debian::modules::{self, Module};
 use crate::lab::debian::own;
@@ -63,7 +63,6 @@ enum Command {
     },
     /// Boot a kernel in a virtual machine and run a command there
     Run(Run),
-    Demo(lab_demo::Demo),
     Experiment(lab_experiment::Args),
     Explain(lab_explain::Args),
 }
@@ -141,7 +140,6 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Kernels { json } => list(&kernels, json),
         Command::Fetch { names } => fetch(&kernels, &names),
         Command::Run(args) => run_command(&kernels, args),
-        Command::Demo(args) => lab_demo::run(&kernels, &args),
         Command::Experiment(args) => lab_experiment::run(&kernels, args),
         Command::Explain(args) => lab_explain::run(&kernels, args),
     }

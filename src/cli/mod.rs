@@ -29,7 +29,6 @@ pub mod exit;
 mod explain;
 mod irq;
 mod lab;
-mod lab_demo;
 mod lab_experiment;
 mod lab_explain;
 mod load;

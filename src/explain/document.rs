@@ -43,6 +43,9 @@ pub struct Missed {
     /// Losses above the bar that were given up, because those that were worse needed the memory.
     #[serde(default)]
     pub without_room: u64,
+    /// Wakeups that the kernel did not trace: how late they were is unknown.
+    #[serde(default)]
+    pub untraced: u64,
     /// Those that are here, and have a hole in their record.
     pub incomplete: u64,
 }

@@ -351,6 +351,9 @@ pub struct Hole {
     /// The same task had the CPU all the time: what interrupted it is missing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_task: bool,
+    /// The kernel did not trace a switch: nothing is missing but who had the CPU.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untraced: bool,
 }
 
 /// What was kept of one loss.
@@ -406,6 +409,8 @@ impl Recording {
 
     /// Whether the recorder lost something of it.
     pub fn is_incomplete(&self) -> bool {
-        self.holes.iter().any(|hole| !hole.keeps_task)
+        self.holes
+            .iter()
+            .any(|hole| !hole.keeps_task && !hole.untraced)
     }
 }

@@ -2,14 +2,11 @@
 //! What the words on the command line of `artis-guest` mean.
 
 use anyhow::{Context, bail};
-use artis_guest::{demo, experiment, ports};
+use artis_guest::{experiment, ports};
 use artis_load::seed::Seed;
-use artis_machine::Root;
-use artis_machine::cpus::Cpus;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::Path;
-use std::time::Duration;
 
 /// Does what `words` say.
 pub fn run(words: &[&str]) -> anyhow::Result<()> {
@@ -17,7 +14,6 @@ pub fn run(words: &[&str]) -> anyhow::Result<()> {
         ["ports", folder] => Ok(ports::run(Path::new(folder))?),
         ["experiment", task] => experiment(task),
         ["responsiveness", task] => responsiveness(task),
-        ["demo", task] => demo(task),
         _ => bail!("it runs in the lab's guests, where artis starts it; see `artis lab --help`"),
     }
 }
@@ -33,25 +29,6 @@ fn experiment(task: &str) -> anyhow::Result<()> {
 fn responsiveness(task: &str) -> anyhow::Result<()> {
     let task = serde_json::from_str(task).context("cannot read the task of the experiment")?;
     print(&experiment::responsiveness::run(&task)?)
-}
-
-/// Runs the demo and prints what it measured.
-fn demo(task: &str) -> anyhow::Result<()> {
-    let task: demo::Task = serde_json::from_str(task).context("cannot read the demo's task")?;
-    let plan = demo::run::Plan {
-        configurations: task.configurations,
-        rt: task.rt,
-        online: Cpus::read(&Root::default())?.online,
-        time: Duration::from_secs(task.seconds.into()),
-    };
-    // A line after each turn: who ends the guest early has those before.
-    let mut turn = |measured: &[demo::Measured]| {
-        let mut out = io::stdout().lock();
-        serde_json::to_writer(&mut out, measured).map_err(io::Error::from)?;
-        writeln!(out)?;
-        out.flush()
-    };
-    Ok(plan.run(&mut |line| eprintln!("artis: demo: {line}"), &mut turn)?)
 }
 
 fn print(document: &impl Serialize) -> anyhow::Result<()> {

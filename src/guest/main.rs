@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis-guest`: the program that the lab starts inside its guests.
 //!
-//! A guest's figures repeat to the byte as long as the guest is the same to the byte. So this
-//! program must be the same whoever builds it, and must not change when artis changes elsewhere:
-//! (a) It uses the guest's half and the layers below, never the rest of artis, and of them only
-//! what it calls is compiled, as a part of this program: see `scripts/rustc`. (The scheduler is a
-//! program of its own, `artis-guest-sched`.) (b) It holds no path
-//! of the machine that built it. (c) It has no command line for people: `artis` starts it and
-//! chooses its words.
+//! A guest's figures repeat to the byte as long as the guest is the same to the byte. So the same
+//! sources give the same program in any folder: it holds no path of the machine that built it
+//! (`scripts/rustc`). It uses the guest's half and the layers below, never the rest of artis; the
+//! scheduler is a program of its own, `artis-guest-sched`. It has no command line for people:
+//! `artis` starts it and chooses its words.
 
 mod command;
 

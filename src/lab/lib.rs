@@ -11,7 +11,6 @@
 //! | [`engine`]     | what runs a guest, over a small description of the hardware            |
 //! | [`machine`]    | one run of one command in one guest, and its record                    |
 //! | [`experiment`] | many guests, their samples in the cache, and the table                 |
-//! | [`demo`]       | the demo: one guest, and what its counts mean                          |
 //! | [`explain`]    | one guest of an experiment again, watched: who made its worst samples  |
 //!
 //! Never changes the machine it runs on: the user's own package set-up is only read, and all that
@@ -26,7 +25,6 @@
 //! the same figures.
 
 pub mod debian;
-pub mod demo;
 pub mod engine;
 pub mod error;
 pub mod experiment;

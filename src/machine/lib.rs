@@ -4,6 +4,7 @@
 //! Reads only, and only below a movable [`Root`], so that canned `/proc` and `/sys` trees can test
 //! it. Changes nothing, and does not decide what a fact means for a command.
 
+pub mod arch;
 pub mod boot_arguments;
 pub mod build_config;
 pub mod cgroup;

@@ -13,7 +13,7 @@ use serde::Serialize;
 pub const BTF_FILE: &str = "/sys/kernel/btf/vmlinux";
 
 /// Functions that the scheduler cannot do without, newest first. Where several do the same, one is
-/// enough; `src/bpf/scx_compat.h` has all the others. Linux 6.16 has one of each.
+/// enough; `src/sched/bpf/scx_compat.h` has all the others. Linux 6.16 has one of each.
 const FUNCTIONS: &[&[&str]] = &[
     &["__scx_bpf_select_cpu_and", "scx_bpf_select_cpu_and"],
     &["scx_bpf_now"],

@@ -13,6 +13,7 @@ use super::live::Live;
 use super::routine::Work;
 use super::thread::{self, Policy};
 use super::threads::{self, SpawnError};
+use artis_result::names::{EXCESS, EXECUTION_TIME, EXECUTION_TIME_UNLOADED};
 use artis_result::{BlockMaxima, Distribution, Kind, Series, Unit};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -87,11 +88,6 @@ fn seconds(began_ns: u64, at_ns: u64) -> f64 {
     difference_ns(at_ns, began_ns) as f64 / SECOND_NS as f64
 }
 
-/// What the result calls the measured quantities.
-pub const TIME: &str = "execution_time";
-pub const UNLOADED: &str = "execution_time_unloaded";
-pub const EXCESS: &str = "excess";
-
 /// Both runs as the series of a result.
 pub fn series(cpu: u32, unloaded: &Samples, loaded: &Samples) -> Vec<Series> {
     let series = |name, kind, values: &Distribution| Series {
@@ -102,10 +98,10 @@ pub fn series(cpu: u32, unloaded: &Samples, loaded: &Samples) -> Vec<Series> {
         Series {
             max_at_s: Some(loaded.max_at_s),
             blocks: loaded.maxima.blocks(),
-            ..series(TIME, Kind::ExecutionTime, &loaded.time)
+            ..series(EXECUTION_TIME, Kind::ExecutionTime, &loaded.time)
         },
         series(EXCESS, Kind::Noise, &loaded.excess),
-        series(UNLOADED, Kind::ExecutionTime, &unloaded.time),
+        series(EXECUTION_TIME_UNLOADED, Kind::ExecutionTime, &unloaded.time),
     ]
 }
 

@@ -17,6 +17,7 @@ pub mod host;
 pub mod inversion;
 pub mod jitter;
 pub mod latency;
+pub mod leaks;
 pub mod live;
 pub mod memory;
 pub mod messages;

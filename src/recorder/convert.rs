@@ -236,7 +236,14 @@ impl Names<'_> {
     fn switch(&self, copied: &CopiedEvent) -> Switch {
         let event = &copied.event;
         let has = |flag: Flags| u32::from(event.what) & flag.0 != 0;
-        let call = ((event.a >> 32) as u32).cast_signed();
+        let untraced = has(Flags::RECORDER_UNTRACED);
+        let (state, call) = match untraced {
+            true => (0, None),
+            false => {
+                let call = ((event.a >> 32) as u32).cast_signed();
+                (event.a as u32, u32::try_from(call).ok())
+            }
+        };
         Switch {
             next: Task {
                 tid: event.pid,
@@ -248,8 +255,8 @@ impl Names<'_> {
             },
             previous: event.other,
             blocked: !has(Flags::RECORDER_PREEMPTED),
-            call: u32::try_from(call).ok(),
-            sleep: sleep(event.a as u32, has),
+            call,
+            sleep: sleep(state, has),
             out_of_budget: has(Flags::RECORDER_BUDGET),
             throttled: has(Flags::RECORDER_THROTTLED),
             stack: self.stack(copied),

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The part of a CPU's ring that concerns a loss, and the holes in it.
 
-use crate::skeleton::types::{recorder_event, recorder_kind as Kind};
+use crate::skeleton::types::{
+    recorder_event, recorder_kind as Kind, recorder_switch_flags as Flags,
+};
 use artis_explain::recording::Subject;
 use std::ops::Range;
 
@@ -22,6 +24,8 @@ pub(crate) struct Part {
     pub holes: Vec<(u64, u64)>,
     /// From when to when only events within one task's time are missing.
     pub gap: Option<(u64, u64)>,
+    /// From when to when nobody knows who had the CPU: the kernel did not trace a switch.
+    pub untraced: Vec<(u64, u64)>,
 }
 
 /// Whether a CPU was in an interrupt and in a softirq at a moment: the last begin or end of each
@@ -107,6 +111,9 @@ pub(crate) fn part(
             continue;
         }
         let is_switch = Kind(u32::from(event.kind)) == Kind::RECORDER_SWITCH;
+        if is_switch && u32::from(event.what) & Flags::RECORDER_UNTRACED.0 != 0 {
+            part.untraced.push((event.a, event.ns));
+        }
         let leads_to_it = event.ns <= begin_ns;
         if leads_to_it && !is_far {
             before += 1;

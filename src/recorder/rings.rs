@@ -12,7 +12,7 @@ use std::sync::atomic::{Ordering, fence};
 
 /// The numbers of `bpf/recorder.h`.
 mod constants {
-    #![allow(dead_code)]
+    #![allow(dead_code, reason = "generated from the header")]
     include!(concat!(env!("OUT_DIR"), "/constants.rs"));
 }
 

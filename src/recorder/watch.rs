@@ -19,6 +19,7 @@ use crate::threads::{NAMELESS, Threads};
 use artis_explain::document::{Missed, Thread};
 use artis_explain::functions::Functions;
 use artis_explain::recording::{Hole, Loss, Recording, Subject};
+use artis_machine::arch::TIMER_ENTRY;
 use artis_machine::{Root, smi, virtualisation};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::query::ProgInfoIter;
@@ -38,8 +39,6 @@ const INITIAL_PID_NAMESPACE: &str = "pid:[4026531836]";
 const DELAYED_WORK_TIMER: &str = "delayed_work_timer_fn";
 /// That of the timers that end the period of a cgroup's limit.
 const LIMIT_TIMER: &str = "sched_cfs_period_timer";
-/// Where an interrupt of the timer enters the kernel.
-const TIMER_ENTRY: &str = "asm_sysvec_apic_timer_interrupt";
 /// How long an event or a mark that is being written is waited for. Writing takes less than a
 /// microsecond, but a hypervisor may stop the CPU meanwhile.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -430,17 +429,22 @@ impl<'obj> Recorder<'obj> {
                     copied.add(block, number);
                 }
             }
-            let part_holes = part.holes.into_iter().map(|hole| (hole, false));
-            let gap = part.gap.map(|gap| (gap, true));
-            let all = part_holes.chain(gap);
-            copied
-                .holes
-                .extend(all.map(|((from_ns, until_ns), keeps_task)| Hole {
-                    cpu,
-                    from_ns,
-                    until_ns,
-                    keeps_task,
-                }));
+            let hole = |(from_ns, until_ns)| Hole {
+                cpu,
+                from_ns,
+                until_ns,
+                ..Hole::default()
+            };
+            let gap = part.gap.map(|gap| Hole {
+                keeps_task: true,
+                ..hole(gap)
+            });
+            let untraced = part.untraced.into_iter().map(|span| Hole {
+                untraced: true,
+                ..hole(span)
+            });
+            copied.holes.extend(part.holes.into_iter().map(hole));
+            copied.holes.extend(gap.into_iter().chain(untraced));
         }
         self.history = history;
         copied
@@ -522,9 +526,11 @@ impl<'obj> Recorder<'obj> {
     pub fn missed(&self) -> Missed {
         let own = ProgInfoIter::default().filter(|info| self.programs.contains(&info.id));
         let of_hooks: u64 = own.map(|info| info.recursion_misses).sum();
-        let counted: u64 = (0..self.cpus).map(|cpu| self.cpu(cpu).missed).sum();
+        let cpus = || (0..self.cpus).map(|cpu| self.cpu(cpu));
+        let counted: u64 = cpus().map(|cpu| cpu.missed).sum();
         Missed {
             events: of_hooks + counted,
+            untraced: cpus().map(|cpu| cpu.untraced).sum(),
             ..self.missed
         }
     }

@@ -5,6 +5,7 @@
 use super::experiment::{begins_group, count, us};
 use super::paragraph::Layout;
 use artis_result::experiment::{Experiment, Figures, Row, Scheduler, Summary};
+use artis_result::names::Ordinary;
 use std::fmt::Write as _;
 
 const NAME_WIDTH_MIN: usize = 10;
@@ -137,11 +138,11 @@ fn work(of: &Figures) -> Option<f64> {
 }
 
 fn commands(of: &Figures) -> Option<&Summary> {
-    of.responsiveness.get("commands")
+    of.responsiveness.get(Ordinary::Commands.name())
 }
 
 fn normal(of: &Figures) -> Option<&Summary> {
-    of.responsiveness.get("normal")
+    of.responsiveness.get(Ordinary::Normal.name())
 }
 
 fn percent(share: Option<f64>) -> String {

@@ -4,9 +4,9 @@
 use super::times::IN_80;
 use super::words::plain;
 use super::{loads, rounded};
-use artis_measure::commands::series::{COMMAND, CPU_TIME};
 use artis_measure::thread::Policy;
 use artis_result::Document;
+use artis_result::names::{COMMAND, CPU_TIME};
 use std::fmt::Write as _;
 
 /// The table; `command` is what was run.

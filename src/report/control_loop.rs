@@ -3,9 +3,9 @@
 
 use super::times::Columns;
 use super::{loads, us};
-use artis_measure::exec::{EXCESS, TIME, UNLOADED};
-use artis_measure::latency::series::LATENCY;
 use artis_result::Document;
+use artis_result::names::LATENCY;
+use artis_result::names::{EXCESS, EXECUTION_TIME, EXECUTION_TIME_UNLOADED};
 use std::fmt::Write as _;
 
 const COLUMNS: Columns = Columns {
@@ -26,7 +26,7 @@ pub fn table(document: &Document, what: &str, interval_us: u64) -> String {
     );
     let quantities = [
         ("wakeup latency", LATENCY),
-        ("execution time", TIME),
+        ("execution time", EXECUTION_TIME),
         ("  of it excess", EXCESS),
     ];
     for (name, series) in quantities {
@@ -35,7 +35,9 @@ pub fn table(document: &Document, what: &str, interval_us: u64) -> String {
             .and_then(|all| COLUMNS.line(name, &all));
         text += &line.unwrap_or_default();
     }
-    let shortest = document.merged(UNLOADED).and_then(|all| all.moments());
+    let shortest = document
+        .merged(EXECUTION_TIME_UNLOADED)
+        .and_then(|all| all.moments());
     let excess = document.merged(EXCESS).and_then(|all| all.moments());
     if let (Some(t_min), Some(excess)) = (shortest.map(|all| all.min), excess) {
         let _ = writeln!(
@@ -63,9 +65,9 @@ mod tests {
         let mut document = Document::new(Setup::default());
         let all = [
             (LATENCY, vec![2000, 4000]),
-            (TIME, vec![50_000, 60_000]),
+            (EXECUTION_TIME, vec![50_000, 60_000]),
             (EXCESS, vec![0, 10_000]),
-            (UNLOADED, vec![50_000]),
+            (EXECUTION_TIME_UNLOADED, vec![50_000]),
         ];
         document.series = all
             .map(|(name, all)| Series::new(name, Kind::Latency, Unit::Nanoseconds, values(&all)))

@@ -2,8 +2,8 @@
 //! How much the time of a fixed piece of work varied, as text.
 
 use super::{loads, us};
-use artis_measure::exec::{EXCESS, TIME, UNLOADED};
 use artis_measure::thread::Policy;
+use artis_result::names::{EXCESS, EXECUTION_TIME, EXECUTION_TIME_UNLOADED};
 use artis_result::{Document, PERCENTILES};
 use std::fmt::Write as _;
 
@@ -11,7 +11,9 @@ use std::fmt::Write as _;
 pub fn table(document: &Document, what: &str, cpu: u32, policy: Policy) -> String {
     let mut text = String::new();
     let of = |name: &str| document.series.iter().find(|series| series.name == name);
-    let (Some(time), Some(excess), Some(unloaded)) = (of(TIME), of(EXCESS), of(UNLOADED)) else {
+    let (Some(time), Some(excess), Some(unloaded)) =
+        (of(EXECUTION_TIME), of(EXCESS), of(EXECUTION_TIME_UNLOADED))
+    else {
         return text;
     };
     let (Some(moments), Some(before)) = (

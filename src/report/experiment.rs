@@ -2,7 +2,8 @@
 //! The table of an experiment: latency, what others got of the RT CPU, and how the loads fared.
 
 use crate::words::counted;
-use artis_result::experiment::{Experiment, Figures, ORDINARY_WORK, Row, Scheduler, Summary};
+use artis_result::experiment::{Experiment, Figures, Row, Scheduler, Summary};
+use artis_result::names::Ordinary;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -205,9 +206,8 @@ fn responsiveness(text: &mut String, experiment: &Experiment, width: usize) {
     if measured.is_empty() {
         return;
     }
-    let place = |kind: &String| ORDINARY_WORK.iter().position(|known| known == kind);
     let mut kinds: Vec<String> = measured.into_iter().cloned().collect();
-    kinds.sort_by_key(|kind| place(kind).unwrap_or(ORDINARY_WORK.len()));
+    kinds.sort_by_key(|kind| (Ordinary::of_name(kind).is_none(), Ordinary::of_name(kind)));
     type Figure = (&'static str, fn(&Summary) -> String);
     let figures: [Figure; 4] = [
         ("mean", |of| us(Some(of.us_mean))),
@@ -423,8 +423,9 @@ mod tests {
             us_p99: 20.0,
             us_max: 160_136.0,
         };
-        rows[0].figures.responsiveness =
-            ORDINARY_WORK.map(|kind| (kind.to_owned(), of(500))).into();
+        rows[0].figures.responsiveness = Ordinary::ALL
+            .map(|kind| (kind.name().to_owned(), of(500)))
+            .into();
         rows[1].figures.responsiveness = [("normal".to_owned(), of(225))].into();
         let messages = [
             ("messages".to_owned(), 1.0),

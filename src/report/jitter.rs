@@ -4,7 +4,7 @@
 use super::{loads, us};
 use artis_machine::CpuList;
 use artis_measure::jitter::Plan;
-use artis_measure::jitter::series::{LOST, NOISE, ROUND, SLOWEST};
+use artis_result::names::{LOST, NOISE, ROUND, SLOWEST};
 use artis_result::{Distribution, Document};
 use std::fmt::Write as _;
 

@@ -13,7 +13,6 @@ pub mod completion;
 pub mod control_loop;
 pub mod curves;
 pub mod decision;
-pub mod demo;
 mod digits;
 pub mod exceedance;
 pub mod execution;

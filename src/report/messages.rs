@@ -4,8 +4,8 @@
 use super::times::IN_80;
 use super::{loads, rounded};
 use artis_measure::messages::Plan;
-use artis_measure::messages::series::{PER_CPU_SECOND, PER_SECOND, ROUND_TRIP, WAKEUP};
 use artis_result::Document;
+use artis_result::names::{PER_CPU_SECOND, PER_SECOND, ROUND_TRIP, WAKEUP};
 use std::fmt::Write as _;
 
 /// The table.

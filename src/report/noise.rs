@@ -7,7 +7,7 @@ use super::picture::{Entry, Picture};
 use super::style::{FAINT, INK, MARK, Sheet, font, line, mark, x_axis};
 use super::svg::{Anchor, Stroke};
 use super::words::plain;
-use artis_measure::jitter::series::{LOST, NOISE, ROUND};
+use artis_result::names::{LOST, NOISE, ROUND};
 use artis_result::{Document, Kind, Series, Unit};
 
 const NS_PER_US: f64 = 1000.0;

@@ -7,6 +7,7 @@ use super::digits::digits;
 use super::picture::{Entry, Picture};
 use super::style::{MARK, Sheet, Words, first_word, frame, line, mark};
 use super::words::plain;
+use artis_result::names::LATENCY;
 use artis_result::{Blocks, Document, Kind};
 
 const NS_PER_US: f64 = 1000.0;
@@ -25,7 +26,7 @@ pub struct Timeline<'a> {
 /// The block maxima of latencies, where the measurement kept them.
 pub fn blocks(documents: &[Document]) -> Vec<&Blocks> {
     let series = documents.iter().flat_map(|one| &one.series);
-    let latencies = series.filter(|one| one.kind == Kind::Latency && one.name == "latency");
+    let latencies = series.filter(|one| one.kind == Kind::Latency && one.name == LATENCY);
     latencies.filter_map(|one| one.blocks.as_ref()).collect()
 }
 

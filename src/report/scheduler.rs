@@ -91,6 +91,25 @@ pub fn restored(changes: &[Change]) -> String {
     )
 }
 
+/// RT CPUs that the scheduler took offline and back.
+pub fn cycled(rt: &CpuList) -> String {
+    format!(
+        "RT CPUs {rt} were offline for a moment: timers and work that others had started there are \
+         on other CPUs now"
+    )
+}
+
+/// Which of the RT CPUs are offline now.
+pub fn offline(offline: &CpuList, rt: &CpuList) -> String {
+    if offline.is_empty() {
+        return format!("all RT CPUs ({rt}) are online again");
+    }
+    format!(
+        "RT CPU {offline} of {rt} is offline: RT0 tasks bound to it run wherever the kernel put \
+         them, without any guarantee; bring it online again, or stop them"
+    )
+}
+
 /// A kernel thread by its name and what of it is changed, everything else by its file.
 fn named(change: &Change) -> String {
     match change.target {

@@ -20,6 +20,7 @@ pub mod file;
 mod histogram;
 pub mod import;
 pub mod merge;
+pub mod names;
 mod same;
 mod schema;
 pub mod series;

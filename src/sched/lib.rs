@@ -8,7 +8,6 @@
 
 #![deny(clippy::print_stderr)]
 
-pub mod announce;
 pub mod beset;
 mod bpf;
 pub use bpf::COUNTERS;
@@ -28,16 +27,3 @@ mod serving;
 pub mod status;
 pub mod urgent;
 pub mod watch;
-
-#[cfg(test)]
-mod policy_border_tests;
-#[cfg(test)]
-mod policy_cache_tests;
-#[cfg(test)]
-mod policy_group_tests;
-#[cfg(test)]
-mod policy_limit_tests;
-#[cfg(test)]
-mod policy_place_tests;
-#[cfg(test)]
-mod policy_tests;

@@ -12,7 +12,7 @@ use super::require::{SET_LIMIT, has_operation, has_servers};
 use super::watch::{self, Watch, Way};
 use artis_machine::Root;
 use artis_machine::cpulist::CpuList;
-use artis_machine::{local_timer, rcu};
+use artis_machine::{arch, local_timer, rcu};
 use libbpf_rs::btf::types::{Func, Int, Var};
 use libbpf_rs::btf::{Btf, HasSize};
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
@@ -489,7 +489,7 @@ fn without_absent(operations: &mut sched_ext_ops, btf: &Btf<'_>) {
 /// Width of the kernel's `__preempt_count`: 4 bytes, and 8 where interrupts are counted apart.
 fn preempt_count_bytes(btf: &Btf<'_>) -> Result<u32, Error> {
     let count: Option<Int<'_>> = btf
-        .type_by_name::<Var<'_>>("__preempt_count")
+        .type_by_name::<Var<'_>>(arch::PREEMPT_COUNT)
         .and_then(|variable| variable.next_type())
         .and_then(|count| count.skip_mods_and_typedefs().try_into().ok());
     let count = count.ok_or_else(|| {

@@ -11,14 +11,14 @@ use artis_machine::cpusets;
 use artis_machine::kernel::Kernel;
 use artis_machine::privilege::{Capability, Privilege};
 use artis_machine::scx::{self, Interface};
-use artis_machine::{CpuList, Root};
+use artis_machine::{CpuList, Root, arch};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types;
 use std::error::Error;
 
 /// Kernel functions that the detectors hook.
 pub const HOOKS: &[&str] = &[
-    "arch_do_signal_or_restart",
+    arch::DELIVERS_SIGNALS,
     "bpf_get_numa_node_id",
     "force_sig",
     "force_sig_fault",
@@ -34,7 +34,7 @@ pub const HOOKS: &[&str] = &[
 /// Per-CPU variables of the kernel that the BPF program reads.
 pub const VARIABLES: &[&str] = &[
     "__irq_regs",
-    "__preempt_count",
+    arch::PREEMPT_COUNT,
     "hrtimer_bases",
     "runqueues",
 ];

@@ -248,6 +248,26 @@ fn an_interrupted_experiment_goes_on_and_gives_the_same_file_as_another() {
     }
 }
 
+/// The observer sees the kernel work on the RT CPU for others with the stock scheduler, and none with
+/// artis.
+#[test]
+fn an_observer_that_knows_no_scheduler_counts_no_leak_of_artis() {
+    let folder = tempfile::tempdir().unwrap();
+    let [file, json] = ["leaks.toml", "leaks.json"].map(|name| folder.path().join(name));
+    let text = fs::read_to_string(SMOKE).unwrap();
+    let observed = text.replace("[\"latency\"]", "[\"latency\", \"leaks\"]");
+    assert_ne!(text, observed);
+    fs::write(&file, observed).unwrap();
+    let output = artis(&["lab", "experiment"])
+        .args([file.as_os_str(), "--json".as_ref(), json.as_os_str()])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    let document: serde_json::Value = serde_json::from_slice(&fs::read(&json).unwrap()).unwrap();
+    let leaks = [0, 1].map(|row| document["rows"][row]["leaks"].as_u64().unwrap());
+    assert!(leaks[0] > 0 && leaks[1] == 0, "{leaks:?}");
+}
+
 /// Those that `lab/others.toml` compares artis with start on the newest kernel, and are on until
 /// all has been measured: the guest looks.
 #[test]

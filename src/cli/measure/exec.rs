@@ -9,6 +9,7 @@ use crate::measure::reference::{doubts, shortest_ns};
 use crate::measure::routine::Routine;
 use crate::report::execution;
 use crate::report::live::so_far;
+use crate::result::names::EXECUTION_TIME;
 use anyhow::Context;
 use serde_json::json;
 use std::process::ExitCode;
@@ -72,7 +73,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let finished = measurement.finish(Figures {
         seconds: Some(loaded.seconds),
         series: exec::series(cpu, &unloaded, &loaded),
-        counted: Some(exec::TIME),
+        counted: Some(EXECUTION_TIME),
         doubts: doubts(t_min_ns, shortest_ns(&loaded.time)),
         ..Figures::default()
     });

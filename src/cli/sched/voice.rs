@@ -7,8 +7,9 @@ use crate::cli::width;
 use crate::partition::apply::{Notice, Partitioned};
 use crate::partition::transaction::Reverted;
 use crate::report::{partition, scheduler};
-use crate::sched::announce::{announce, notify_ready};
 use crate::sched::service::Event;
+use sd_notify::NotifyState;
+use std::fmt::Display;
 
 pub struct Voice {
     /// Warnings only.
@@ -63,6 +64,9 @@ impl Voice {
             Event::WeightsUnseen(cgroups) => {
                 say!("artis: {}", scheduler::weights_unseen(&cgroups));
             }
+            Event::Left(left) => say_each("", &left),
+            Event::Refused(refused) => say_each("", &refused),
+            Event::Claimed(claims) => say_each("warning: ", &claims),
             Event::Changed(changes) => {
                 for change in changes.iter().filter(|_| !self.quiet) {
                     say!("artis: {}", scheduler::changed(change));
@@ -73,11 +77,13 @@ impl Voice {
                     say!("artis: scheduling, until Ctrl-C or `artis sched stop`");
                 }
                 self.step("scheduling");
-                notify_ready();
+                // Without NOTIFY_SOCKET this does nothing. With a broken one nobody can be notified.
+                let _ = sd_notify::notify(&[NotifyState::Ready]);
             }
             Event::Cycled(_) if self.quiet => {}
+            Event::Cycled(rt) => say!("artis: {}", scheduler::cycled(&rt)),
             Event::Offline { offline, .. } if self.quiet && offline.is_empty() => {}
-            other => announce(other),
+            Event::Offline { offline, rt } => say!("artis: {}", scheduler::offline(&offline, &rt)),
         }
     }
 
@@ -126,5 +132,11 @@ impl Voice {
                 "artis: the partition stays: it was made before; `artis partition reset` ends it"
             ),
         }
+    }
+}
+
+fn say_each(kind: &str, all: &[impl Display]) {
+    for one in all {
+        say!("artis: {kind}{one}");
     }
 }

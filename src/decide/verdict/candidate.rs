@@ -11,6 +11,7 @@ use crate::compare::metric::{Quantity, Stat};
 use crate::compare::{Configuration, Metric};
 use crate::completion::{self, Curve};
 use artis_result::experiment::{Experiment, Scheduler};
+use artis_result::names::{EXECUTION_TIME, EXECUTION_TIME_UNLOADED, LATENCY};
 use artis_result::{Blocks, Distribution, Document, Machine};
 use serde::Serialize;
 use std::fmt;
@@ -184,8 +185,8 @@ impl Candidate {
             all
         };
         let moments = |series: &str| merged(series).and_then(|all| all.moments());
-        let unloaded = moments("execution_time_unloaded").map(|moments| moments.min as f64);
-        let execution = merged("execution_time").filter(|all| !all.is_summary());
+        let unloaded = moments(EXECUTION_TIME_UNLOADED).map(|moments| moments.min as f64);
+        let execution = merged(EXECUTION_TIME).filter(|all| !all.is_summary());
         let latencies = documents.iter().flat_map(|one| &one.series);
         Ok(Self {
             way,
@@ -194,7 +195,7 @@ impl Candidate {
             busy: Busy::of(&runs, &configuration),
             interval_us: runs.iter().find_map(interval_us),
             blocks: latencies
-                .filter(|series| series.name == "latency")
+                .filter(|series| series.name == LATENCY)
                 .filter_map(|series| series.blocks.clone())
                 .collect(),
             machine,

@@ -73,6 +73,7 @@ impl Cutter<'_> {
         }
         match &cpu.current {
             Some(current) => of(current),
+            None if cpu.untraced => unknown("the kernel did not trace the switch to it"),
             None => unknown("who had its CPU then is not in the record"),
         }
     }

@@ -38,6 +38,8 @@ impl Context {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Cpu {
     pub current: Option<Task>,
+    /// The kernel did not trace who has it.
+    pub untraced: bool,
     pub idle_state: Option<u32>,
     /// From the outermost to the innermost.
     pub contexts: Vec<Context>,
@@ -130,6 +132,9 @@ impl Machine {
         if hole.keeps_task {
             cpu.contexts.clear();
             cpu.contexts_known = false;
+        } else if hole.untraced {
+            cpu.current = None;
+            cpu.untraced = true;
         } else {
             *cpu = Cpu::default();
         }
@@ -155,6 +160,7 @@ impl Machine {
         cpu.contexts = self.suspended.remove(&next.tid).unwrap_or_default();
         cpu.contexts_known = true;
         cpu.current = Some(next.clone());
+        cpu.untraced = false;
         self.owners.remove(&next.tid);
         self.names.insert(next.tid, next.clone());
     }

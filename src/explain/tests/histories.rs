@@ -388,6 +388,7 @@ fn history(
         from_ns: begin_ns + from,
         until_ns: begin_ns + from + length,
         keeps_task: false,
+        untraced: false,
     });
     let hides = |event: &Event| {
         hole.is_some_and(|hole| {

@@ -14,30 +14,6 @@ use groups::Groups;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Series of a sample: latency up to the task.
-pub const USER_LATENCY: &str = "user_latency";
-/// Series of a sample: latency up to the timer's handler in the kernel.
-pub const KERNEL_LATENCY: &str = "kernel_latency";
-/// Series of a sample: execution time of RT0's work beside the loads.
-pub const EXECUTION_TIME: &str = "execution_time";
-/// Series of a sample: execution time of RT0's work before any load runs.
-pub const EXECUTION_TIME_UNLOADED: &str = "execution_time_unloaded";
-
-/// Series of a sample: latency of a normal task that may use every CPU.
-pub const NORMAL_LATENCY: &str = "normal_latency";
-/// Series of a sample: latency of a normal task that is bound to the first CPU.
-pub const BOUND_LATENCY: &str = "bound_latency";
-/// Series of a sample: latency of a task of policy `SCHED_EXT` and nice -20, RT1+ level 1.
-pub const RT1_LEVEL_1_LATENCY: &str = "rt1_level_1_latency";
-/// Series of a sample: latency of a task of policy `SCHED_EXT` and nice -1, RT1+ level 20.
-pub const RT1_LEVEL_20_LATENCY: &str = "rt1_level_20_latency";
-/// Series of a sample: short commands, from the fork until they have been waited for.
-pub const COMMANDS: &str = "commands";
-/// Series of a sample: a message to one thread and its answer.
-pub const MESSAGES: &str = "messages";
-/// Series of a sample: messages to many threads and all of their answers.
-pub const MESSAGES_TO_MANY: &str = "messages_to_many";
-
 /// What a guest measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -47,6 +23,9 @@ pub enum Measure {
     /// The kernel's part of the latency. BPF programs in its path measure it, and they would
     /// lengthen the user latency too: so it takes a guest of its own.
     KernelLatency,
+    /// Kernel work of other tasks on the RT CPU, counted by an observer that knows no scheduler. It
+    /// hooks every way into the kernel: so it takes a guest of its own, too.
+    Leaks,
     /// How long the same work takes in ten ways of running it.
     Throughput,
     /// How soon ordinary tasks answer, beside RT0 and the loads.
@@ -107,8 +86,8 @@ pub struct Sample {
     /// Messages that were passed, by the series of their times.
     #[serde(default)]
     pub messages: BTreeMap<String, Done>,
-    /// Kernel work of other tasks that ran on an RT CPU nevertheless, by the scheduler's own check;
-    /// none without artis.
+    /// Kernel work of other tasks that ran on an RT CPU nevertheless: by the observer in a guest of
+    /// [`Measure::Leaks`], else by the scheduler's own check, which only artis has.
     pub leaks: Option<u64>,
     /// `artis sched status --json` at the end; none without artis.
     pub status: Option<serde_json::Value>,

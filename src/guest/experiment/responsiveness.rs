@@ -9,10 +9,7 @@
 //! of it for each command, while RT0 waits for them.
 
 use super::run::{Error, system};
-use super::{
-    Answer, BOUND_LATENCY, COMMANDS, Done, MESSAGES, MESSAGES_TO_MANY, NORMAL_LATENCY,
-    RT1_LEVEL_1_LATENCY, RT1_LEVEL_20_LATENCY, Task,
-};
+use super::{Answer, Done, Task};
 use artis_machine::cpus::Cpus;
 use artis_machine::{CpuList, Root};
 use artis_measure::commands::{self, Command};
@@ -22,6 +19,7 @@ use artis_measure::latency::{self, Plan, ThreadPlan};
 use artis_measure::messages;
 use artis_measure::thread::Policy;
 use artis_result::experiment::Scheduler;
+use artis_result::names::Ordinary;
 use artis_result::{Distribution, Kind, Series, Unit};
 use artis_task::syscall;
 use serde::{Deserialize, Serialize};
@@ -32,9 +30,9 @@ use std::process::{self, Stdio};
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
-/// A probe: the series it fills, its period, and how it is scheduled.
+/// A probe: what it is, its period, and how it is scheduled.
 struct Probe {
-    series: &'static str,
+    work: Ordinary,
     interval_us: u64,
     policy: Policy,
     bound: bool,
@@ -42,26 +40,26 @@ struct Probe {
 
 const PROBES: [Probe; 4] = [
     Probe {
-        series: NORMAL_LATENCY,
+        work: Ordinary::Normal,
         interval_us: 2000,
         policy: Policy::Normal,
         bound: false,
     },
     Probe {
-        series: BOUND_LATENCY,
+        work: Ordinary::Bound,
         interval_us: 2300,
         policy: Policy::Normal,
         bound: true,
     },
     // nice -20 and -1
     Probe {
-        series: RT1_LEVEL_1_LATENCY,
+        work: Ordinary::Rt1Level1,
         interval_us: 2900,
         policy: Policy::Ext { nice: -20 },
         bound: false,
     },
     Probe {
-        series: RT1_LEVEL_20_LATENCY,
+        work: Ordinary::Rt1Level20,
         interval_us: 3100,
         policy: Policy::Ext { nice: -1 },
         bound: false,
@@ -102,7 +100,8 @@ const COMMANDS_MAX: u64 = 20;
 /// Messages go on for this part of the task's seconds, for each kind.
 const MESSAGES_PART: u32 = 4;
 /// Pairs and workers of each series of messages.
-const TALKS: [(&str, usize, usize); 2] = [(MESSAGES, 1, 1), (MESSAGES_TO_MANY, 2, 8)];
+const TALKS: [(Ordinary, usize, usize); 2] =
+    [(Ordinary::Messages, 1, 1), (Ordinary::MessagesToMany, 2, 8)];
 
 /// What the probes gave.
 #[derive(Default, Serialize, Deserialize)]
@@ -125,19 +124,21 @@ pub fn run(task: &Task) -> Result<Outcome, Error> {
     for answer in &task.answers {
         match answer {
             Answer::Wakeups => outcome.series.extend(wakeups(task, &cpus)?),
-            Answer::Commands => outcome.series.push(series(COMMANDS, commands(task)?)),
+            Answer::Commands => outcome
+                .series
+                .push(series(Ordinary::Commands, commands(task)?)),
             Answer::Messages => messages(task, &mut outcome)?,
         }
     }
     Ok(outcome)
 }
 
-fn series(name: &str, values: Distribution) -> Series {
-    Series::new(name, Kind::Latency, Unit::Nanoseconds, values)
+fn series(work: Ordinary, values: Distribution) -> Series {
+    Series::new(work.series(), Kind::Latency, Unit::Nanoseconds, values)
 }
 
 fn messages(task: &Task, outcome: &mut Outcome) -> Result<(), Error> {
-    for (name, pairs, workers) in TALKS {
+    for (work, pairs, workers) in TALKS {
         let plan = messages::Plan {
             pairs,
             workers,
@@ -147,12 +148,12 @@ fn messages(task: &Task, outcome: &mut Outcome) -> Result<(), Error> {
             duration: Some(Duration::from_secs(task.seconds.into()) / MESSAGES_PART),
         };
         let talk = messages::measure(&plan, &AtomicUsize::new(0), &mut |_| ())?;
-        outcome.series.push(series(name, talk.round_trip));
+        outcome.series.push(series(work, talk.round_trip));
         let done = Done {
             work: talk.messages,
             cpu_ns: u64::try_from(talk.cpu_time.as_nanos()).unwrap_or(u64::MAX),
         };
-        outcome.messages.insert(name.to_owned(), done);
+        outcome.messages.insert(work.series().to_owned(), done);
     }
     Ok(())
 }
@@ -201,7 +202,7 @@ fn wakeups(task: &Task, cpus: &CpuList) -> Result<Vec<Series>, Error> {
         if let Some(failed) = measured.failed {
             return Err(Error::Timer(failed));
         }
-        all.push(series(probe.series, measured.samples.latency));
+        all.push(series(probe.work, measured.samples.latency));
     }
     Ok(all)
 }

@@ -4,17 +4,14 @@
 //!
 //! Two guests with the same seed differ only in their configuration: the same processes start in
 //! the same order, as many in each. Each load has a control group of its own, so that the CPU time
-//! of all its children is known, whatever it forks. There is no observer: the scheduler's own check says
-//! whether kernel work ran on an RT CPU.
+//! of all its children is known, whatever it forks. Only [`Measure::Leaks`] has an observer of
+//! kernel work; elsewhere the scheduler's own check says whether it ran on an RT CPU.
 
 use super::super::scheduler::{self, Scheduler as ArtisScheduler};
 use super::groups::Groups;
 use super::published;
 use super::responsiveness;
-use super::{
-    Done, EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY, Measure, Sample, Task,
-    USER_LATENCY,
-};
+use super::{Done, Measure, Sample, Task};
 use artis_load::hackbench;
 use artis_load::own::Load;
 use artis_load::own::process::{Place, Process};
@@ -26,18 +23,21 @@ use artis_measure::latency::sampler::{Limits, Task as Piece};
 use artis_measure::latency::source::{Request, SourceKind};
 use artis_measure::latency::split::Split;
 use artis_measure::latency::{self, Measured, Plan, ThreadPlan};
+use artis_measure::leaks::{self, Observer};
 use artis_measure::routine::{Routine, Work};
 use artis_measure::thread::{self, PRIORITY, Policy};
 use artis_measure::throughput::permutation::Setting;
 use artis_measure::throughput::workload::Workload;
 use artis_measure::{clock, exec, memory, throughput};
 use artis_result::experiment::Scheduler;
+use artis_result::names::{EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY, USER_LATENCY};
 use artis_result::{Distribution, Kind, Series, Unit};
 use artis_task::syscall;
 use nix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::mem::MaybeUninit;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -91,6 +91,11 @@ pub enum Error {
     /// A control group or the process's own affinity.
     #[error("cannot {what}: {reason}")]
     System { what: String, reason: io::Error },
+    #[error(transparent)]
+    Leaks(#[from] leaks::Error),
+    /// The observer saw no kernel work on any CPU.
+    #[error("nobody entered the kernel while leaks were counted, so the count proves nothing")]
+    NothingSeen,
     /// A timer failed in the middle.
     #[error("a timer of RT0 failed: {0}")]
     Timer(nix::errno::Errno),
@@ -125,7 +130,9 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
             scheduler.finish(&mut sample)?;
             return Ok(sample);
         }
-        Measure::Latency | Measure::KernelLatency | Measure::Responsiveness => Sample::default(),
+        Measure::Latency | Measure::KernelLatency | Measure::Leaks | Measure::Responsiveness => {
+            Sample::default()
+        }
     };
     // This process starts the loads and watches RT0; neither may be work for the RT CPU.
     bind_self(&(&online - &task.rt))?;
@@ -149,22 +156,42 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
         Measure::KernelLatency => Some(Split::attach(task.timers)?),
         _ => None,
     };
+    let mut storage = MaybeUninit::uninit();
+    let observer = match task.measure {
+        Measure::Leaks => Some(Observer::load(&mut storage)?),
+        _ => None,
+    };
+    let count = || {
+        let observer = observer.as_ref()?;
+        let on_rt = |cpu| u32::try_from(cpu).is_ok_and(|cpu| task.rt.contains(cpu));
+        Some([observer.counts(on_rt), observer.counts(|_| true)])
+    };
     let scheduler = Running::start(task)?;
     let mut loads = Loads::start(task, &online, seed)?;
     let plan = plan(task, cpu, &work, &unloaded, split.as_ref())?;
     let before = Moment::take(cpu, &loads)?;
+    let counts_before = count();
     let (outcome, others) = if task.measure == Measure::Responsiveness {
         beside_probes(&plan, task)?
     } else {
         let outcome = latency::measure(&plan, &AtomicUsize::new(0), &mut |_| ())?;
         (outcome, responsiveness::Outcome::default())
     };
+    let counts_after = count();
     let after = Moment::take(cpu, &loads)?;
     loads.check()?;
     if let Some(failed) = outcome.threads.iter().find_map(|one| one.failed) {
         return Err(Error::Timer(failed));
     }
     scheduler.finish(&mut sample)?;
+    if let Some((before, after)) = counts_before.zip(counts_after) {
+        let [leaks, seen] = [0, 1].map(|at| (after[at] - before[at]).all());
+        // No leak of nothing would prove nothing.
+        if seen == 0 {
+            return Err(Error::NothingSeen);
+        }
+        sample.leaks = Some(leaks);
+    }
     before.difference(&after, &mut sample);
     sample.series = series(&outcome.threads, unloaded.time);
     sample.places_ns = places(&outcome.threads);

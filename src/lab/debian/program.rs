@@ -12,6 +12,7 @@ use crate::Error;
 use crate::host::cache::Cache;
 use crate::host::tool;
 use crate::progress::Progress;
+use artis_machine::arch::{LIBRARIES, LOADER};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,9 +20,6 @@ use std::process::Command;
 
 /// Debian's stable release, whose versions do not change.
 pub const STABLE: &[&str] = &["trixie"];
-/// Where Debian keeps the libraries of x86-64, and the program that loads them.
-const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
-const LOADER: &str = "ld-linux-x86-64.so.2";
 
 /// What is fetched, and which of its files is run.
 #[derive(Clone, Copy, Debug)]
@@ -85,7 +83,8 @@ impl Program {
     /// A command that runs the program with the libraries it was packaged with.
     pub fn command(&self) -> Command {
         let libraries = self.path(LIBRARIES);
-        let mut command = Command::new(libraries.join(LOADER));
+        let mut command =
+            Command::new(libraries.join(Path::new(LOADER).file_name().unwrap_or_default()));
         command.arg("--library-path").arg(&libraries);
         command.arg(self.path(self.program));
         command

@@ -8,14 +8,14 @@
 use super::plan::{Experiment, RowOf};
 use super::run::Measured;
 use crate::engine::bochs;
-use artis_guest::experiment::{
-    BOUND_LATENCY, COMMANDS, Done, EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY,
-    MESSAGES, MESSAGES_TO_MANY, Measure, NORMAL_LATENCY, RT1_LEVEL_1_LATENCY, RT1_LEVEL_20_LATENCY,
-    Sample, USER_LATENCY,
+use artis_guest::experiment::{Done, Measure, Sample};
+use artis_result::experiment::{self, Figures, Row, SchemaName, Seed, Summary};
+use artis_result::names::{
+    EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY, Ordinary, USER_LATENCY,
 };
-use artis_result::experiment::{self, Figures, ORDINARY_WORK, Row, SchemaName, Seed, Summary};
 use artis_result::{Distribution, Series};
 use std::collections::BTreeMap;
+use std::ops::Add;
 
 /// The unit of the fields with `_us_` in their names.
 const UNIT: &str = "us at 100 MIPS";
@@ -167,17 +167,6 @@ fn worst_places(group: &Group, measure: Measure) -> Option<f64> {
     Some(all.iter().filter(has).count() as f64 / all.len() as f64)
 }
 
-/// The series of a sample, in the order of [`ORDINARY_WORK`].
-const ORDINARY_SERIES: [&str; ORDINARY_WORK.len()] = [
-    NORMAL_LATENCY,
-    BOUND_LATENCY,
-    RT1_LEVEL_1_LATENCY,
-    RT1_LEVEL_20_LATENCY,
-    COMMANDS,
-    MESSAGES,
-    MESSAGES_TO_MANY,
-];
-
 /// How soon others answer, by the name of what was measured.
 fn responsiveness(group: &Group) -> BTreeMap<String, Summary> {
     let of = |series| {
@@ -190,11 +179,9 @@ fn responsiveness(group: &Group) -> BTreeMap<String, Summary> {
             us_max: moments.max as f64 / 1000.0,
         })
     };
-    let measured = ORDINARY_WORK
-        .into_iter()
-        .zip(ORDINARY_SERIES)
-        .filter_map(|(name, series)| Some((name.to_owned(), of(series)?)));
-    measured.collect()
+    let all = Ordinary::ALL.into_iter();
+    all.filter_map(|work| Some((work.name().to_owned(), of(work.series())?)))
+        .collect()
 }
 
 fn figures(experiment: &Experiment, group: &Group, reference: &Group) -> Figures {
@@ -232,11 +219,20 @@ fn figures(experiment: &Experiment, group: &Group, reference: &Group) -> Figures
         load_cpu_time_relative: ratio(own.load_cpu_rate(), theirs.load_cpu_rate()),
         work_relative: own.compared_with(&theirs, Totals::work_rate),
         work_per_cpu_second_relative: own.compared_with(&theirs, Totals::work_per_cpu_time),
-        leaks: own.leaks,
+        leaks: leaks(group, rt0),
         responsiveness: responsiveness(group),
         messages_per_cpu_second_relative: own.messages_compared_with(&theirs),
         throughput_s: own.throughput_s,
     }
+}
+
+/// By the observer where the experiment has it, else by the scheduler's own check.
+fn leaks(group: &Group, rt0: Measure) -> Option<u64> {
+    let sum = |measure| {
+        let all = group.samples(measure);
+        all.filter_map(|(_, sample)| sample.leaks).reduce(Add::add)
+    };
+    sum(Measure::Leaks).or_else(|| sum(rt0))
 }
 
 fn ratio(own: Option<f64>, theirs: Option<f64>) -> Option<f64> {
@@ -252,7 +248,6 @@ struct Totals {
     rt0_ns: u64,
     loads: BTreeMap<String, Done>,
     messages: BTreeMap<String, Done>,
-    leaks: Option<u64>,
     throughput_s: BTreeMap<String, f64>,
 }
 
@@ -268,9 +263,6 @@ impl Totals {
             }
             for (series, done) in &sample.messages {
                 totals.messages.entry(series.clone()).or_default().add(done);
-            }
-            if let Some(leaks) = sample.leaks {
-                totals.leaks = Some(totals.leaks.unwrap_or(0) + leaks);
             }
         }
         let runs = group.samples(Measure::Throughput).count() as f64;
@@ -311,12 +303,11 @@ impl Totals {
             let done = of.messages.get(series).filter(|done| done.cpu_ns > 0)?;
             Some(done.work as f64 / done.cpu_ns as f64)
         };
-        let compare = |(name, series): (&str, &str)| {
-            let ratio = ratio(per_cpu_time(self, series), per_cpu_time(theirs, series))?;
-            Some((name.to_owned(), ratio))
+        let compare = |work: Ordinary| {
+            let [ours, theirs] = [self, theirs].map(|of| per_cpu_time(of, work.series()));
+            Some((work.name().to_owned(), ratio(ours, theirs)?))
         };
-        let pairs = ORDINARY_WORK.into_iter().zip(ORDINARY_SERIES);
-        pairs.filter_map(compare).collect()
+        Ordinary::ALL.into_iter().filter_map(compare).collect()
     }
 
     fn compared_with(

@@ -204,7 +204,7 @@ impl Run {
     fn host_time(&self) -> Duration {
         let parts = match self.task.measure {
             Measure::Responsiveness => PARTS,
-            Measure::Latency | Measure::KernelLatency | Measure::Throughput => 1.0,
+            Measure::Latency | Measure::KernelLatency | Measure::Leaks | Measure::Throughput => 1.0,
         };
         let virtual_s = BOOT_S + parts * f64::from(self.task.seconds);
         Duration::from_secs_f64(f64::from(self.cpus) * virtual_s * HOST_S_OF_CPU_SECOND)

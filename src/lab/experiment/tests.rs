@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Experiments and the demo around guests that a fake engine plays: what is run, what is taken from
+//! Experiments around guests that a fake engine plays: what is run, what is taken from
 //! the cache, and what an interruption, a failure or a lost guest leaves.
 
 use super::plan::Experiment;
@@ -8,12 +8,11 @@ use super::run::{Error, Measured, Options, run};
 use crate::Error as LabError;
 use crate::debian::index::Flavour;
 use crate::debian::kernel::{Kernels, tests as canned};
-use crate::demo;
 use crate::engine::fake::{Behaviour, Fake};
 use crate::host::cache::Cache;
 use crate::image::Image;
+use crate::machine::Machine;
 use crate::progress::{Progress, Silent};
-use artis_guest::demo::Configuration;
 use artis_guest::experiment::{Done, Sample};
 use artis_result::{Distribution, Kind, Series, Unit};
 use std::collections::BTreeMap;
@@ -424,25 +423,21 @@ impl Progress for Notes {
     }
 }
 
-/// Runs the demo's guest; the notes, and whether it gave figures.
-fn demo(engine: &Fake) -> (Vec<String>, Result<usize, demo::run::Error>) {
+/// Runs a guest with one command; the notes, and what it answered.
+fn alone(engine: &Fake) -> (Vec<String>, Result<Vec<u8>, LabError>) {
     let lab = Lab::new();
-    let options = demo::run::Options {
-        engine: Arc::new(engine.clone()),
-        cache: lab.kernels.cache().clone(),
-        kernel: lab.kernels.resolve("newest", &mut Silent).unwrap(),
-        system: Arc::new(Image::default()),
-        configurations: Configuration::ALL.to_vec(),
-        seconds: 1,
-        stop: Arc::clone(&lab.stop),
-    };
+    let kernel = lab.kernels.resolve("newest", &mut Silent).unwrap();
+    let output = tempfile::tempdir().unwrap();
+    let machine = Machine::new(
+        Arc::new(engine.clone()),
+        lab.kernels.cache(),
+        kernel,
+        Arc::new(Image::default()),
+        output.path().to_owned(),
+    );
     let mut notes = Notes::default();
-    let figures = demo::run::run(options, &mut Vec::new(), &mut notes);
-    // The console of a lost guest stays for the user to read; here nobody does.
-    if let Err(demo::run::Error::Lab(LabError::GuestLost { console, .. })) = &figures {
-        fs::remove_dir_all(console.parent().unwrap()).unwrap();
-    }
-    (notes.0, figures.map(|(figures, _)| figures.len()))
+    let ran = machine.run_again_when_lost(&["true".into()], &mut Vec::new(), &mut notes);
+    (notes.0, ran.map(|(_, answer)| answer))
 }
 
 #[test]
@@ -452,8 +447,8 @@ fn a_guest_that_the_emulator_lost_is_started_again_twice_at_most() {
         0 | 1 => Behaviour::Dies(fault),
         _ => Behaviour::Ends("[]".to_owned(), 0),
     });
-    let (notes, figures) = demo(&engine);
-    assert_eq!(figures.unwrap(), 0);
+    let (notes, answer) = alone(&engine);
+    assert_eq!(answer.unwrap(), b"[]");
     assert_eq!(notes.len(), 2);
     assert!(
         notes[1].contains("it crashed") && notes[1].contains("2 of 2"),
@@ -461,8 +456,7 @@ fn a_guest_that_the_emulator_lost_is_started_again_twice_at_most() {
     );
 
     let engine = Fake::new(move |_| Behaviour::Dies(fault));
-    let (_, figures) = demo(&engine);
-    let error = figures.unwrap_err().to_string();
+    let error = alone(&engine).1.unwrap_err().to_string();
     assert!(error.contains("by a fault of the emulator"), "{error}");
     assert_eq!(engine.boots(), 3);
 }
@@ -470,7 +464,7 @@ fn a_guest_that_the_emulator_lost_is_started_again_twice_at_most() {
 #[test]
 fn a_guest_that_died_by_itself_is_not_started_again() {
     let engine = Fake::new(|_| Behaviour::Dies(None));
-    let (notes, figures) = demo(&engine);
-    assert!(figures.is_err() && notes.is_empty(), "{notes:?}");
+    let (notes, answer) = alone(&engine);
+    assert!(answer.is_err() && notes.is_empty(), "{notes:?}");
     assert_eq!(engine.boots(), 1);
 }

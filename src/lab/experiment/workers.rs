@@ -4,7 +4,7 @@
 use super::run::{Error, Guest, Options};
 use super::store::{Kept, Store};
 use crate::progress::Progress;
-use artis_guest::experiment::USER_LATENCY;
+use artis_result::names::USER_LATENCY;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

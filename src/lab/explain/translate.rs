@@ -155,6 +155,7 @@ pub fn recording(span: &Span<'_>, rt0: u64, cpu: u32, functions: &Functions) -> 
         from_ns: 0,
         until_ns: begin_ns,
         keeps_task: false,
+        untraced: false,
     };
     Recording {
         subject: Subject {

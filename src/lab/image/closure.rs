@@ -6,14 +6,12 @@
 
 use crate::Error;
 use crate::host::tool;
+use artis_machine::arch::LOADER;
 use object::elf;
 use object::read::elf::{FileHeader, ProgramHeader};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// The dynamic loader of x86-64 GNU systems, at the path their ABI fixes.
-const LOADER: &str = "/lib64/ld-linux-x86-64.so.2";
 
 /// How a file is loaded.
 #[derive(Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 
 use crate::Error;
 use artis_guest::scheduler;
+use artis_machine::arch::OF_GUESTS;
 use std::path::{Path, PathBuf};
 
 /// Which host programs a guest has beside busybox and artis-guest.
@@ -47,7 +48,7 @@ impl Own {
     /// When this machine is not x86-64, this program's own file cannot be found, or one of the
     /// others is neither beside it nor where it is installed.
     pub fn installed() -> Result<Self, Error> {
-        if std::env::consts::ARCH != "x86_64" {
+        if std::env::consts::ARCH != OF_GUESTS {
             return Err(Error::Architecture(std::env::consts::ARCH));
         }
         let artis = std::env::current_exe();

@@ -14,24 +14,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Default)]
 #[repr(C)]
 pub struct Counters {
-    begun: AtomicU64,
     done: AtomicU64,
 }
 
 impl Counters {
-    /// Units begun. Only a load that may fail to finish a unit counts these (see
-    /// [`super::periodic`]).
-    pub fn begun(&self) -> u64 {
-        self.begun.load(Ordering::Relaxed)
-    }
-
     /// Units finished.
     pub fn done(&self) -> u64 {
         self.done.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn add_begun(&self, count: u64) {
-        self.begun.fetch_add(count, Ordering::Relaxed);
     }
 
     pub(super) fn add_done(&self, count: u64) {

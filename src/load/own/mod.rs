@@ -18,7 +18,6 @@ mod io;
 mod locks;
 mod mixed;
 mod network;
-pub mod periodic;
 pub mod process;
 mod signals;
 

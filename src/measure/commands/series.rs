@@ -2,11 +2,8 @@
 //! A measurement of commands as the series of a result.
 
 use super::Outcome;
+use artis_result::names::{COMMAND, CPU_TIME};
 use artis_result::{Distribution, Kind, Series, Unit};
-
-/// What the result calls the time and the CPU time that a command took.
-pub const COMMAND: &str = "command";
-pub const CPU_TIME: &str = "cpu_time";
 
 /// One value a command in each.
 pub fn series(outcome: &Outcome) -> Vec<Series> {

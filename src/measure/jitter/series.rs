@@ -2,14 +2,8 @@
 //! A jitter measurement as the series of a result.
 
 use super::{Plan, Samples};
+use artis_result::names::{LOST, NOISE, PIECE_UNLOADED, ROUND, SLOWEST};
 use artis_result::{Distribution, Kind, Series, Unit};
-
-/// What the result calls the measured quantities.
-pub const ROUND: &str = "round";
-pub const LOST: &str = "lost";
-pub const NOISE: &str = "noise";
-pub const SLOWEST: &str = "slowest";
-const UNLOADED: &str = "piece_unloaded";
 
 /// The series of all rounds, and those of each thread.
 pub fn series(plan: &Plan, unloaded: &Samples, loaded: &Samples) -> Vec<Series> {
@@ -39,7 +33,7 @@ pub fn series(plan: &Plan, unloaded: &Samples, loaded: &Samples) -> Vec<Series> 
             slowest,
         )));
         all.push(of_thread(whole(
-            UNLOADED,
+            PIECE_UNLOADED,
             Kind::ExecutionTime,
             &unloaded.pieces[index],
         )));

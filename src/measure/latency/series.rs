@@ -2,12 +2,8 @@
 //! A latency measurement as the series of a result.
 
 use super::Outcome;
+use artis_result::names::{DUE_TO_HANDLER, HANDLER_TO_TASK, LATENCY};
 use artis_result::{Distribution, Kind, Series, Unit};
-
-/// What the result calls the wakeup latency, and its two parts.
-pub const LATENCY: &str = "latency";
-const DUE_TO_HANDLER: &str = "due_to_handler";
-const HANDLER_TO_TASK: &str = "handler_to_task";
 
 /// The series of each thread; `cpus` are those that the threads are bound to, in their order.
 pub fn series(outcome: &Outcome, cpus: impl IntoIterator<Item = Option<u32>>) -> Vec<Series> {

@@ -2,13 +2,8 @@
 //! A measurement of messages as the series of a result.
 
 use super::Outcome;
+use artis_result::names::{PER_CPU_SECOND, PER_SECOND, ROUND_TRIP, WAKEUP};
 use artis_result::{Distribution, Kind, Series, Unit};
-
-/// What the result calls the measured quantities.
-pub const ROUND_TRIP: &str = "round_trip";
-pub const WAKEUP: &str = "wakeup";
-pub const PER_SECOND: &str = "messages_per_second";
-pub const PER_CPU_SECOND: &str = "messages_per_cpu_second";
 
 /// The series of all threads together; each rate is one value, so that the rates of several runs
 /// are a distribution.

@@ -79,6 +79,7 @@ enum recorder_switch_flags {
 	RECORDER_DISK = 1 << 4,		/* the one that goes waits for a disk */
 	RECORDER_FROZEN = 1 << 5,	/* the one that goes is frozen */
 	RECORDER_BUDGET = 1 << 6,	/* the one that goes has used up its deadline budget */
+	RECORDER_UNTRACED = 1 << 7,	/* the kernel did not trace it; it was after a */
 };
 
 /* Where parts of b begin: policy, how long ago the scheduler began, stack. */
@@ -220,6 +221,9 @@ struct recorder_cpu {
 	u64 looked_since_ns;	/* of the last one that was looked where it came */
 	u64 irqs;		/* outermost interrupts and softirqs that began */
 	u64 scheduler_ns;	/* when the scheduler began; 0: it did not */
+	u64 untraced;		/* wakeups of watched threads that the kernel did not trace */
+	u64 switched_ns;	/* when the last switch was; 0: none was seen */
+	u32 running;		/* who has the CPU since then */
 	u32 irq_depth;
 	u32 watched;		/* the thread that has the CPU, if it is watched; else 0 */
 } __attribute__((aligned(64)));

@@ -146,6 +146,13 @@ fn foot(document: &Document) -> String {
             missed.without_room
         ));
     }
+    if missed.untraced > 0 {
+        notes.push(format!(
+            "{} wakeups were not judged: this kernel traced neither them nor the task that had the \
+             CPU before; the thread's own clock says how late they were",
+            missed.untraced
+        ));
+    }
     if missed.incomplete > 0 {
         notes.push(format!(
             "{} of those above have a hole in their record: what is in it is unknown",

@@ -10,13 +10,17 @@ use crate::words::{notes, plain, unequal};
 use artis_decide::compare::metric::{Quantity, Stat};
 use artis_decide::compare::{Compared, Comparison, Metric};
 use artis_decide::verdict::Choice;
+use artis_result::names::Ordinary;
 use maud::{Markup, html};
 
 pub(super) const WORST: Metric = Metric::Of(Quantity::Latency, Stat::Max);
 
 /// How soon a normal task answers.
 pub(super) fn normal() -> Metric {
-    Metric::Of(Quantity::Other("normal".to_owned()), Stat::Mean)
+    Metric::Of(
+        Quantity::Other(Ordinary::Normal.name().to_owned()),
+        Stat::Mean,
+    )
 }
 
 /// How many are named in a sentence.

@@ -3,7 +3,8 @@
 //! the same work in ten ways. A table that no row has a figure for is left out, and so is a column.
 
 use crate::experiment::us;
-use artis_result::experiment::{Figures, ORDINARY_WORK, Row, Summary};
+use artis_result::experiment::{Figures, Row, Summary};
+use artis_result::names::Ordinary;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -78,9 +79,11 @@ fn of_seeds(row: &Row) -> String {
 
 fn ordinary() -> Vec<Column<'static>> {
     let mut columns = Vec::new();
-    for kind in ORDINARY_WORK {
-        let wakeups = ["normal", "bound"].contains(&kind);
-        if !kind.starts_with("rt1") {
+    for kind in Ordinary::ALL {
+        let wakeups = matches!(kind, Ordinary::Normal | Ordinary::Bound);
+        let rt1 = matches!(kind, Ordinary::Rt1Level1 | Ordinary::Rt1Level20);
+        let kind = kind.name();
+        if !rt1 {
             columns.push(Column::new(format!("{kind}: mean"), move |row| {
                 of_kind(row, kind).map(|of| one(of.us_mean))
             }));
@@ -90,7 +93,7 @@ fn ordinary() -> Vec<Column<'static>> {
                 of_kind(row, kind).map(|of| one(of.us_p99))
             }));
         }
-        if wakeups || kind.starts_with("rt1") {
+        if wakeups || rt1 {
             let head = match wakeups {
                 true => "longest".to_owned(),
                 false => format!("{kind}: longest"),

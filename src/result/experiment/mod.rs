@@ -147,8 +147,8 @@ pub struct Figures {
     /// How long the same work took in each of its permutations, virtual seconds.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub throughput_s: BTreeMap<String, f64>,
-    /// How soon ordinary tasks answer, by what was measured, one of [`ORDINARY_WORK`]: `normal` is
-    /// the wakeup of a normal task.
+    /// How soon ordinary tasks answer, by the name of what was measured
+    /// ([`crate::names::Ordinary`]).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub responsiveness: BTreeMap<String, Summary>,
     /// Messages per second of their CPU time against the reference row's.
@@ -167,17 +167,6 @@ pub struct Summary {
 }
 
 schema_name!(SCHEMA);
-
-/// The keys of [`Figures::responsiveness`], in the order that tables have them.
-pub const ORDINARY_WORK: [&str; 7] = [
-    "normal",
-    "bound",
-    "rt1-1",
-    "rt1-20",
-    "commands",
-    "messages",
-    "messages-to-many",
-];
 
 impl Experiment {
     /// The unit of its times as every table and picture has to name it.

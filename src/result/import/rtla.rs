@@ -18,6 +18,7 @@
 use super::tally::{Budget, Tally, cut_down, rounded};
 use super::text::{self, COLUMNS_MAX, lines, number};
 use super::{Importer, Refusal, TimeUnit, document, rtla_frame};
+use crate::names::{TIMER_TO_IRQ, TIMER_TO_THREAD, TIMER_TO_USER};
 use crate::{Distribution, Document, Kind, Series, Unit};
 
 pub struct Rtla;
@@ -44,7 +45,7 @@ impl Importer for Rtla {
         if table.columns.is_empty() {
             let (name, kind) = match table.tool {
                 "osnoise" => ("osnoise", Kind::Noise),
-                _ => ("timer_to_irq", Kind::Latency),
+                _ => (TIMER_TO_IRQ, Kind::Latency),
             };
             let nothing = Series::new(name, kind, Unit::Nanoseconds, Distribution::new());
             document.series.push(nothing);
@@ -91,9 +92,9 @@ impl Column {
     fn read(line: usize, word: &str) -> Result<Self, Refusal> {
         let (kind, cpu) = word.split_once('-').unwrap_or((word, ""));
         let (series, kind) = match kind {
-            "IRQ" => ("timer_to_irq", Kind::Latency),
-            "Thr" => ("timer_to_thread", Kind::Latency),
-            "Usr" => ("timer_to_user", Kind::Latency),
+            "IRQ" => (TIMER_TO_IRQ, Kind::Latency),
+            "Thr" => (TIMER_TO_THREAD, Kind::Latency),
+            "Usr" => (TIMER_TO_USER, Kind::Latency),
             "CPU" => ("osnoise", Kind::Noise),
             _ => {
                 let reason = "a column is none of IRQ-, Thr-, Usr- and CPU- with a number";

@@ -12,12 +12,13 @@ use super::rtla_frame::Frame;
 use super::text::{self, lines, number};
 use super::{Importer, Refusal, TimeUnit, document, rtla_frame};
 use crate::histogram::VALUE_MAX;
+use crate::names::{TIMER_TO_IRQ, TIMER_TO_THREAD, TIMER_TO_USER};
 use crate::{Distribution, Document, Kind, Series, Unit, Warning};
 
 pub struct RtlaTop;
 
 /// What a group measures.
-const GROUPS: [&str; 3] = ["timer_to_irq", "timer_to_thread", "timer_to_user"];
+const GROUPS: [&str; 3] = [TIMER_TO_IRQ, TIMER_TO_THREAD, TIMER_TO_USER];
 
 impl Importer for RtlaTop {
     fn name(&self) -> &'static str {

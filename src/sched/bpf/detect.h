@@ -228,15 +228,14 @@ int BPF_PROG(syscall_entry, u16 event_type)
 
 /*
  * The same for CPUs with context tracking (nohz_full), where it costs the other
- * CPUs nothing. Interrupts are off here and orig_ax is negative for everything
- * but a system call.
+ * CPUs nothing. Interrupts are off here.
  */
 SEC("tp_btf/user_exit")
 int BPF_PROG(user_exit_entry, int unused)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(bpf_get_current_task_btf());
 
-	if ((long)regs->orig_ax >= 0)
+	if (ARCH_CALL(regs) >= 0)
 		entered(ARTIS_STATE_LEAVES_SYSCALL, ARTIS_entries_syscall, ENTRY_EXCEPTION);
 	return 0;
 }
@@ -266,7 +265,7 @@ static void enter_by_helper(enum artis_state state)
 	bpf_get_numa_node_id();
 }
 
-SEC("kprobe/arch_do_signal_or_restart")
+SEC("kprobe/" ARCH_DELIVERS_SIGNALS)
 int signal_entry(void *ctx)
 {
 	enter_by_helper(ARTIS_STATE_LEAVES_SIGNAL);

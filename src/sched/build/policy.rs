@@ -9,13 +9,16 @@ use std::process::Command;
 
 /// Compiles `header` for native callers and writes `policy.rs` into `out`.
 pub fn generate(header: &str, clang: &Path, out: &Path) {
+    let parts = header.trim_end_matches(".h");
     println!("cargo:rerun-if-changed={header}");
+    println!("cargo:rerun-if-changed={parts}");
     find_libclang(clang);
     let wrappers = out.join("policy_wrappers.c");
     let bindings = bindgen::Builder::default()
         .header(header)
         .allowlist_file(header)
-        .blocklist_item("POLICY_H")
+        .allowlist_file(format!("{parts}/.*"))
+        .blocklist_item("(POLICY|ARTIS_POLICY)(_[A-Z]+)?_H")
         .wrap_static_fns(true)
         .wrap_static_fns_path(&wrappers)
         .default_enum_style(bindgen::EnumVariation::Rust {

@@ -9,6 +9,7 @@
 
 use super::{Of, open};
 use artis_machine::Root;
+use artis_machine::arch::CALLS as FUNCTIONS;
 use artis_machine::kernel::{Kernel, Preemption};
 use libbpf_rs::libbpf_sys::{PERF_TYPE_BREAKPOINT, perf_event_attr};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -18,10 +19,6 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 /// Where the kernel lists its functions.
 const LIST: &str = "/proc/kallsyms";
-
-/// What calls the function of a system call: of 64-bit programs first, which every kernel since
-/// 6.9 has, then of 32-bit programs and of x32, which a kernel may be built without.
-pub const FUNCTIONS: [&str; 3] = ["x64_sys_call", "ia32_sys_call", "x32_sys_call"];
 
 /// Of include/uapi/linux/hw_breakpoint.h: when the CPU is about to execute what is there.
 const HW_BREAKPOINT_X: u32 = 4;

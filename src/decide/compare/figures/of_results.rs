@@ -7,6 +7,7 @@ use super::machine::one_machine;
 use super::{Configuration, Error, Extent, Figure, Figures, Missed, Setup};
 use crate::compare::metric::{Metric, Quantity, Stat};
 use artis_result::document::Document;
+use artis_result::names::{DUE_TO_HANDLER, EXECUTION_TIME, LATENCY, TIMER_TO_IRQ, TIMER_TO_USER};
 use artis_result::{Distribution, Kind, PERCENTILES, Series, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -204,9 +205,9 @@ fn quantity(series: &Series, all: &[Series]) -> Quantity {
         of_kind.all(|one| one.name == series.name)
     };
     match (series.name.as_str(), series.kind) {
-        ("latency" | "timer_to_user", _) => Quantity::Latency,
-        ("due_to_handler" | "timer_to_irq", _) => Quantity::Kernel,
-        ("execution_time", _) => Quantity::Execution,
+        (LATENCY | TIMER_TO_USER, _) => Quantity::Latency,
+        (DUE_TO_HANDLER | TIMER_TO_IRQ, _) => Quantity::Kernel,
+        (EXECUTION_TIME, _) => Quantity::Execution,
         (_, Kind::Latency) if only() => Quantity::Latency,
         (_, Kind::ExecutionTime) if only() => Quantity::Execution,
         (name, _) => Quantity::Other(name.to_owned()),

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Who is next on a CPU. Part of policy.h. */
+#ifndef ARTIS_POLICY_NEXT_H
+#define ARTIS_POLICY_NEXT_H
+
+/* How a CPU chooses its next task. */
+enum artis_service {
+	ARTIS_SERVICE_RT,
+	ARTIS_SERVICE_RT_OFFLINE,
+	ARTIS_SERVICE_NRT,
+};
+
+/* One attempt to find the next task. The first that finds one ends the search. */
+enum artis_step {
+	ARTIS_STEP_END,
+	ARTIS_STEP_KTHREAD_HERE,	/* a kernel thread that woke up, for this CPU alone */
+	ARTIS_STEP_KTHREAD_SHARED,	/* ... for any NRT CPU; RCU's thread that was held first */
+	ARTIS_STEP_RT1,			/* RT1+ tasks, see artis_rt1_turn() */
+	ARTIS_STEP_OVERDUE,		/* who waits too long for an RT CPU */
+	ARTIS_STEP_FAIR,		/* Linux tasks, and tasks of this CPU alone, by virtual time */
+	ARTIS_STEP_PINNED,		/* tasks of this CPU alone */
+	ARTIS_STEP_RT1_LEFT,		/* RT1+ tasks whose turn it was not: nobody else was there */
+	ARTIS_STEP_GO_ON,		/* the task that ran before */
+	ARTIS_STEP_FAR,			/* Linux tasks that wait at another cache */
+	ARTIS_STEP_HELP_LINUX,		/* who waits for an RT CPU: Linux tasks */
+	ARTIS_STEP_HELP_RT1,		/* ... RT1+ tasks; who is stopped, see artis_is_beset() */
+};
+
+/* The longest order of service, its end included. */
+#define ARTIS_STEPS_MAX 11
+
+/*
+ * An NRT CPU on which real-time tasks are runnable (@rt_runnable) is served by the kernel's deadline
+ * server when they leave it no time. A server that is given no task stops. It starts again when the
+ * first task of ours becomes runnable on that run queue, and tasks in shared queues, held and
+ * stopped ones count there, too. So on such a CPU no task is sent away, held or stopped, and
+ * whoever waits is taken: a server that stopped while one waits would never start again.
+ */
+static inline bool artis_is_beset(bool rt_cpu, bool rt_runnable)
+{
+	return !rt_cpu && rt_runnable;
+}
+
+/*
+ * For how long real-time tasks have kept a CPU from everybody else: @ticks in a row found one, and
+ * no other task began to run. 0 where ticks are not known.
+ */
+static inline u64 artis_beset_ns(u32 ticks, u64 tick_ns)
+{
+	return ticks * tick_ns;
+}
+
+/* Is that long? Then artis, the process, sees to it that the machine answers. */
+static inline bool artis_is_beset_long(u64 beset_ns)
+{
+	return beset_ns >= ARTIS_BESET_NS;
+}
+
+/* Has a task waited for so long, since @since_ns, that a CPU that is beset may take it? */
+static inline bool artis_is_stranded(u64 now_ns, u64 since_ns)
+{
+	return since_ns && (s64)(now_ns - since_ns) >= (s64)ARTIS_BESET_NS;
+}
+
+/*
+ * Tasks have been runnable on a CPU that was beset all the time, for @waits_ns: does no deadline
+ * server serve them? One would have within a second, its period.
+ */
+static inline bool artis_is_unserved(u64 waits_ns)
+{
+	return waits_ns >= ARTIS_UNSERVED_NS;
+}
+
+/*
+ * Are RT CPUs for tasks in user mode only? With no NRT CPU left, on the way to its end, the
+ * machine needs every CPU for everybody.
+ */
+static inline bool artis_has_sides(u32 nrt_cpus)
+{
+	return nrt_cpus;
+}
+
+/*
+ * An RT CPU that is back but unwatched serves who may run nowhere else.
+ */
+static inline enum artis_service artis_service(bool rt_cpu, bool offline, u32 nrt_cpus)
+{
+	if (!rt_cpu || !artis_has_sides(nrt_cpus))
+		return ARTIS_SERVICE_NRT;
+	return offline ? ARTIS_SERVICE_RT_OFFLINE : ARTIS_SERVICE_RT;
+}
+
+/*
+ * The order of service. Kernel threads first: others wait for them. Then RT1+, then
+ * everybody else. An RT CPU takes from the RT queues only. An NRT CPU takes from
+ * them what waits too long there, and anybody before it is idle, Linux tasks first,
+ * because RT1+ tasks want an RT CPU.
+ */
+static inline enum artis_step artis_step(enum artis_service service, u32 nth)
+{
+	switch (service) {
+	case ARTIS_SERVICE_RT:
+		switch (nth) {
+		case 0: return ARTIS_STEP_KTHREAD_HERE;
+		case 1: return ARTIS_STEP_RT1;
+		case 2: return ARTIS_STEP_FAIR;
+		case 3: return ARTIS_STEP_RT1_LEFT;
+		case 4: return ARTIS_STEP_GO_ON;
+		case 5: return ARTIS_STEP_FAR;
+		default: return ARTIS_STEP_END;
+		}
+	case ARTIS_SERVICE_RT_OFFLINE:
+		switch (nth) {
+		case 0: return ARTIS_STEP_KTHREAD_HERE;
+		case 1: return ARTIS_STEP_PINNED;
+		default: return ARTIS_STEP_END;
+		}
+	case ARTIS_SERVICE_NRT:
+		switch (nth) {
+		case 0: return ARTIS_STEP_KTHREAD_HERE;
+		case 1: return ARTIS_STEP_KTHREAD_SHARED;
+		case 2: return ARTIS_STEP_RT1;
+		case 3: return ARTIS_STEP_OVERDUE;
+		case 4: return ARTIS_STEP_FAIR;
+		case 5: return ARTIS_STEP_RT1_LEFT;
+		case 6: return ARTIS_STEP_GO_ON;
+		case 7: return ARTIS_STEP_FAR;
+		case 8: return ARTIS_STEP_HELP_LINUX;
+		case 9: return ARTIS_STEP_HELP_RT1;
+		default: return ARTIS_STEP_END;
+		}
+	}
+	return ARTIS_STEP_END;
+}
+
+/* Whose turn it is on a CPU, between RT1+ tasks and everybody else. */
+struct artis_turn {
+	u64 rt1_since_ns;	/* RT1+ tasks have come first since then */
+	u64 others_until_ns;	/* the others come first until then */
+};
+
+/* No RT1+ task is here: the next one has its whole phase before it. */
+static inline void artis_turn_reset(struct artis_turn *turn, u64 now_ns)
+{
+	turn->rt1_since_ns = now_ns;
+	turn->others_until_ns = now_ns;
+}
+
+/* RT1+ tasks and others wait: do the others come first at the moment? */
+static inline bool artis_others_turn(struct artis_turn *turn, u64 now_ns)
+{
+	if ((s64)(turn->others_until_ns - now_ns) > 0)
+		return true;
+	if ((s64)(now_ns - turn->rt1_since_ns) < (s64)ARTIS_RT1_PHASE_NS)
+		return false;
+	turn->others_until_ns = now_ns + ARTIS_OTHERS_PHASE_NS;
+	turn->rt1_since_ns = turn->others_until_ns;
+	return true;
+}
+
+enum artis_rt1_turn {
+	ARTIS_TURN_NO_RT1,	/* no RT1+ task is here */
+	ARTIS_TURN_OTHERS,	/* one is, and the others come first */
+	ARTIS_TURN_WAITING,	/* the first that waits; if it is gone, or not allowed here, who runs */
+	ARTIS_TURN_RUNNING,	/* the one whose slice is over goes on */
+};
+
+/* @waits: an RT1+ task does; @runs: one may go on; @others: somebody else waits as well. */
+static inline enum artis_rt1_turn artis_rt1_turn(struct artis_turn *turn, bool waits, bool runs,
+						 bool others, u64 now_ns)
+{
+	if (!waits && !runs) {
+		artis_turn_reset(turn, now_ns);
+		return ARTIS_TURN_NO_RT1;
+	}
+	if (others && artis_others_turn(turn, now_ns))
+		return ARTIS_TURN_OTHERS;
+	return waits ? ARTIS_TURN_WAITING : ARTIS_TURN_RUNNING;
+}
+
+/*
+ * Does an NRT CPU serve the RT1+ queue of the RT side? A task there, which no RT CPU runs
+ * now, does not wait behind Linux tasks here. @nrt, @rt: RT1+ tasks queued.
+ */
+static inline bool artis_takes_rt1_of_rt(u32 nrt, u32 rt)
+{
+	return !nrt && rt;
+}
+
+/*
+ * Is a task whose slice is over compared with those that wait here? An RT1+ task had its
+ * turn before.
+ */
+static inline bool artis_is_compared(enum artis_class class)
+{
+	return !artis_is_rt1(class);
+}
+
+/* Does a task whose slice is over go on? @first: the deadline of the first that waits. */
+static inline bool artis_stays_first(u64 deadline, u64 first)
+{
+	return artis_vtime_before(deadline, first);
+}
+
+/* Is the deadline of the first of a queue before that of another's? @has: there is one. */
+static inline bool artis_is_first(bool has, u64 deadline, bool other, u64 other_deadline)
+{
+	return has && (!other || artis_vtime_before(deadline, other_deadline));
+}
+
+/* The queues of Linux tasks from which a CPU takes, and the deadline of the first of each. */
+struct artis_heads {
+	bool own;	/* of this CPU alone: somebody waits there */
+	bool side;	/* of the side, at the CPU's cache */
+	bool both;	/* of both sides, see group.h */
+	u64 own_deadline;
+	u64 side_deadline;
+	u64 both_deadline;
+};
+
+enum artis_queue {
+	ARTIS_QUEUE_NONE,
+	ARTIS_QUEUE_OWN,
+	ARTIS_QUEUE_SIDE,
+	ARTIS_QUEUE_BOTH,
+	ARTIS_QUEUES = ARTIS_QUEUE_BOTH,	/* how many there are */
+};
+
+/*
+ * The queue whose first task has the first deadline; of equal ones that of the side. Who finds
+ * that the task is not allowed on the CPU forgets that queue, and asks again.
+ */
+static inline enum artis_queue artis_first_queue(const struct artis_heads *heads)
+{
+	enum artis_queue queue = heads->side ? ARTIS_QUEUE_SIDE : ARTIS_QUEUE_NONE;
+	u64 deadline = heads->side_deadline;
+
+	if (artis_is_first(heads->both, heads->both_deadline, queue, deadline)) {
+		queue = ARTIS_QUEUE_BOTH;
+		deadline = heads->both_deadline;
+	}
+	if (artis_is_first(heads->own, heads->own_deadline, queue, deadline))
+		queue = ARTIS_QUEUE_OWN;
+	return queue;
+}
+
+static inline u64 artis_first_deadline(const struct artis_heads *heads, enum artis_queue queue)
+{
+	if (queue == ARTIS_QUEUE_OWN)
+		return heads->own_deadline;
+	return queue == ARTIS_QUEUE_BOTH ? heads->both_deadline : heads->side_deadline;
+}
+
+static inline void artis_forget_queue(struct artis_heads *heads, enum artis_queue queue)
+{
+	heads->own &= queue != ARTIS_QUEUE_OWN;
+	heads->side &= queue != ARTIS_QUEUE_SIDE;
+	heads->both &= queue != ARTIS_QUEUE_BOTH;
+}
+
+/*
+ * May a task whose slice is over, and that is runnable, go on? On an RT CPU: who is in
+ * user mode or allowed nowhere else. Elsewhere: all but who waits to be queued for the
+ * RT CPUs. A task that was to leave as RT0 came leaves now, and one that is to stop stops.
+ */
+static inline bool artis_may_go_on(const struct artis_task_view *task, bool rt_cpu, u32 nrt_cpus)
+{
+	if (artis_is_leaving(task->state) || task->state == ARTIS_STATE_STOPPED)
+		return false;
+	if (rt_cpu && artis_has_sides(nrt_cpus))
+		return artis_is_bound(task->affinity) || task->state == ARTIS_STATE_RT;
+	return task->state != ARTIS_STATE_PROMOTED;
+}
+
+/* Has a task of @weight waited for an RT CPU for so long that an NRT CPU takes it? */
+static inline bool artis_waited_for_rt(u64 now_ns, u64 since_ns, u32 weight)
+{
+	s64 longest_ns = ARTIS_RT_WAIT_MAX_NS;
+
+	if (weight < ARTIS_WEIGHT_NICE_0)
+		longest_ns = artis_vtime_charge(ARTIS_RT_WAIT_MAX_NS, weight);
+	if (longest_ns > (s64)ARTIS_RT_WAIT_LIGHT_MAX_NS)
+		longest_ns = ARTIS_RT_WAIT_LIGHT_MAX_NS;
+	return (s64)(now_ns - since_ns) > longest_ns;
+}
+
+/* Does an NRT CPU look for one now? @looked_ns: when it last did; 0: it never did. */
+static inline bool artis_look_for_waiting(u64 *looked_ns, u64 now_ns)
+{
+	return artis_is_time(looked_ns, now_ns, ARTIS_RT_WAIT_LOOK_NS);
+}
+
+/* Does it look into shared queues that seem empty? @looked_ns: as above. */
+static inline bool artis_look_into_empty(u64 *looked_ns, u64 now_ns)
+{
+	return artis_is_time(looked_ns, now_ns, ARTIS_EMPTY_LOOK_NS);
+}
+
+/*
+ * It took one, which comes before everybody else here. There may be more, one for each
+ * place in the RT queue, and they must not come all in a row: the others have their turn.
+ */
+static inline void artis_took_waiting(u64 *looked_ns, u64 now_ns)
+{
+	*looked_ns = now_ns + ARTIS_RT_WAIT_PAUSE_NS;
+}
+
+/*
+ * May a task be passed over that is runnable since @runnable_at_ns? To take a task locks
+ * the run queue of the CPU where it was; if RT0 needs that lock now, another task does.
+ */
+static inline bool artis_may_pass_over(u64 now_ns, u64 runnable_at_ns)
+{
+	return (s64)(now_ns - runnable_at_ns) < (s64)ARTIS_PASSED_OVER_NS;
+}
+
+/* @passed tasks were passed over: is the next one looked at? */
+static inline bool artis_passes_on(u32 passed)
+{
+	return passed <= ARTIS_PASSED_OVER_MAX;
+}
+
+#endif /* ARTIS_POLICY_NEXT_H */

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Virtual time and levels. Part of policy.h. */
+#ifndef ARTIS_POLICY_VTIME_H
+#define ARTIS_POLICY_VTIME_H
+
+static inline u64 artis_slice_ns(bool rt_side)
+{
+	return rt_side ? ARTIS_SLICE_RT_NS : ARTIS_SLICE_NRT_NS;
+}
+
+/* @static_prio: 100 (nice -20) to 139 (nice 19). Returns the RT1+ level, 1 to 40. */
+static inline u32 artis_rt1_level(u32 static_prio)
+{
+	if (static_prio < 100)
+		return 1;
+	if (static_prio > 139)
+		return ARTIS_RT1_LEVEL_MAX;
+	return static_prio - 100 + 1;
+}
+
+/*
+ * Place in the RT1+ queue: when it became runnable, plus so much for each level
+ * below the first. A higher level comes first unless the lower one has waited
+ * that much longer. Without this a busy high level would keep a low one from
+ * running for ever, and the kernel's watchdog would end the scheduler for it.
+ */
+static inline u64 artis_rt1_key(u32 level, u64 now_ns)
+{
+	return now_ns + (u64)(level - 1) * ARTIS_RT1_LEVEL_NS;
+}
+
+/*
+ * A task was queued, and no look since has found it: does that say that the queue is
+ * empty? Only what takes no time in between is known to be in order.
+ */
+static inline bool artis_is_inserted(u64 now_ns, u64 queued_ns)
+{
+	return (s64)(now_ns - queued_ns) >= (s64)ARTIS_INSERTION_NS;
+}
+
+/* Virtual time may wrap around: compare two values by their distance. */
+static inline bool artis_vtime_before(u64 a, u64 b)
+{
+	return (s64)(a - b) < 0;
+}
+
+static inline u64 artis_vtime_later(u64 a, u64 b)
+{
+	return artis_vtime_before(a, b) ? b : a;
+}
+
+/* The weight of a task in all that concerns shares. @weight: sched_ext's, 100 is nice 0. */
+static inline u32 artis_weight(u32 weight)
+{
+	return weight ? weight * ARTIS_WEIGHT_SCALE : ARTIS_WEIGHT_SCALE;
+}
+
+/* The weight with which a task is charged: with which it counts, or else would count. */
+static inline u32 artis_weight_charged(u32 pooled, u32 weight)
+{
+	return pooled ? pooled : artis_weight(weight);
+}
+
+/*
+ * Virtual time for @ran_ns at @weight, see artis_weight(). Most tasks have nice 0, and each wakeup
+ * asks a few times: no division then.
+ */
+static inline u64 artis_vtime_charge(u64 ran_ns, u32 weight)
+{
+	if (weight == ARTIS_WEIGHT_NICE_0)
+		return ran_ns;
+	return ran_ns * ARTIS_WEIGHT_NICE_0 / (weight ? weight : 1);
+}
+
+/*
+ * The runnable tasks of a side. Their mean virtual time, by weight, is where a task
+ * stands that got just its share: who is behind it is owed time, who is ahead got too
+ * much. (Stoica, Abdel-Wahab: "Earliest Eligible Virtual Deadline First", 1995.)
+ */
+struct artis_pool {
+	u64 base;		/* near the mean */
+	s64 sum;		/* of weight times virtual time, which counts from base */
+	u64 weight;		/* sum of all */
+};
+
+/* The mean counts from its base: division of a signed number. */
+static inline s64 artis_pool_mean(const struct artis_pool *pool)
+{
+	if (!pool->weight)
+		return 0;
+	return pool->sum < 0 ? -(s64)((u64)-pool->sum / pool->weight) :
+			       (s64)((u64)pool->sum / pool->weight);
+}
+
+static inline u64 artis_pool_vtime(const struct artis_pool *pool)
+{
+	return pool->base + artis_pool_mean(pool);
+}
+
+/* Keeps the sum small: the base follows the mean, at the latest every second. */
+static inline void artis_pool_rebase(struct artis_pool *pool)
+{
+	u64 size = pool->sum < 0 ? -pool->sum : pool->sum;
+	s64 mean;
+
+	if (size < pool->weight * ARTIS_NSEC_PER_SEC)
+		return;
+	mean = artis_pool_mean(pool);
+	pool->base += mean;
+	pool->sum -= mean * (s64)pool->weight;
+}
+
+static inline void artis_pool_join(struct artis_pool *pool, u64 vtime, u32 weight)
+{
+	pool->sum += (s64)(vtime - pool->base) * (s64)weight;
+	pool->weight += weight;
+	artis_pool_rebase(pool);
+}
+
+/* The last one leaves its virtual time behind. */
+static inline void artis_pool_leave(struct artis_pool *pool, u64 vtime, u32 weight)
+{
+	pool->weight -= weight;
+	if (pool->weight) {
+		pool->sum -= (s64)(vtime - pool->base) * (s64)weight;
+		return;
+	}
+	pool->base = vtime;
+	pool->sum = 0;
+}
+
+/* A task of @weight in the pool has run, and its virtual time is @more ahead. */
+static inline void artis_pool_charge(struct artis_pool *pool, u64 more, u32 weight)
+{
+	pool->sum += (s64)(more * weight);
+}
+
+/* How a task comes to a pool. */
+enum artis_arrival {
+	ARTIS_ARRIVAL_AGAIN,	/* it is runnable all the time */
+	ARTIS_ARRIVAL_BACK,	/* it slept, or was changed */
+	ARTIS_ARRIVAL_MOVED,	/* it is runnable all the time, and comes from the other side */
+	ARTIS_ARRIVAL_NEW,	/* it is new, or slept on the other side */
+};
+
+/* @pooled: it is in a pool already; @same_side: the last one was of the same side. */
+static inline enum artis_arrival artis_arrival(bool pooled, bool same_side)
+{
+	if (!same_side)
+		return pooled ? ARTIS_ARRIVAL_MOVED : ARTIS_ARRIVAL_NEW;
+	return pooled ? ARTIS_ARRIVAL_AGAIN : ARTIS_ARRIVAL_BACK;
+}
+
+/*
+ * Has a task that becomes runnable its place in virtual time already? Who @wakes is in no
+ * pool, unless it was placed as the CPU of its waker was tried, a moment ago.
+ */
+static inline bool artis_is_placed(bool wakes, bool pooled, bool same_side)
+{
+	return wakes && pooled && same_side;
+}
+
+/* A task that joins a pool. */
+struct artis_joining {
+	u64 mean;		/* virtual time of the pool: artis_pool_arrive() */
+	u64 all;		/* weight of all, the task included: the same */
+	s64 behind;		/* where tasks share by their CPU cgroups: artis_behind() */
+	u64 group_vtime;	/* where its cgroup stands: artis_group_vtime() */
+	bool grouped;		/* ... if it is in one */
+	bool shared;		/* tasks share by their CPU cgroups, see group.h */
+	bool spread;		/* each last-level cache has a queue, see cache.h */
+	u32 weight;		/* the task's */
+};
+
+/*
+ * How far @own_ns of a task's own CPU time is in virtual time: no further than the others
+ * get in ARTIS_WAIT_NS.
+ */
+static inline u64 artis_distance(u64 own_ns, u32 weight, u64 all)
+{
+	if (own_ns * all <= ARTIS_WAIT_NS * weight)
+		return artis_vtime_charge(own_ns, weight);
+	return ARTIS_WAIT_NS * ARTIS_WEIGHT_NICE_0 / all;
+}
+
+/* How much of its own CPU time a task may be behind the mean, and ahead of it. */
+static inline u64 artis_credit_ns(enum artis_arrival arrival, bool shared, bool spread)
+{
+	return (shared || spread) && arrival == ARTIS_ARRIVAL_AGAIN ? ARTIS_SHARE_CREDIT_NS :
+								      ARTIS_CREDIT_NS;
+}
+
+static inline u64 artis_debt_ns(bool shared)
+{
+	return shared ? ARTIS_SHARE_DEBT_NS : ARTIS_DEBT_NS;
+}
+
+/*
+ * How far behind the mean those are that NRT CPUs serve, a mean of the last ones: one more, at
+ * @vtime, begins. @mean: that of all, a moment ago.
+ */
+static inline s64 artis_behind(s64 behind, u64 mean, u64 vtime)
+{
+	return behind + (((s64)(mean - vtime) - behind) >> ARTIS_BEHIND_SHIFT);
+}
+
+/*
+ * What a task that arrives is compared with. Where tasks share by their cgroups the mean is that of
+ * both sides. Those that only NRT CPUs can serve may be behind it for ever, by as much as they may
+ * be; one that is new or slept would wait for all of them at the mean, so it stands where they do.
+ */
+static inline u64 artis_level(const struct artis_joining *at, enum artis_arrival arrival)
+{
+	u64 most;
+
+	if (!at->shared || arrival == ARTIS_ARRIVAL_AGAIN || at->behind <= 0)
+		return at->mean;
+	most = artis_distance(ARTIS_SHARE_CREDIT_NS, at->weight, at->all);
+	return at->mean - ((u64)at->behind < most ? (u64)at->behind : most);
+}
+
+/* How far ahead of the mean its cgroup is. */
+static inline u64 artis_lead(const struct artis_joining *at)
+{
+	return at->grouped && artis_vtime_before(at->mean, at->group_vtime) ?
+		       at->group_vtime - at->mean :
+		       0;
+}
+
+/*
+ * How far ahead of its level a task that arrives may be. Where tasks share by their cgroups, one
+ * that slept keeps no more of what it had too much than where they do not, because its cgroup
+ * remembers that. Else two that wake up each other, and had more than the others of their cgroup
+ * for a while, would wait for many slices at each message.
+ */
+static inline u64 artis_debt(const struct artis_joining *at, enum artis_arrival arrival)
+{
+	u64 most = artis_distance(artis_debt_ns(at->shared), at->weight, at->all);
+	u64 debt;
+
+	if (!at->shared || arrival != ARTIS_ARRIVAL_BACK)
+		return most;
+	debt = artis_lead(at) + artis_distance(ARTIS_DEBT_NS, at->weight, at->all);
+	return debt < most ? debt : most;
+}
+
+/*
+ * Where a task that arrives stands in virtual time. @vtime: where it stood; @lag: how far
+ * behind the mean that was when it left, negative: ahead. It keeps what it is owed, but not
+ * on the other side: those who waited there would come in a row. What it got too much is
+ * forgotten as the others pass it, and goes with it: a light task would else get more with
+ * each move. A new one of a cgroup that is ahead begins as far ahead, or short commands would get
+ * more than their share.
+ */
+static inline u64 artis_vtime_place(const struct artis_joining *at, enum artis_arrival arrival,
+				    u64 vtime, s64 lag)
+{
+	u64 level = artis_level(at, arrival);
+	u64 credit_ns = artis_credit_ns(arrival, at->shared, at->spread);
+	u64 earliest = level - artis_distance(credit_ns, at->weight, at->all);
+	u64 latest = level + artis_debt(at, arrival);
+
+	switch (arrival) {
+	case ARTIS_ARRIVAL_AGAIN:
+		break;
+	case ARTIS_ARRIVAL_BACK:
+		vtime = artis_vtime_later(vtime, level);
+		if (lag > 0 && artis_vtime_before(at->mean - lag, vtime))
+			vtime = at->mean - lag;
+		break;
+	case ARTIS_ARRIVAL_MOVED:
+		vtime = lag < 0 ? at->mean - lag : at->mean;
+		break;
+	case ARTIS_ARRIVAL_NEW:
+		vtime = level + artis_lead(at);
+		break;
+	}
+	if (artis_vtime_before(vtime, earliest))
+		return earliest;
+	if (artis_vtime_before(latest, vtime))
+		return latest;
+	return vtime;
+}
+
+/*
+ * The task joins the pool. Returns its virtual time there, see artis_vtime_place(). The mean to
+ * which a task is compared that is runnable all the time includes that task. Otherwise a heavy
+ * task would be as far ahead of a light one as its debt may be, and stay before it for ever.
+ */
+static inline u64 artis_pool_arrive(struct artis_pool *pool, struct artis_joining *at,
+				    enum artis_arrival arrival, u64 vtime, s64 lag)
+{
+	u64 placed;
+
+	if (arrival == ARTIS_ARRIVAL_AGAIN) {
+		artis_pool_join(pool, vtime, at->weight);
+		at->mean = artis_pool_vtime(pool);
+		at->all = pool->weight;
+		placed = artis_vtime_place(at, arrival, vtime, lag);
+		artis_pool_charge(pool, placed - vtime, at->weight);
+		return placed;
+	}
+	at->mean = artis_pool_vtime(pool);
+	at->all = pool->weight + at->weight;
+	placed = artis_vtime_place(at, arrival, vtime, lag);
+	artis_pool_join(pool, placed, at->weight);
+	return placed;
+}
+
+/*
+ * Has a task that became runnable not had much more than its share? Not exactly no more: who
+ * always uses some of its share would be ahead of it whenever there are many others for a while.
+ */
+static inline bool artis_is_owed(u64 vtime, const struct artis_joining *at)
+{
+	return !artis_vtime_before(at->mean + artis_distance(ARTIS_AHEAD_NS, at->weight, at->all),
+				   vtime);
+}
+
+/*
+ * The mean of a task's bursts, from waking up to sleeping, with a new one of @burst_ns.
+ * 0: it had none yet, so that the first one counts whole.
+ */
+static inline u64 artis_usual_burst(u64 usual_ns, u64 burst_ns)
+{
+	if (!usual_ns)
+		return burst_ns ? burst_ns : 1;
+	return usual_ns + ((s64)(burst_ns - usual_ns) >> ARTIS_REQUEST_SHIFT);
+}
+
+/*
+ * What a task asks for at a time: its usual burst, or a slice if it is longer than that,
+ * or if this burst, @ran_ns up to now, is.
+ */
+static inline u64 artis_request(u64 usual_ns, u64 ran_ns, bool rt_side)
+{
+	u64 slice_ns = artis_slice_ns(rt_side);
+
+	if (!usual_ns)
+		usual_ns = ARTIS_REQUEST_NS_NEW;
+	if (ran_ns > usual_ns || usual_ns >= slice_ns)
+		return slice_ns;
+	return usual_ns < ARTIS_REQUEST_NS_MIN ? ARTIS_REQUEST_NS_MIN : usual_ns;
+}
+
+/*
+ * The virtual deadline of a task: when it has had what it asks for, if it gets just its
+ * share. The queues are ordered by it: a task that asks for little comes first, and gets
+ * no more than its share by that. A task that has not yet had what it asked for keeps
+ * its @deadline.
+ */
+static inline u64 artis_deadline(const struct artis_joining *at, enum artis_arrival arrival,
+				 u64 deadline, u64 vtime, u64 request_ns)
+{
+	if (arrival == ARTIS_ARRIVAL_AGAIN && artis_vtime_before(vtime, deadline))
+		return deadline;
+	return vtime + artis_distance(request_ns, at->weight, at->all);
+}
+
+#endif /* ARTIS_POLICY_VTIME_H */

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A search for the next task of a CPU: what the steps of serve.h do.
+ */
+#ifndef ARTIS_SEARCH_H
+#define ARTIS_SEARCH_H
+
+/* A search for the next task of a CPU. */
+struct search {
+	struct artis_cpu *record;
+	struct task_struct *prev;
+	struct task_ctx *stays;	/* prev's record, if prev may go on; or NULL */
+	u64 enq_flags;
+	u64 now;
+	s32 cpu;
+	bool rt;		/* the CPU serves the RT side */
+	bool looks;		/* it looks for tasks that have waited too long for others */
+	bool looks_into_empty;	/* it looks into queues that seem empty */
+	bool beset;		/* see artis_is_beset() */
+};
+
+/* The last three, for functions that are verified once: those take few arguments. */
+enum {
+	SEARCH_RT = 1,
+	SEARCH_LOOKS = 2,
+	SEARCH_EMPTY = 4,
+};
+
+static __always_inline struct search search_of(struct task_struct *prev, struct task_ctx *stays,
+					       s32 cpu, u32 how, u64 now)
+{
+	struct artis_cpu *record = cpu_record(cpu);
+
+	return (struct search) {
+		.record = record,
+		.prev = prev,
+		.stays = stays,
+		/*
+		 * Without a tick nobody hands a displaced task back: then the kernel has to,
+		 * at once, which costs RT0 the time of ops.enqueue() at each wakeup.
+		 */
+		.enq_flags = how & SEARCH_RT && record->rt_immed ? SCX_ENQ_IMMED : 0,
+		.now = now,
+		.cpu = cpu,
+		.rt = how & SEARCH_RT,
+		.looks = how & SEARCH_LOOKS,
+		.looks_into_empty = how & SEARCH_EMPTY,
+	};
+}
+
+/* May an RT1+ task wait, or go on, or is it time to look whether one does? */
+static bool may_have_rt1(const struct search *s)
+{
+	return s->looks_into_empty || *queued_at(DSQ_NRT_RT1) || *queued_at(DSQ_RT_RT1) ||
+	       (s->stays && artis_is_rt1(class_of(s->prev)));
+}
+
+/*
+ * Takes an RT1+ task, or lets @prev go on, which is in no queue yet. False: it is the
+ * others' turn, or no RT1+ task is here. Global: verified once.
+ */
+__noinline int take_rt1(struct task_struct *prev __arg_trusted __arg_nullable,
+			struct task_ctx *stays, s32 cpu, u32 how, u64 now)
+{
+	const struct search search = search_of(prev, stays, cpu, how, now), *s = &search;
+	u64 dsq = s->rt ? DSQ_RT_RT1 : DSQ_NRT_RT1;
+	bool runs = false, others = false, drains = false;
+	u32 waits = queued(dsq, s->now, s->looks_into_empty);
+
+	runs = prev && stays && artis_is_rt1(class_of(prev));
+	if (!s->rt) {
+		u32 waits_rt = queued(DSQ_RT_RT1, s->now, s->looks_into_empty);
+
+		drains = artis_takes_rt1_of_rt(waits, waits_rt);
+		if (drains) {
+			dsq = DSQ_RT_RT1;
+			waits = waits_rt;
+		}
+	}
+	if (waits || runs)
+		others = scx_bpf_dsq_nr_queued(linux_queue(s->rt, llc_of(s->cpu))) ||
+			 first_pinned(s->cpu, s->record);
+	switch (artis_rt1_turn(&s->record->turn, waits, runs, others, s->now)) {
+	case ARTIS_TURN_NO_RT1:
+		return false;
+	case ARTIS_TURN_OTHERS:
+		count(ARTIS_others_turns);
+		return false;
+	case ARTIS_TURN_WAITING:
+		if (take(dsq, s->enq_flags, s->now)) {
+			if (drains)
+				count(ARTIS_drained);
+			return true;
+		}
+		break;
+	case ARTIS_TURN_RUNNING:
+		break;
+	}
+	if (runs)
+		go_on(s->record, prev, artis_slice_ns(s->rt));
+	return runs;
+}
+
+/*
+ * The cache with the Linux task that has waited too long for an RT CPU; of several tasks the
+ * first by deadline. Negative: there is none. Global: verified once.
+ */
+__noinline s32 overdue_at(s32 cpu, u64 now)
+{
+	u32 own = llc_of(cpu), nth;
+	bool has = false;
+	u64 first = 0;
+	s32 found = -1;
+
+	bpf_for(nth, 0, nr_llcs) {
+		u32 llc = near_llc(own, nth);
+		struct task_struct *p = scx_bpf_dsq_peek(linux_queue(true, llc));
+		struct task_ctx *t = p ? task_ctx(p) : NULL;
+
+		/* one without a record is in no RT queue */
+		if (!t || !artis_waited_for_rt(now, t->runnable_at_ns, t->pooled_weight) ||
+		    !artis_is_first(true, p->scx.dsq_vtime, has, first))
+			continue;
+		has = true;
+		first = p->scx.dsq_vtime;
+		found = llc;
+	}
+	return found;
+}
+
+/* Takes a Linux task that has waited too long for an RT CPU. */
+static bool take_overdue(const struct search *s)
+{
+	s32 llc;
+
+	if (!s->looks)
+		return false;
+	llc = overdue_at(s->cpu, s->now);
+	if (llc < 0 || !scx_bpf_dsq_move_to_local(linux_queue(true, llc), 0))
+		return false;
+	artis_took_waiting(&s->record->looked_ns, s->now);
+	count(ARTIS_drained);
+	return true;
+}
+
+/*
+ * May @prev go on, whose slice is over, if its deadline is before that of the first who
+ * waits? Then it gets its new place: one that always goes on would fall ever further behind
+ * the others, and then keep the CPU for as long.
+ */
+static struct task_ctx *compared(const struct search *s)
+{
+	struct artis_cpu *record = s->record;
+	struct task_struct *prev = s->prev;
+	struct task_ctx *t = s->stays;
+
+	if (!prev || !t || !artis_is_compared(class_of(prev)))
+		return NULL;
+	charge(s->cpu, prev, t, prev->se.sum_exec_runtime, false);
+	place(prev, t, s->rt);
+	note_running(record, t, s->now);
+	return t;
+}
+
+static bool stays_first(const struct search *s, u64 first)
+{
+	const struct task_ctx *t = compared(s);
+
+	return t && artis_stays_first(t->deadline, first);
+}
+
+/* Takes the first of @dsq_id that is owed much more than @ours and may run on this CPU. */
+static bool take_owed_of(u64 dsq_id, bool rt, u64 ours, u64 enq_flags, u64 now)
+{
+	u64 all = pooled_weight(side_of(rt));
+	struct task_struct *p;
+
+	bpf_for_each(scx_dsq, p, dsq_id, 0) {
+		struct task_ctx *t = NULL;
+
+		if (artis_may_be_far(p->scx.dsq_vtime, ours))
+			t = task_ctx(p);
+		if (!t || !artis_takes_far(p->scx.dsq_vtime, t->pooled_weight, all, ours))
+			break;
+		if (bpf_cpumask_test_cpu(bpf_get_smp_processor_id(), p->cpus_ptr) &&
+		    !meets_rt0(p, now) &&
+		    scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL, enq_flags)) {
+			count(ARTIS_relieved);
+			return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * Takes a task of another cache that is owed much more than @ours, the first by deadline
+ * here; the nearest first. Global, as the next: verified once.
+ */
+__noinline int take_owed(s32 cpu, bool rt, u64 ours, u64 enq_flags, u64 now)
+{
+	u32 own = llc_of(cpu), nth;
+
+	bpf_for(nth, 1, nr_llcs) {
+		u32 llc = near_llc(own, nth);
+		u64 first;
+
+		if (first_linux(rt, llc, &first) && artis_may_be_far(first, ours) &&
+		    take_owed_of(linux_queue(rt, llc), rt, ours, enq_flags, now))
+			return true;
+	}
+	return false;
+}
+
+/* Takes any task of another cache, the nearest first. */
+__noinline int take_far(s32 cpu, bool rt, u64 enq_flags, u64 now)
+{
+	u32 own = llc_of(cpu), nth;
+
+	bpf_for(nth, 1, nr_llcs) {
+		if (take(linux_queue(rt, near_llc(own, nth)), enq_flags, now))
+			return true;
+	}
+	return false;
+}
+
+/* Does a task of another cache come before who waits here (@has, with @first), and @prev? */
+static bool relieve(const struct search *s, bool has, u64 first)
+{
+	const struct task_ctx *t = compared(s);
+
+	if (t && artis_is_first(true, t->deadline, has, first)) {
+		first = t->deadline;
+		has = true;
+	}
+	return has && take_owed(s->cpu, s->rt, first, s->enq_flags, s->now);
+}
+
+/* The heads of the queues of Linux tasks that @s serves. */
+static struct artis_heads heads_of(const struct search *s)
+{
+	struct task_struct *own = first_pinned(s->cpu, s->record), *both = NULL;
+	u64 first = 0;
+	bool side = first_linux(s->rt, llc_of(s->cpu), &first);
+
+	if (is_shared())
+		both = scx_bpf_dsq_peek(DSQ_BOTH_LINUX);
+	return (struct artis_heads) {
+		.own = own,
+		.side = side,
+		.both = both,
+		.own_deadline = own ? own->scx.dsq_vtime : 0,
+		.side_deadline = first,
+		.both_deadline = both ? both->scx.dsq_vtime : 0,
+	};
+}
+
+/* Takes the first task of @queue that may run here. */
+static bool take_first(const struct search *s, enum artis_queue queue)
+{
+	switch (queue) {
+	case ARTIS_QUEUE_OWN:
+		return scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0);
+	case ARTIS_QUEUE_SIDE:
+		return take(linux_queue(s->rt, llc_of(s->cpu)), s->enq_flags, s->now);
+	case ARTIS_QUEUE_BOTH:
+		return take(DSQ_BOTH_LINUX, s->enq_flags, s->now);
+	case ARTIS_QUEUE_NONE:
+		break;
+	}
+	return false;
+}
+
+/*
+ * May Linux tasks wait for the CPU of @s in the queue of its side alone, and none goes on? Then
+ * nobody is compared: who is first there comes next.
+ */
+static bool only_side_waits(const struct search *s)
+{
+	return !s->stays && !is_shared() && !may_have_pinned(s->record) &&
+	       !(has_llcs() && s->looks);
+}
+
+/*
+ * Takes whose deadline is first, of this CPU's own queue, that of its side, and where tasks
+ * share by their CPU cgroups the one for both sides. The task that ran goes on if that
+ * is its own. Global: verified once.
+ */
+__noinline int take_fair(struct task_struct *prev __arg_trusted __arg_nullable,
+			 struct task_ctx *stays, s32 cpu, u32 how, u64 now)
+{
+	const struct search search = search_of(prev, stays, cpu, how, now), *s = &search;
+	struct artis_heads heads = heads_of(s);
+	enum artis_queue queue = artis_first_queue(&heads);
+	u64 first = artis_first_deadline(&heads, queue);
+	u32 tried;
+
+	if (has_llcs() && s->looks && relieve(s, queue, first))
+		return true;
+	if (queue && prev && stays_first(s, first)) {
+		go_on(s->record, prev, artis_slice_ns(s->rt));
+		if (!s->rt && stays)
+			time_slice(s->record, stays, class_of(prev), s->cpu, s->now);
+		return true;
+	}
+	bpf_for(tried, 0, ARTIS_QUEUES) {
+		if (!queue)
+			break;
+		if (take_first(s, queue))
+			return true;
+		artis_forget_queue(&heads, queue);
+		queue = artis_first_queue(&heads);
+	}
+	return false;
+}
+
+/* An NRT CPU takes from @dsq of the RT side. */
+static bool help(u64 dsq, u64 now)
+{
+	if (!take(dsq, 0, now))
+		return false;
+	count(ARTIS_drained);
+	return true;
+}
+
+/* The same from the queues of Linux tasks, the nearest first. Global: verified once. */
+__noinline int help_linux(s32 cpu, u64 now)
+{
+	u32 own = llc_of(cpu), nth;
+
+	bpf_for(nth, 0, nr_llcs) {
+		if (help(linux_queue(true, near_llc(own, nth)), now))
+			return true;
+	}
+	return false;
+}
+
+#endif /* ARTIS_SEARCH_H */

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A tick: the slice of a task on an RT CPU ends there, and a task in user mode on an
+ * NRT CPU may be promoted, make way, or be stopped.
+ */
+#ifndef ARTIS_TICK_H
+#define ARTIS_TICK_H
+
+/*
+ * Did the tick of @cpu interrupt user mode? A tick that another CPU handles for this
+ * one says nothing about that.
+ */
+static bool tick_in_user_mode(s32 cpu)
+{
+	struct pt_regs **regs = bpf_this_cpu_ptr(&__irq_regs);
+
+	if (cpu != (s32)bpf_get_smp_processor_id())
+		return false;
+	return regs && *regs && ARCH_IN_USER_MODE(*regs);
+}
+
+static void tick_rt(struct artis_cpu *record, struct task_struct *p, struct task_ctx *t, s32 cpu)
+{
+	struct artis_task_view view;
+
+	if (artis_tick_is_rt0s(rt0_runnable(cpu), limited_groups))
+		return;
+	view = view_fixed(p, t);
+	t->state = artis_state_tick_rt(&view);
+	switch (artis_tick_slice(p->scx.slice, record->tick_ns,
+				 record->last_tick || record->put_off)) {
+	case ARTIS_TICK_SLICE_KEEP:
+		break;
+	case ARTIS_TICK_SLICE_PROLONG:
+		record->last_tick = true;
+		scx_bpf_task_set_slice(p, artis_slice_prolonged_ns());
+		break;
+	case ARTIS_TICK_SLICE_END:
+		record->last_tick = false;
+		scx_bpf_task_set_slice(p, 0);
+		break;
+	}
+	if (artis_tick_ends_slice(t->state, kthread_waits(cpu, view.class)))
+		scx_bpf_task_set_slice(p, 0);
+}
+
+/* @makes_way: the first that waits takes over its CPU. */
+static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu, bool makes_way)
+{
+	struct artis_task_view view = view_fixed(p, t);
+	enum artis_verdict verdict;
+	struct artis_side rt, nrt;
+	u64 now = clock_of(cpu);
+
+	if (!artis_may_be_promoted(&view) || is_beset(cpu) || !tick_in_user_mode(cpu))
+		return;
+	measure_rt_side(&rt);
+	if (is_shared()) {
+		measure_nrt_side(&nrt, cpu);
+		verdict = artis_promote_shared(&view, &t->calls, &t->trial, now, makes_way,
+					       &rt, &nrt);
+	} else {
+		if (!artis_look(view.class, p->scx.slice, &rt))
+			return;
+		measure_nrt_side(&nrt, cpu);
+		verdict = artis_promote(&view, &t->calls, &t->trial, now, t->burst_ns, &rt, &nrt);
+	}
+	switch (verdict) {
+	case ARTIS_STAY:
+		break;
+	case ARTIS_REFUSE_ESTIMATE:
+		count(ARTIS_promotions_refused);
+		break;
+	case ARTIS_PROMOTE:
+		t->state = ARTIS_STATE_PROMOTED;
+		scx_bpf_task_set_slice(p, 0);
+		break;
+	}
+}
+
+/*
+ * Does the task stop, because its cgroup has used up its time? It is in user mode, and so
+ * holds nothing that others wait for.
+ */
+static bool stop_at_tick(struct task_struct *p, struct task_ctx *t, s32 cpu)
+{
+	if (!is_limited(p, t) || is_beset(cpu) || !tick_in_user_mode(cpu) ||
+	    artis_is_neglected(clock_of(cpu), looked_ns) || !charge_limits(t->group, 0))
+		return false;
+	t->state = ARTIS_STATE_STOPPED;
+	scx_bpf_task_set_slice(p, 0);
+	return true;
+}
+
+/*
+ * The task's CPU need not be this one: another CPU ticks, once a second, for a CPU of
+ * nohz_full that has stopped its tick.
+ */
+SEC("struct_ops/artis_tick")
+void BPF_PROG(artis_tick, struct task_struct *p)
+{
+	struct task_ctx *t = task_ctx(p);
+	s32 cpu = cpu_of(p);
+	struct artis_cpu *record = cpu_record(cpu);
+	bool makes_way;
+
+	if (!t || !on)
+		return;
+	if (artis_keeps_slice(record->offline, record->unwatched)) {
+		scx_bpf_task_set_slice(p, artis_slice_endless_ns());
+		return;
+	}
+	if (artis_slice_was_endless(p->scx.slice))
+		scx_bpf_task_set_slice(p, 0);
+	if (record->rt) {
+		pass_on_kthreads();
+		if (artis_has_sides(nr_nrt_online)) {
+			tick_rt(record, p, t, cpu);
+			if (limited_groups) {
+				charge(cpu, p, t, p->se.sum_exec_runtime, false);
+				stop_at_tick(p, t, cpu);
+			}
+			/* or the kernel would ask for the next task on RT0's way */
+			if (!p->scx.slice && may_go_on(record, p, t))
+				put_off(record, p, first_timer(cpu));
+		}
+		return;
+	}
+	if (!nr_idle_nrt)
+		wake_nrt_side();
+	charge(cpu, p, t, p->se.sum_exec_runtime, false);
+	if (limited_groups && stop_at_tick(p, t, cpu))
+		return;
+	makes_way = artis_makes_way(class_of(p)) && next_takes_over(cpu, record, clock_of(cpu));
+	tick_nrt(p, t, cpu, makes_way);
+	if (makes_way)
+		scx_bpf_task_set_slice(p, 0);
+}
+
+#endif /* ARTIS_TICK_H */

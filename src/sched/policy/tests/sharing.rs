@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! Tests of `bpf/policy/group.h`, and of what it changes elsewhere: tasks that share a machine by the
+//! weights of their CPU cgroups.
+
+use super::*;
+
+const SCALE: u32 = WEIGHT_SCALE as u32;
+
+/// A task of @weight among tasks of @all, itself included, that share by their cgroups.
+fn joining(weight: u32, all: u64) -> Joining {
+    Joining {
+        mean: 0,
+        all,
+        behind: 0,
+        group_vtime: 0,
+        grouped: true,
+        shared: true,
+        spread: false,
+        weight,
+    }
+}
+
+#[test]
+fn a_new_task_starts_where_its_group_stands_or_level() {
+    let mean = 1000 * MS;
+    let at = |arrival, vtime, lag, group_vtime| {
+        vtime_place(
+            &Joining {
+                mean,
+                group_vtime,
+                ..joining(100 * SCALE, u64::from(200 * SCALE))
+            },
+            arrival,
+            vtime,
+            lag,
+        )
+    };
+    let [new, back, again] = [Arrival::New, Arrival::Back, Arrival::Again];
+    assert_eq!(at(new, 7, 9, mean), mean);
+    assert_eq!(at(new, 7, 0, mean - 50 * MS), mean, "owed to another task");
+    assert_eq!(at(new, 7, 0, mean + 50 * MS), mean + 50 * MS);
+    assert_eq!(at(new, 7, 0, mean + 5000 * MS), mean + SHARE_DEBT_NS);
+    let lag = MS as i64;
+    assert_eq!(at(back, 7, lag, 0), mean - MS);
+    assert_eq!(at(back, 7, 100 * lag, 0), mean - CREDIT_NS);
+    assert_eq!(at(back, mean - MS, -lag, 0), mean, "the mean has passed it");
+    assert_eq!(at(back, mean + MS, -lag, 0), mean + MS);
+    assert_eq!(at(again, mean - 20 * MS, 0, 0), mean - 20 * MS);
+    assert_eq!(at(again, 7, 0, 0), mean - SHARE_CREDIT_NS);
+    assert_eq!(at(again, mean + 500 * MS, 0, 0), mean + SHARE_DEBT_NS);
+    let late = mean + 500 * MS;
+    assert_eq!(
+        at(back, late, -lag, 0),
+        mean + DEBT_NS,
+        "the rest is forgotten"
+    );
+    let group = mean + 50 * MS;
+    assert_eq!(at(back, late, -lag, group), group + DEBT_NS, "not by it");
+    assert_eq!(at(back, late, -lag, late), mean + SHARE_DEBT_NS);
+}
+
+#[test]
+fn who_slept_stands_where_nrt_cpus_serve() {
+    let mean = 1000 * MS;
+    let at = |behind: u64, arrival, vtime, lag: u64| {
+        let at = Joining {
+            mean,
+            behind: behind as i64,
+            group_vtime: mean,
+            ..joining(100 * SCALE, u64::from(200 * SCALE))
+        };
+        vtime_place(&at, arrival, vtime, lag as i64)
+    };
+    let [new, back, again] = [Arrival::New, Arrival::Back, Arrival::Again];
+    assert_eq!(at(10 * MS, new, 7, 0), mean - 10 * MS);
+    assert_eq!(at(100 * MS, new, 7, 0), mean - SHARE_CREDIT_NS);
+    assert_eq!(at(0, new, 7, 0), mean);
+    assert_eq!(at(10 * MS, back, 7, 10 * MS), mean - 10 * MS);
+    assert_eq!(at(10 * MS, back, 7, 500 * MS), mean - 10 * MS - CREDIT_NS);
+    // It was behind all, but before the others there.
+    assert_eq!(at(10 * MS, back, 7, 5 * MS), mean - 10 * MS, "passed by");
+    assert_eq!(at(10 * MS, back, mean - 8 * MS, 5 * MS), mean - 8 * MS);
+    assert_eq!(at(10 * MS, back, mean, 5 * MS), mean - 5 * MS);
+    assert_eq!(at(10 * MS, again, mean - 20 * MS, 0), mean - 20 * MS);
+}
+
+#[test]
+fn who_is_served_is_known_by_the_last_ones() {
+    let mean = 1000 * MS;
+    let mut far = 0;
+    for _ in 0..(1 << BEHIND_SHIFT) {
+        far = behind(far, mean, mean - 10 * MS);
+    }
+    assert!((5 * MS..10 * MS).contains(&(far as u64)), "{far}");
+    for _ in 0..(8 << BEHIND_SHIFT) {
+        far = behind(far, mean, mean + MS);
+    }
+    assert!(far < 0, "{far}");
+}
+
+#[test]
+fn a_group_has_had_what_its_tasks_used() {
+    let mean = 1000 * MS;
+    let flat = 400 * SCALE;
+    let at = Placed {
+        vtime: mean - MS,
+        mean,
+        all: u64::from(2 * flat),
+        weight: flat / 4,
+    };
+    let own = |ns| vtime_charge(ns, at.weight);
+    let after = |vtime, ns| group_vtime(vtime, flat, &at, at.vtime + own(ns));
+    let [credit, debt] = [SHARE_CREDIT_NS, SHARE_DEBT_NS].map(|ns| distance(ns, flat, at.all));
+    assert_eq!(after(mean, 0), mean);
+    // A task has a quarter of it, so what it uses is a quarter as far for the group.
+    assert_eq!(after(mean + MS, 4 * MS), mean + MS + own(4 * MS) / 4);
+    assert_eq!(after(7, 0), mean - credit, "nobody of it ran for long");
+    assert_eq!(after(mean + 9000 * MS, 0), mean + debt);
+}
+
+#[test]
+fn who_makes_way_in_user_mode_waits_for_both_sides() {
+    let side = |cpus, tasks| Side {
+        cpus,
+        tasks,
+        ..Side::default()
+    };
+    let computes = Calls {
+        interval_ns: 0,
+        since_ns: 1000 * MS,
+    };
+    let calls = Calls {
+        interval_ns: 10_000,
+        since_ns: 0,
+    };
+    let ask = |calls, makes_way, rt: &Side, nrt: &Side| {
+        promote_shared(
+            &task(Class::Linux),
+            calls,
+            &Trial::default(),
+            MS,
+            makes_way,
+            rt,
+            nrt,
+        )
+    };
+    let (busy, idle, waiting) = (side(1, 9), side(1, 0), side(1, 2));
+    assert_eq!(ask(&computes, true, &busy, &waiting), Verdict::Promote);
+    assert_eq!(ask(&computes, false, &busy, &waiting), Verdict::Stay);
+    assert_eq!(ask(&computes, false, &idle, &waiting), Verdict::Promote);
+    assert_eq!(ask(&computes, false, &idle, &side(1, 1)), Verdict::Stay);
+    assert_eq!(ask(&computes, true, &side(0, 0), &waiting), Verdict::Stay);
+    assert_eq!(ask(&calls, true, &busy, &waiting), Verdict::RefuseEstimate);
+    let rt1 = |rt: &Side| {
+        promote_shared(
+            &task(Class::Rt1),
+            &computes,
+            &Trial::default(),
+            MS,
+            false,
+            rt,
+            &waiting,
+        )
+    };
+    assert_eq!(rt1(&idle), Verdict::Promote);
+}
+
+#[test]
+fn the_first_of_two_queues_is_whose_deadline_is_first() {
+    assert!(is_first(true, 5, true, 6) && is_first(true, 5, false, 0));
+    assert!(is_first(true, u64::MAX, true, 1), "across a wrap");
+    assert!(!is_first(true, 5, true, 5) && !is_first(false, 0, true, 6));
+}
+
+#[test]
+fn of_all_queues_the_one_with_the_first_deadline_is_served_then_the_others() {
+    let mut heads = Heads {
+        own: true,
+        side: true,
+        both: true,
+        own_deadline: 5,
+        side_deadline: 6,
+        both_deadline: 4,
+    };
+    let mut order = Vec::new();
+    loop {
+        let queue = first_queue(&heads);
+        if queue == Queue::None {
+            break;
+        }
+        order.push((queue, first_deadline(&heads, queue)));
+        forget_queue(&mut heads, queue);
+    }
+    let wanted = [(Queue::Both, 4), (Queue::Own, 5), (Queue::Side, 6)];
+    assert_eq!(order, wanted);
+    heads = Heads {
+        own: true,
+        side: true,
+        both: true,
+        own_deadline: 5,
+        side_deadline: 5,
+        both_deadline: 5,
+    };
+    assert_eq!(first_queue(&heads), Queue::Side, "of equal ones");
+}
+
+/// Tasks that compute, on CPUs that each take whose deadline is first, a slice at a time: the time
+/// each had, in ns. What the BPF program does, with one queue.
+fn computed(weights: &[u32], cpus: usize, slices: usize) -> Vec<u64> {
+    let begin = 1 << 40;
+    let mut pool = Pool::default();
+    let mut all = vec![(begin, begin); weights.len()];
+    for (task, weight) in all.iter_mut().zip(weights) {
+        let mut at = joining(*weight, 0);
+        task.0 = pool_arrive(&mut pool, &mut at, Arrival::Back, begin, 0);
+        task.1 = deadline(&at, Arrival::New, 0, task.0, SLICE_NRT_NS);
+    }
+    let mut ran = vec![0; weights.len()];
+    for _ in 0..slices {
+        let mut order: Vec<usize> = (0..weights.len()).collect();
+        order.sort_by_key(|&at| all[at].1);
+        for &at in order.iter().take(cpus) {
+            let weight = weights[at];
+            let slice = 4 * MS;
+            ran[at] += slice;
+            let more = vtime_charge(slice, weight);
+            pool_charge(&mut pool, more, weight);
+            let (vtime, before) = all[at];
+            pool_leave(&mut pool, vtime + more, weight);
+            let mut at_all = joining(weight, 0);
+            let vtime = pool_arrive(&mut pool, &mut at_all, Arrival::Again, vtime + more, 0);
+            let deadline = deadline(&at_all, Arrival::Again, before, vtime, SLICE_NRT_NS);
+            all[at] = (vtime, deadline);
+        }
+    }
+    ran
+}
+
+#[test]
+fn cpu_time_follows_the_weights() {
+    // 100 : 300 : 600 by 4, 3 and 2 tasks.
+    let weights = [[25; 4].as_slice(), &[100; 3], &[300; 2]].concat();
+    let weights: Vec<u32> = weights.iter().map(|weight| weight * SCALE).collect();
+    for cpus in [1, 2, 3] {
+        let ran = computed(&weights, cpus, 10_000);
+        let total: u64 = ran.iter().sum();
+        for (tasks, wanted) in [(0..4, 100), (4..7, 300), (7..9, 600)] {
+            let had = ran[tasks].iter().sum::<u64>() * 1000 / total;
+            assert!(
+                had.abs_diff(wanted) <= 5,
+                "{wanted}: {had} of 1000, {cpus} CPUs"
+            );
+        }
+    }
+}
+
+#[test]
+fn who_cannot_use_its_share_leaves_the_others_theirs() {
+    // One task of 600 gets one CPU of two, and the others share the other one.
+    let weights: Vec<u32> = [600, 100, 300]
+        .iter()
+        .map(|weight| weight * SCALE)
+        .collect();
+    let ran = computed(&weights, 2, 10_000);
+    let parts: Vec<u64> = ran
+        .iter()
+        .map(|ran| ran / (10_000 * 4 * MS / 100))
+        .collect();
+    assert!(parts[0] >= 99, "{parts:?}");
+    assert!(
+        parts[1].abs_diff(25) <= 1 && parts[2].abs_diff(75) <= 1,
+        "{parts:?}"
+    );
+}

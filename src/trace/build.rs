@@ -1,4 +1,0 @@
-// SPDX-License-Identifier: GPL-2.0-only
-fn main() {
-    artis_bpf_build::compile("occupancy", "bpf/occupancy.bpf.c");
-}
