@@ -6,7 +6,9 @@
 //! | folder         | owns                                                                   |
 //! |----------------|------------------------------------------------------------------------|
 //! | [`host`]       | the cache folder, temporary folders, and programs of this machine      |
-//! | [`debian`]     | packages: kernels, their modules, emulators                            |
+//! | [`kernel`]     | a kernel that guests boot, its modules, and the user's own             |
+//! | [`distribution`] | what is needed of a Linux distribution                               |
+//! | [`debian`]     | one: its packages of kernels, modules and emulators                    |
 //! | [`image`]      | the guest's file system (initramfs)                                    |
 //! | [`engine`]     | what runs a guest, over a small description of the hardware            |
 //! | [`machine`]    | one run of one command in one guest, and its record                    |
@@ -25,12 +27,14 @@
 //! the same figures.
 
 pub mod debian;
+pub mod distribution;
 pub mod engine;
 pub mod error;
 pub mod experiment;
 pub mod explain;
 pub mod host;
 pub mod image;
+pub mod kernel;
 pub mod machine;
 pub mod progress;
 
