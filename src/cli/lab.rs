@@ -8,7 +8,7 @@ use super::signals::stop_on_signals;
 use super::value;
 use super::{lab_experiment, lab_explain};
 use crate::lab::debian::kernel::Kernels;
-use crate::lab::distribution::Distribution;
+use crate::lab::distribution::Distro;
 use crate::lab::engine::Kind;
 use crate::lab::engine::devices::{self, Devices, Network};
 use crate::lab::engine::topology::Topology;
@@ -147,7 +147,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn list(kernels: &dyn Distribution, json: bool) -> anyhow::Result<ExitCode> {
+fn list(kernels: &dyn Distro, json: bool) -> anyhow::Result<ExitCode> {
     let listed = kernels.list(&mut Stderr::default())?;
     let mut out = stdout();
     if json {
@@ -169,7 +169,7 @@ fn list(kernels: &dyn Distribution, json: bool) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn fetch(kernels: &dyn Distribution, names: &[String]) -> anyhow::Result<ExitCode> {
+fn fetch(kernels: &dyn Distro, names: &[String]) -> anyhow::Result<ExitCode> {
     for name in names {
         let kernel = resolve(kernels, name, &mut Stderr::default())?;
         let facts = kernel.facts;
@@ -180,7 +180,7 @@ fn fetch(kernels: &dyn Distribution, names: &[String]) -> anyhow::Result<ExitCod
 
 /// The kernel called `name`; an unknown name is wrong usage.
 pub(super) fn resolve(
-    kernels: &dyn Distribution,
+    kernels: &dyn Distro,
     name: &str,
     progress: &mut Stderr,
 ) -> anyhow::Result<Kernel> {
@@ -194,7 +194,7 @@ pub(super) fn resolve(
 
 /// The modules called `names`, in loading order; an unknown name is wrong usage.
 fn resolve_modules(
-    kernels: &dyn Distribution,
+    kernels: &dyn Distro,
     kernel: &Kernel,
     names: &[String],
     progress: &mut Stderr,
@@ -207,7 +207,7 @@ fn resolve_modules(
     }
 }
 
-fn run_command(kernels: &dyn Distribution, args: Run) -> anyhow::Result<ExitCode> {
+fn run_command(kernels: &dyn Distro, args: Run) -> anyhow::Result<ExitCode> {
     let files = args.files.iter().map(|words| GuestFile::parse(words));
     let files = files
         .collect::<Result<Vec<_>, _>>()

@@ -10,7 +10,7 @@ use crate::progress::Progress;
 use std::path::PathBuf;
 
 /// Kernels of a distribution, in its archive and in the lab's cache.
-pub trait Distribution {
+pub trait Distro {
     /// The cache that they are kept in.
     fn cache(&self) -> &Cache;
 

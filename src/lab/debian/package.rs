@@ -172,6 +172,7 @@ pub fn facts(offer: &Offer, mirror: &str, folder: &Path) -> Result<Facts, Error>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::Flavour;
 
     #[test]
     fn only_the_image_and_its_configuration_are_kept() {

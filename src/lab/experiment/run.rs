@@ -6,7 +6,7 @@ use super::plan::{Configuration, Experiment, Run};
 use super::store::{Kept, Store};
 use super::workers;
 use crate::Error as LabError;
-use crate::distribution::Distribution;
+use crate::distribution::Distro;
 use crate::engine::Engine;
 use crate::engine::observed::Observed;
 use crate::host::cache::Cache;
@@ -101,7 +101,7 @@ pub struct Options {
 /// That of the first guest that failed; the samples that were finished are kept.
 pub fn run(
     experiment: &Experiment,
-    kernels: &dyn Distribution,
+    kernels: &dyn Distro,
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<Vec<Measured>, Error> {
@@ -181,7 +181,7 @@ const PARTS: f64 = 2.5;
 /// When a kernel cannot be had, or the cache cannot be read.
 pub fn missing(
     experiment: &Experiment,
-    kernels: &dyn Distribution,
+    kernels: &dyn Distro,
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<Missing, Error> {
@@ -220,7 +220,7 @@ impl Run {
 pub fn observe(
     experiment: &Experiment,
     wanted: &Run,
-    kernels: &dyn Distribution,
+    kernels: &dyn Distro,
     options: &Options,
     observed: Observed,
     progress: &mut dyn Progress,
@@ -276,7 +276,7 @@ pub fn observe(
 /// Every guest of the experiment, with its fingerprint.
 fn guests(
     experiment: &Experiment,
-    kernels: &dyn Distribution,
+    kernels: &dyn Distro,
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<Vec<Guest>, Error> {

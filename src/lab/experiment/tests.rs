@@ -7,7 +7,7 @@ use super::rows::document;
 use super::run::{Error, Measured, Options, run};
 use crate::Error as LabError;
 use crate::debian::kernel::{Kernels, tests as canned};
-use crate::distribution::Distribution;
+use crate::distribution::Distro;
 use crate::engine::fake::{Behaviour, Fake};
 use crate::host::cache::Cache;
 use crate::image::Image;

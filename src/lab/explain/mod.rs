@@ -15,7 +15,7 @@ pub mod translate;
 pub mod watch;
 
 use crate::Error as LabError;
-use crate::distribution::Distribution;
+use crate::distribution::Distro;
 use crate::engine::observed::Observed;
 use crate::experiment::plan::{Experiment, Run};
 use crate::experiment::run::{self, Options};
@@ -180,7 +180,7 @@ pub fn explain(
     experiment: &Experiment,
     wanted: &Run,
     (which, worst): (Which, usize),
-    kernels: &dyn Distribution,
+    kernels: &dyn Distro,
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<Explanation, Error> {
@@ -222,7 +222,7 @@ fn is_same(one: &Sample, other: &Sample) -> bool {
 /// The functions of `kernel`, from the cache or from a guest that lists them.
 fn functions_of(
     kernel: &Kernel,
-    kernels: &dyn Distribution,
+    kernels: &dyn Distro,
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<Functions, Error> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A kernel that guests boot, whoever built it: what is known of it, its image and its modules.
 //!
-//! Where kernels come from is a [`crate::distribution::Distribution`]'s, or the user's own ([`own`]).
+//! Where kernels come from is a [`crate::distribution::Distro`]'s, or the user's own ([`own`]).
 
 pub mod config;
 pub mod modules;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Kernel modules for a guest: fetched when the first one is asked for, and put in loading order.
 //!
-//! A distribution fills the folder of the modules of one of its kernels. What a module needs is read from the module itself, so neither depmod nor modules.dep is needed. Only the
-//! modules that it links to come along; name its "soft" dependencies too where they are wanted.
+//! A distribution fills the folder of the modules of one of its kernels. What a module needs is
+//! read from the module itself, so neither depmod nor modules.dep is needed. Only the modules that
+//! it links to come along; name its "soft" dependencies too where they are wanted.
 
 use super::{Kernel, Modules};
 use crate::Error;
-use crate::distribution::Distribution;
+use crate::distribution::Distro;
 use crate::host::tool;
 use crate::progress::Progress;
 use object::read::elf::ElfFile64;
@@ -34,7 +35,7 @@ pub struct Module {
 /// # Errors
 /// When there is no such module, or the modules are not in the cache and cannot be fetched.
 pub fn resolve(
-    distribution: &dyn Distribution,
+    distribution: &dyn Distro,
     kernel: &Kernel,
     names: &[String],
     progress: &mut dyn Progress,

@@ -7,7 +7,7 @@
 use super::config::Config;
 use super::{Facts, Flavour, Kernel, Modules, config_of};
 use crate::Error;
-use crate::distribution::Distribution;
+use crate::distribution::Distro;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
@@ -33,7 +33,7 @@ pub fn is_path(name: &str) -> bool {
 /// When it is no image for PCs, or cannot be read, or no mirror of apt is known (emulators come
 /// from there).
 pub fn kernel(
-    distribution: &dyn Distribution,
+    distribution: &dyn Distro,
     vmlinuz: &Path,
     modules: Option<&Path>,
 ) -> Result<Kernel, Error> {

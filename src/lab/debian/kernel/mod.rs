@@ -9,7 +9,7 @@ use super::index::{self, Index, Offer};
 use super::package;
 use super::version;
 use crate::Error;
-use crate::distribution::Distribution;
+use crate::distribution::Distro;
 use crate::host::cache::{Cache, Lock};
 use crate::kernel::{Facts, Flavour, Kernel, Listed, Modules, Package, modules};
 use crate::progress::Progress;
@@ -241,7 +241,7 @@ impl Kernels {
     }
 }
 
-impl Distribution for Kernels {
+impl Distro for Kernels {
     fn cache(&self) -> &Cache {
         &self.cache
     }
@@ -325,7 +325,7 @@ impl Distribution for Kernels {
             modules::name(path).is_some().then(|| PathBuf::from(name))
         };
         let what = format!("the modules of {}", kernel.release);
-        download_files(
+        package::download_files(
             cache,
             &mirror,
             &what,
