@@ -3,11 +3,14 @@
 //!
 //! Each layer is a package of its own in a folder beside this file, and its `Cargo.toml` says what
 //! it may use: the compiler refuses everything else. From below: `machine` and `result` use no
-//! other layer; `task`, `partition`, `load`, `measure`, `sched`, `trace` and `recorder` act on the
+//! other layer; `task`, `partition`, `load`, `measure`, `sched` and `recorder` act on the
 //! machine; `service` is `sched` with a configuration file; `guest` is the lab's half inside a
 //! guest, `lab` its half outside; `check`, `decide` and `explain` are pure; `report` writes what
-//! people read. This package is the command line over all of them: only it prints a result or ends
-//! the process.
+//! people read, and `run` runs what commands measure. This package is the command line over all of
+//! them.
+
+#[macro_use]
+extern crate artis_run;
 
 pub mod cli;
 

@@ -1,25 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The command line: one file a subcommand, its flags and what it prints.
 
-// These macros panic when the disk is full or the terminal is gone; output.rs and the macros below
-// are the replacement.
+// These macros panic when the disk is full or the terminal is gone; `artis_run::output` and the
+// macros of that package are the replacement.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-/// As `eprintln!`, and goes on when nobody can read it: that must not cost the figures.
-macro_rules! say {
-    ($($text:tt)*) => {
-        $crate::cli::output::to_stderr(format_args!("{}\n", format_args!($($text)*)))
-    };
-}
-
-/// As [`say!`], of a text that ends its own lines.
-macro_rules! say_text {
-    ($($text:tt)*) => {
-        $crate::cli::output::to_stderr(format_args!($($text)*))
-    };
-}
-
-mod advice;
 mod check;
 mod compare;
 pub mod completion;
@@ -33,18 +18,15 @@ mod lab_experiment;
 mod lab_explain;
 mod load;
 mod measure;
-mod output;
 mod partition;
-mod progress;
 mod report;
 mod result;
 mod run;
 mod sched;
-mod signals;
 mod tasks;
 mod value;
-mod width;
 
+use artis_run::{advice, output, progress, signals, width};
 use clap::{ArgAction, CommandFactory, FromArgMatches};
 use std::ffi::OsString;
 use std::process::ExitCode;

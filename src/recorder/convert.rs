@@ -67,8 +67,8 @@ pub(crate) fn subject(mark: &recorder_mark) -> Subject {
 }
 
 impl Names<'_> {
-    /// An event in a recording's words, with the begin of the scheduler before a switch; nothing for
-    /// a kind that is not known.
+    /// An event in a recording's words, with the begin of the scheduler before a switch; nothing
+    /// for a kind that is not known.
     pub fn events(&self, copied: &CopiedEvent) -> impl Iterator<Item = Event> {
         let at = |ns, steal_ns, what| Event {
             ns,

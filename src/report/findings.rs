@@ -40,7 +40,8 @@ const TITLES: [(Severity, &str); 3] = [
     (Severity::Notice, "worth knowing"),
 ];
 
-/// All of it: the verdict, every finding, the principles and the facts, on lines of `width` columns.
+/// All of it: the verdict, every finding, the principles and the facts, on lines of `width`
+/// columns.
 pub fn in_words(report: &Report, width: usize) -> String {
     let layouts = Layouts::of(width);
     let mut text = verdict(report, &layouts);

@@ -104,9 +104,9 @@ pub struct Outcome {
     pub better: bool,
 }
 
-/// Schedules until SIGINT, SIGTERM, SIGHUP, `artis sched stop`, or the kernel ends it. With `cycle`,
-/// RT CPUs go offline first and come back, without the timers and works of others. With `upgrade`
-/// it also ends when the best detector can be had.
+/// Schedules until SIGINT, SIGTERM, SIGHUP, `artis sched stop`, or the kernel ends it. With
+/// `cycle`, RT CPUs go offline first and come back, without the timers and works of others. With
+/// `upgrade` it also ends when the best detector can be had.
 ///
 /// # Errors
 /// When the machine lacks something, another artis runs, or a setting could not be changed.
@@ -352,8 +352,8 @@ impl Drop for Undo<'_> {
     }
 }
 
-/// Gives this process the highest weight, on NRT CPUs. It is one of the tasks that it schedules, and
-/// when it is stopped or killed, its end should not wait behind all the others.
+/// Gives this process the highest weight, on NRT CPUs. It is one of the tasks that it schedules,
+/// and when it is stopped or killed, its end should not wait behind all the others.
 fn come_first(nrt: &CpuList) {
     // Where a cpuset forbids it, the process runs where it may.
     let _ = syscall::set_affinity(0, nrt);

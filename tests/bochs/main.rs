@@ -125,8 +125,8 @@ fn in_guest(cpus: &str, script: &str, words: &[u64]) -> String {
 
 /// The paper's 13 normal tasks with the same work, beside real-time tasks of 90 % on the three RT
 /// CPUs of four: all of them end at nearly the same time, and no later than without artis. So they
-/// share what the bursts leave, and none of that is lost. Not in QEMU: there all CPUs share one, and
-/// who waits for a moment on the clock, as the bursts do for their end, takes from the others.
+/// share what the bursts leave, and none of that is lost. Not in QEMU: there all CPUs share one,
+/// and who waits for a moment on the clock, as the bursts do for their end, takes from the others.
 #[test]
 fn tasks_beside_long_bursts_end_together_and_as_soon_as_without_artis() {
     let said = in_guest(
@@ -248,8 +248,8 @@ fn an_interrupted_experiment_goes_on_and_gives_the_same_file_as_another() {
     }
 }
 
-/// The observer sees the kernel work on the RT CPU for others with the stock scheduler, and none with
-/// artis.
+/// The observer sees the kernel work on the RT CPU for others with the stock scheduler, and none
+/// with artis.
 #[test]
 fn an_observer_that_knows_no_scheduler_counts_no_leak_of_artis() {
     let folder = tempfile::tempdir().unwrap();

@@ -58,8 +58,8 @@ pub fn numbers(text: &str, word: &str) -> Vec<u64> {
         .collect()
 }
 
-/// How far a cgroup's share of the CPU time may be from its weight, in per cent of that. The engines
-/// in which it is tested take nothing from a guest when the host is busy.
+/// How far a cgroup's share of the CPU time may be from its weight, in per cent of that. The
+/// engines in which it is tested take nothing from a guest when the host is busy.
 const OFF_PERCENT_MAX: u64 = 5;
 
 /// Fails unless cgroups with weights of 100 : 300 : 600 got such shares, in thousandths.

@@ -234,9 +234,9 @@ fn turns(tasks: u64, seconds: u64) {
     }
 }
 
-/// The paper's scenario for fairness: a hog on each CPU but the first, and so many normal tasks with
-/// the same work. Prints when the first and the last of them was done, in milliseconds since they
-/// began.
+/// The paper's scenario for fairness: a hog on each CPU but the first, and so many normal tasks
+/// with the same work. Prints when the first and the last of them was done, in milliseconds since
+/// they began.
 fn completions(tasks: u64) {
     let steps = steps_in(WORK_NS);
     let cpus = std::thread::available_parallelism().expect("CPUs").get();

@@ -63,8 +63,8 @@ fn wait_for_stop(pid: Pid) {
 
 const TIMES: u64 = 100_000;
 
-/// The calls that a stop ends or begins are seen at one end only, and calls of other tasks may sleep
-/// in between and end on another CPU; they are few.
+/// The calls that a stop ends or begins are seen at one end only, and calls of other tasks may
+/// sleep in between and end on another CPU; they are few.
 const HANDFUL: u64 = TIMES / 100;
 
 #[test]

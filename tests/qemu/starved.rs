@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Real-time tasks that leave the CPUs no time: normal tasks, RCU and artis have a turn all the same.
-//! CPU 1 is the RT CPU unless a test says otherwise.
+//! Real-time tasks that leave the CPUs no time: normal tasks, RCU and artis have a turn all the
+//! same. CPU 1 is the RT CPU unless a test says otherwise.
 
 use super::shared::Script;
 use serde_json::Value;
@@ -58,8 +58,8 @@ pub static TURNS: Script = Script {
 
 /// A deadline server has a period of a second and gives a CPU 50 ms of each.
 const TURN_MS_MAX: u64 = 3_000;
-/// Behind kill -9 the kernel waits for nobody. `artis sched stop` also puts the watchdog's CPUs back,
-/// for which the kernel asks a thread of each CPU, and so waits for a deadline server.
+/// Behind kill -9 the kernel waits for nobody. `artis sched stop` also puts the watchdog's CPUs
+/// back, for which the kernel asks a thread of each CPU, and so waits for a deadline server.
 const KILL_MS_MAX: u64 = 1_000;
 const STOP_MS_MAX: u64 = 2_000;
 

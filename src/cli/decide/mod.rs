@@ -2,7 +2,6 @@
 //! `artis decide`: real time or real fast, for a job, with the facts of result files.
 
 pub(in crate::cli) mod again;
-mod before;
 pub(in crate::cli) mod job;
 mod measure;
 
@@ -15,7 +14,7 @@ use crate::decide::job::Job;
 use crate::decide::verdict::{self, Candidate, Facts, Standing, Verdict, WAYS, Way};
 use crate::report::decision;
 use anyhow::Context;
-use measure::Measured;
+use artis_run::ways::Measured;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis demo inversion`: three threads and one lock, with and without priority inheritance.
 
-use crate::cli::explain::watching::document;
-use crate::cli::measure::session::alone;
 use crate::cli::output::stdout;
 use crate::cli::progress::Sign;
 use crate::cli::signals::stop_on_signals;
@@ -13,6 +11,8 @@ use crate::recorder::{Recorder, Settings, Storage, Watched};
 use crate::report::explain::inversion as report;
 use crate::report::live::so_far;
 use crate::task::syscall::affinity;
+use artis_run::session::alone;
+use artis_run::watching::document;
 use std::process::ExitCode;
 use std::slice::from_ref;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -4,7 +4,6 @@
 pub(super) mod files;
 pub(super) mod run;
 mod show;
-pub(super) mod watching;
 
 use std::process::ExitCode;
 

@@ -2,25 +2,16 @@
 //! `artis explain run`: watches threads, and explains the worst of what they lost.
 
 use super::files::Files;
-use super::watching::{LOOK, REFRESH, document};
-use crate::cli::exit::BOUND_MISSED;
-use crate::cli::progress::Sign;
-use crate::cli::run::not_started;
-use crate::cli::signals::stop_on_signals;
 use crate::cli::{duration, value};
 use crate::machine::Root;
-use crate::recorder::{Recorder, Settings, Storage, Watched};
-use crate::report::explain as report;
-use crate::task::starter::ends_with;
-use anyhow::{Context, bail};
-use nix::sys::signal::Signal;
+use crate::recorder::{Settings, Watched};
+use anyhow::bail;
+use artis_run::watching::{Plan, Whom, explained};
 use std::ffi::{OsStr, OsString};
 use std::io::ErrorKind;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::process::ExitCode;
+use std::time::Duration;
 
 /// Watch threads, and say who made them late: the worst times, cut to the last microsecond
 #[derive(clap::Args)]
@@ -149,15 +140,7 @@ fn is_cgroup(folder: &Path) -> bool {
 pub(super) fn run(args: Args) -> anyhow::Result<ExitCode> {
     let program = args.target.command.first();
     let program = program.cloned().unwrap_or_default();
-    explain(&args.target, &program, &Plan::from(&args), &args.files)
-}
-
-/// How to watch.
-struct Plan {
-    duration: Option<Duration>,
-    until_us: Option<u64>,
-    settings: Settings,
-    quiet: bool,
+    explain(&args.target, program, &Plan::from(&args), &args.files)
 }
 
 impl From<&Args> for Plan {
@@ -199,159 +182,19 @@ pub(in crate::cli) fn command(
         },
         quiet,
     };
-    explain(&target, program, &plan, &Files::default())
+    explain(&target, program.to_owned(), &plan, &Files::default())
 }
 
 fn explain(
     target: &Target,
-    program: &OsStr,
+    program: OsString,
     plan: &Plan,
     files: &Files,
 ) -> anyhow::Result<ExitCode> {
-    let resolved = target.resolve()?;
+    let whom = target.resolve()?.map_or_else(
+        || Whom::Command(program, target.command.clone()),
+        |(watched, words)| Whom::Threads(watched, words),
+    );
     let opened = files.open()?;
-    let stop = stop_on_signals()?;
-    let mut storage = Storage::uninit();
-    let mut recorder = Recorder::load(&mut storage, plan.settings)?;
-    if !plan.quiet {
-        say!(
-            "artis: {}",
-            report::memory(recorder.memory_bytes(), recorder.kept_bytes_max())
-        );
-    }
-    let mut child = None;
-    let (watched, words) = match resolved {
-        Some((watched, words)) => {
-            recorder.watch(&watched)?;
-            (watched, words)
-        }
-        None => {
-            let started = match start(&target.command, &mut recorder)? {
-                Ok(started) => started,
-                Err(code) => return Ok(code),
-            };
-            let pid = started.id();
-            child = Some(started);
-            let words = format!("the command {}", program.display());
-            (Watched::Family(pid), words)
-        }
-    };
-    let began = Instant::now();
-    let ended = watch(&mut recorder, &watched, plan, &stop, child.as_mut())?;
-    recorder.finish();
-    let sign = Sign::new(!plan.quiet && child.is_none(), None);
-    sign.step("explaining");
-    let document = document(&recorder, words, began, ended.early.clone());
-    drop(sign);
-    drop(recorder);
-    let status = child.map(|child| end(child, ended.status)).transpose()?;
-    opened.publish(&document)?;
-    let exceeded = plan.until_us.and_then(|us| report::exceeded(&document, us));
-    if let Some(exceeded) = exceeded {
-        say!("artis: {exceeded}");
-        return Ok(ExitCode::from(BOUND_MISSED));
-    }
-    Ok(status.map_or(ExitCode::SUCCESS, ExitCode::from))
-}
-
-/// Starts the command, or gives the exit status of one that cannot be. It is watched from its first
-/// instruction on: this thread is, while it creates the process, and a child of a watched thread
-/// is.
-fn start(words: &[OsString], recorder: &mut Recorder) -> anyhow::Result<Result<Child, ExitCode>> {
-    let (program, arguments) = words.split_first().context("there is no command")?;
-    recorder.watch(&Watched::Caller)?;
-    let mut command = Command::new(program);
-    command.args(arguments);
-    let starter = nix::unistd::getpid();
-    // SAFETY: between fork and exec only system calls are made.
-    unsafe { command.pre_exec(move || ends_with(starter, Signal::SIGTERM)) };
-    let child = command.spawn();
-    recorder.forget(&Watched::Caller);
-    Ok(child.map_err(|error| {
-        let (code, reason) = not_started(program, &error);
-        say!("artis: could not run {}: {reason}", program.display());
-        ExitCode::from(code)
-    }))
-}
-
-/// How the watching ended.
-#[derive(Default)]
-struct Ended {
-    early: Option<String>,
-    /// Of the command, if it ended by itself.
-    status: Option<std::process::ExitStatus>,
-}
-
-fn watch(
-    recorder: &mut Recorder,
-    watched: &Watched,
-    plan: &Plan,
-    stop: &AtomicUsize,
-    mut child: Option<&mut Child>,
-) -> anyhow::Result<Ended> {
-    let began = Instant::now();
-    // The terminal is the command's, if there is one.
-    let sign = Sign::new(!plan.quiet && child.is_none(), plan.duration);
-    let mut refreshed = Instant::now();
-    let mut ended = Ended::default();
-    loop {
-        std::thread::sleep(LOOK);
-        recorder.poll();
-        sign.show(|| report::so_far(recorder.worst_ns()));
-        if let Some(child) = child.as_mut()
-            && let Some(status) = child.try_wait()?
-        {
-            ended.status = Some(status);
-            return Ok(ended);
-        }
-        if refreshed.elapsed() >= REFRESH {
-            recorder.refresh(watched)?;
-            refreshed = Instant::now();
-            let grows = matches!(watched, Watched::Name(_) | Watched::Cgroup(_));
-            if child.is_none() && !grows && !recorder.is_alive() {
-                ended.early = Some("no watched thread was left".to_owned());
-                return Ok(ended);
-            }
-        }
-        if recorder.has_stopped() {
-            ended.early = Some("one was above the limit".to_owned());
-            return Ok(ended);
-        }
-        let signal = stop.load(Ordering::Relaxed);
-        if signal != 0 {
-            ended.early = Some(format!("signal {signal}"));
-            return Ok(ended);
-        }
-        if plan
-            .duration
-            .is_some_and(|duration| began.elapsed() >= duration)
-        {
-            return Ok(ended);
-        }
-    }
-}
-
-/// Ends the command, if it goes on, and gives its exit status: 128 and the signal where one ended
-/// it, 0 where that was ours.
-fn end(mut child: Child, status: Option<std::process::ExitStatus>) -> anyhow::Result<u8> {
-    use std::os::unix::process::ExitStatusExt;
-    let Some(status) = status else {
-        let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id())?);
-        // A command that has just ended needs no signal.
-        let _ = nix::sys::signal::kill(pid, Signal::SIGTERM);
-        let asked = Instant::now();
-        while child.try_wait()?.is_none() {
-            if asked.elapsed() > REFRESH {
-                child.kill()?;
-                child.wait()?;
-                break;
-            }
-            std::thread::sleep(LOOK);
-        }
-        return Ok(0);
-    };
-    let code = status
-        .code()
-        .or_else(|| status.signal().map(|signal| 128 + signal));
-    Ok(u8::try_from(code.unwrap_or(1)).unwrap_or(1))
+    explained(whom, plan, |document| opened.publish(document))
 }

@@ -2,9 +2,9 @@
 //! The user's command beside a load: runs it to its end, to a time limit, or until artis is
 //! asked to stop, and gives its exit status.
 
-use crate::cli::measure::voice::Voice;
-use crate::cli::run::not_started;
 use crate::task::starter::ends_with;
+use artis_run::start::not_started;
+use artis_run::voice::Voice;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};

@@ -4,13 +4,14 @@
 mod command;
 
 use super::duration;
-use super::measure::session::{Common, Figures, Session};
-use super::measure::voice::Voice;
+use super::measure::common;
 use super::output::{print_json, stdout};
 use super::value;
 use crate::load::preset::{Preset, Presets};
 use crate::machine::CpuList;
 use crate::report::loads;
+use artis_run::session::{Common, Figures, Session};
+use artis_run::voice::Voice;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -62,7 +63,7 @@ struct Run {
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     #[command(flatten)]
-    voice: Voice,
+    voice: common::Voice,
     /// Command to run meanwhile, with its arguments
     #[arg(value_name = "CMD", last = true)]
     command: Vec<OsString>,
@@ -77,20 +78,21 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
 
 fn run_loads(args: Run) -> anyhow::Result<ExitCode> {
     let presets: Presets = args.names.iter().flat_map(Presets::iter).collect();
+    let voice = Voice::from(args.voice);
     let common = Common {
         json: args.json,
         load: Some(presets.clone()),
         load_cpus: args.cpus,
-        voice: args.voice,
+        voice,
     };
     let limit_s = args.duration.map(|limit| limit.as_secs_f64());
     let options = BTreeMap::from([("duration_s".to_owned(), json!(limit_s))]);
-    let measurement = Session::beside(&common, options)?.start()?;
+    let measurement = Session::beside(common, options)?.start()?;
     let stop = measurement.stop_flag();
     if stop.load(Ordering::Relaxed) == 0 {
-        args.voice.say(&format!("at work: {presets}"));
+        voice.say(&format!("at work: {presets}"));
     }
-    let status = command::run(&args.command, args.duration, &stop, args.voice);
+    let status = command::run(&args.command, args.duration, &stop, voice);
     // Also when the command could not be started: the loads end first.
     let finished = measurement.finish(Figures::default());
     let table = loads::table(&finished.document.load);
@@ -98,7 +100,7 @@ fn run_loads(args: Run) -> anyhow::Result<ExitCode> {
         finished.publish(&table)?;
     } else {
         // Standard output is the command's.
-        args.voice.aside(&table);
+        voice.aside(&table);
         finished.publish("")?;
     }
     status

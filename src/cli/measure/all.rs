@@ -6,8 +6,8 @@
 //! then does a fixed piece of work, which gives an execution time. Neither disturbs the other,
 //! and both meet the same load.
 
+use super::common::Common;
 use super::piece::{self, Piece};
-use super::session::{Common, Figures, Session, Threads};
 use super::{cpus, latency as latency_command};
 use crate::cli::exit::UsageError;
 use crate::cli::value;
@@ -23,6 +23,7 @@ use crate::report::control_loop::table;
 use crate::report::latency::progress;
 use crate::result::names::LATENCY;
 use crate::result::{Series, Warning};
+use artis_run::session::{Figures, Session, Threads};
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::ExitCode;

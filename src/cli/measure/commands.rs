@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis measure commands`: how long short commands take, one after the other.
 
+use super::common::Common;
 use super::policy::{self, Scheduling};
-use super::session::{Common, Figures, Session};
 use super::until::Until;
 use super::words::refuse_stray;
 use crate::cli::value;
@@ -14,6 +14,7 @@ use crate::measure::thread::Policy;
 use crate::report::commands as report;
 use crate::report::live::so_far;
 use crate::result::names::COMMAND;
+use artis_run::session::{Figures, Session};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsString;

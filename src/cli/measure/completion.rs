@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis measure completion`: when work is done, against how long it is.
 
+use super::common::Common;
 use super::cpus;
 use super::policy::{self, Scheduling};
-use super::session::{Common, Figures, Session, Threads};
 use crate::cli::duration;
 use crate::cli::value;
 use crate::measure::completion::{self, LENGTHS_US, Plan, Steps, Unit, series};
@@ -12,6 +12,7 @@ use crate::report::completion as report;
 use crate::report::live::so_far;
 use crate::result::{Nature, file};
 use anyhow::Context;
+use artis_run::session::{Figures, Session, Threads};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis measure exec`: how much the time of a fixed piece of work varies.
 
-use super::session::{Common, Figures, Session, Threads};
+use super::common::Common;
 use super::{cpus, piece};
 use crate::cli::value;
 use crate::measure::exec;
@@ -11,6 +11,7 @@ use crate::report::execution;
 use crate::report::live::so_far;
 use crate::result::names::EXECUTION_TIME;
 use anyhow::Context;
+use artis_run::session::{Figures, Session, Threads};
 use serde_json::json;
 use std::process::ExitCode;
 use std::slice::from_ref;

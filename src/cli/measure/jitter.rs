@@ -2,7 +2,7 @@
 //! `artis measure jitter`: what the system costs threads that compute equal pieces and wait for
 //! each other.
 
-use super::session::{Common, Figures, Session, Threads};
+use super::common::Common;
 use super::{cpus, piece};
 use crate::cli::value;
 use crate::machine::CpuList;
@@ -15,6 +15,7 @@ use crate::report::jitter::table;
 use crate::report::live::so_far;
 use crate::result::names::ROUND;
 use crate::result::{Distribution, Warning};
+use artis_run::session::{Figures, Session, Threads};
 use serde_json::json;
 use std::process::ExitCode;
 use std::slice::from_ref;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis measure latency`: cyclictest's letters, the project's result.
 
+use super::common::Common;
 use super::cpus;
 use super::cyclictest::Others;
-use super::explainer::Explainer;
 use super::policy::{self, Scheduling};
-use super::session::{Common, Figures, Session, Threads};
 use crate::cli::duration;
 use crate::cli::exit::{BOUND_MISSED, UsageError};
 use crate::cli::value;
@@ -24,6 +23,9 @@ use crate::result::Document;
 use crate::result::export::{CyclictestHistogram, Exporter};
 use crate::result::file::{Target, to_json};
 use crate::result::names::LATENCY;
+use artis_run::explainer::Explainer;
+use artis_run::session::{Figures, Session, Threads};
+use artis_run::voice::Voice;
 use humantime::format_duration;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -239,7 +241,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         ..Figures::default()
     });
     // The loads have stopped: their work is not that of a machine that explains, too.
-    let sign = args.common.voice.sign(None);
+    let sign = Voice::from(args.common.voice).sign(None);
     sign.step("explaining");
     let explained = explainer.map(Explainer::explain);
     drop(sign);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis measure messages`: threads that send each other messages over pipes.
 
+use super::common::Common;
 use super::cpus;
 use super::policy::{self, Scheduling};
-use super::session::{Common, Figures, Session, Threads};
 use super::until::Until;
 use crate::cli::exit::UsageError;
 use crate::cli::value;
@@ -15,6 +15,7 @@ use crate::measure::thread::Policy;
 use crate::report::live::so_far;
 use crate::report::messages as report;
 use crate::result::names::ROUND_TRIP;
+use artis_run::session::{Figures, Session, Threads};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::process::ExitCode;

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis measure`: one file for each quantity, and what they share ([`session`]).
+//! `artis measure`: one file for each quantity, and what they share ([`artis_run::session`]).
 
 mod all;
-mod aside;
 mod commands;
+pub(super) mod common;
 mod completion;
 mod cpus;
 mod cyclictest;
 mod exec;
-mod explainer;
 mod jitter;
 mod latency;
 mod messages;
 mod piece;
 mod policy;
-pub(super) mod session;
 mod throughput;
 mod until;
-pub mod voice;
 mod words;
 
 use std::process::ExitCode;

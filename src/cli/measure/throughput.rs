@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis measure throughput`: real, user and system time and context switches of a workload.
 
-use super::session::{Common, Figures, Session};
+use super::common::Common;
 use super::words::refuse_stray;
 use crate::cli::exit::UsageError;
 use crate::cli::value;
@@ -13,6 +13,7 @@ use crate::measure::throughput::{self, Plan, Run};
 use crate::report::throughput::{permutations_table, progress, runs_table};
 use crate::task::syscall;
 use anyhow::Context;
+use artis_run::session::{Figures, Session};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -77,7 +77,8 @@ impl Voice {
                     say!("artis: scheduling, until Ctrl-C or `artis sched stop`");
                 }
                 self.step("scheduling");
-                // Without NOTIFY_SOCKET this does nothing. With a broken one nobody can be notified.
+                // Without NOTIFY_SOCKET this does nothing. With a broken one nobody can be
+                // notified.
                 let _ = sd_notify::notify(&[NotifyState::Ready]);
             }
             Event::Cycled(_) if self.quiet => {}

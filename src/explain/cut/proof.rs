@@ -58,8 +58,8 @@ impl Look {
 }
 
 /// The part of a stack that an interrupt found, without the interrupt's own: empty where it came in
-/// user mode. None where the stack does not show it. An earlier interrupt's entry may be further out:
-/// the task was then on its way back from that one.
+/// user mode. None where the stack does not show it. An earlier interrupt's entry may be further
+/// out: the task was then on its way back from that one.
 fn interrupted(stack: &[String]) -> Option<&[String]> {
     let entry = stack.iter().position(|function| {
         function.starts_with("asm_sysvec") || function.starts_with("asm_common_interrupt")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What each task did from moment to moment: it ran, was ready to, or waited, and who ended that.
 //!
-//! An event says what a task does from then on, and the first one of a task also what it did before:
-//! who is woken had slept, and who leaves a CPU had run.
+//! An event says what a task does from then on, and the first one of a task also what it did
+//! before: who is woken had slept, and who leaves a CPU had run.
 
 use super::machine::{Context, Machine};
 use crate::recording::{Event, Hole, Sleep, Vector, What};
@@ -277,8 +277,8 @@ impl Tasks {
         Some(at)
     }
 
-    /// A task runs on a CPU, as an event shows; where its state says otherwise, that is unknown since
-    /// then. Whether it did.
+    /// A task runs on a CPU, as an event shows; where its state says otherwise, that is unknown
+    /// since then. Whether it did.
     fn must_run(&mut self, tid: u32, cpu: u32, hidden: impl Fn(u64) -> Option<(u64, u64)>) -> bool {
         match self.last(tid).cloned() {
             None => self.becomes(tid, 0, State::Running(cpu)),

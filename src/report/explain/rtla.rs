@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! rtla's analysis of late wakeups in words: its parts, with the lanes of artis where they are sure, and
-//! what no part accounts for.
+//! rtla's analysis of late wakeups in words: its parts, with the lanes of artis where they are
+//! sure, and what no part accounts for.
 
 use super::{TEXT, short, us};
 use crate::words::plain;

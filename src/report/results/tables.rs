@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 /// A column: its heading, and the cell of a row; none where the row has no such figure.
-struct Column<'a>(String, Box<dyn Fn(&Row) -> Option<String> + 'a>);
+struct Column<'a>(String, Box<Cell<'a>>);
+
+type Cell<'a> = dyn Fn(&Row) -> Option<String> + 'a;
 
 impl<'a> Column<'a> {
     fn new(head: impl Into<String>, cell: impl Fn(&Row) -> Option<String> + 'a) -> Self {
@@ -79,11 +81,9 @@ fn of_seeds(row: &Row) -> String {
 
 fn ordinary() -> Vec<Column<'static>> {
     let mut columns = Vec::new();
-    for kind in Ordinary::ALL {
-        let wakeups = matches!(kind, Ordinary::Normal | Ordinary::Bound);
-        let rt1 = matches!(kind, Ordinary::Rt1Level1 | Ordinary::Rt1Level20);
-        let kind = kind.name();
-        if !rt1 {
+    for kind in Ordinary::ALL.map(Ordinary::name) {
+        let wakeups = ["normal", "bound"].contains(&kind);
+        if !kind.starts_with("rt1") {
             columns.push(Column::new(format!("{kind}: mean"), move |row| {
                 of_kind(row, kind).map(|of| one(of.us_mean))
             }));
@@ -93,7 +93,7 @@ fn ordinary() -> Vec<Column<'static>> {
                 of_kind(row, kind).map(|of| one(of.us_p99))
             }));
         }
-        if wakeups || rt1 {
+        if wakeups || kind.starts_with("rt1") {
             let head = match wakeups {
                 true => "longest".to_owned(),
                 false => format!("{kind}: longest"),

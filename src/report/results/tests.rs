@@ -89,10 +89,8 @@ fn a_part_tells_where_its_figures_are_from_and_what_became_of_the_gates() {
 fn an_older_document_says_that_it_kept_its_places() {
     let experiment = experiment(vec![row("stock", &[300.0])]);
     let text = part(&experiment, &[]).replace('\n', " ");
-    for said in ["RT0 stayed at the same places of the tick; no control groups but the loads' own."]
-    {
-        assert!(text.contains(said), "{said} in\n{text}");
-    }
+    let said = "RT0 stayed at the same places of the tick; no control groups but the loads' own.";
+    assert!(text.contains(said), "{said} in\n{text}");
     assert!(!text.contains("wanted"), "{text}");
 }
 

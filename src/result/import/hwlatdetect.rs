@@ -73,7 +73,8 @@ impl Sample {
         line.starts_with("ts: ") && line.contains(", inner:") && line.contains(", outer:")
     }
 
-    /// `1252345678.0123456789\t23\t0`, as the kernel module of old gave them; none for another line.
+    /// `1252345678.0123456789\t23\t0`, as the kernel module of old gave them; none for another
+    /// line.
     fn read_old(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split_whitespace().take(4).collect();
         let (time, gaps) = words.split_first()?;

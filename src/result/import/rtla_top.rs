@@ -116,7 +116,8 @@ struct Row {
 }
 
 impl Row {
-    /// `  0 #60001     |        0         0         0         3 |        2  …`; none for another line.
+    /// `  0 #60001     |        0         0         0         3 |        2  …`; none for another
+    /// line.
     fn read(line: usize, text: &str) -> Result<Option<Self>, Refusal> {
         let mut groups = text.split('|');
         let head = groups.next().unwrap_or_default();

@@ -115,9 +115,9 @@ static __always_inline bool let_rt0_by(struct artis_cpu *record, s32 cpu, enum e
 		if (!let_timer_come(cpu, brings))
 			return false;
 		/*
-		 * If it may be another's timer, the task is asked to leave at once all the same. The
-		 * interrupt for that comes before the timer's, and takes as long as a tenth of RT0's
-		 * wakeup.
+		 * If it may be another's timer, the task is asked to leave at once all the same.
+		 * The interrupt for that comes before the timer's, and takes as long as a tenth of
+		 * RT0's wakeup.
 		 */
 		if (!brings)
 			ask_to_leave(record, cpu, entry);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! A place for swapped pages, for as long as this process lives: a compressed disk in memory (zram).
-//! What is written to it is written at once, so that the pages are free then.
+//! A place for swapped pages, for as long as this process lives: a compressed disk in memory
+//! (zram). What is written to it is written at once, so that the pages are free then.
 
 use std::fs;
 use std::process::{Child, Command, Stdio};

@@ -41,8 +41,8 @@ const SHAPE_MAX: f64 = 0.5;
 /// How sure it must be that a shape is above that: standard deviations.
 const SHAPE_SURE: f64 = 2.33;
 
-/// What is less likely by chance is refused. Found by simulation: each refuses at most 3 of 100 good
-/// sets, of laws that tend slowly to that of extremes, too.
+/// What is less likely by chance is refused. Found by simulation: each refuses at most 3 of 100
+/// good sets, of laws that tend slowly to that of extremes, too.
 const OUTLIERS: f64 = 1e-3;
 const HEAVIER: f64 = 0.012;
 const LIGHTER: f64 = 0.002;

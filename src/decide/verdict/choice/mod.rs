@@ -255,7 +255,8 @@ fn shortly(one: &Judged) -> String {
     }
 }
 
-/// The one that keeps most of what the peak needs; of those that keep about as much, the one that changes least.
+/// The one that keeps most of what the peak needs; of those that keep about as much, the one that
+/// changes least.
 fn best<'a>(all: impl Iterator<Item = &'a Judged>) -> Option<&'a Judged> {
     let all: Vec<&Judged> = all.collect();
     // Nothing is known against one whose price is unknown, but nothing for it, either.

@@ -9,9 +9,9 @@
 //! and cuts repeated string instructions short before that timer: now and then a guest ran some
 //! hundred instructions apart from its twin. So Bochs gets a clock that stands still (libfaketime).
 //! (c) Kernel and initramfs lie in the guest's memory before it starts ([`memory`]), and the disk
-//! holds a boot sector and the kernel's first part ([`disk`]); no boot loader asks, waits or copies.
-//! (d) The guest sends its streams through a debugging port of Bochs ([`artis_guest::frames`]);
-//! nothing is ever sent to it.
+//! holds a boot sector and the kernel's first part ([`disk`]); no boot loader asks, waits or
+//! copies. (d) The guest sends its streams through a debugging port of Bochs
+//! ([`artis_guest::frames`]); nothing is ever sent to it.
 //!
 //! What it cannot do: it has no caches, no pipelines and no memory latency; every instruction costs
 //! the same. Its microseconds are instructions at 100 MIPS, about ten times those of a real

@@ -30,10 +30,10 @@ enum artis_step {
 #define ARTIS_STEPS_MAX 11
 
 /*
- * An NRT CPU on which real-time tasks are runnable (@rt_runnable) is served by the kernel's deadline
- * server when they leave it no time. A server that is given no task stops. It starts again when the
- * first task of ours becomes runnable on that run queue, and tasks in shared queues, held and
- * stopped ones count there, too. So on such a CPU no task is sent away, held or stopped, and
+ * An NRT CPU on which real-time tasks are runnable (@rt_runnable) is served by the kernel's
+ * deadline server when they leave it no time. A server that is given no task stops. It starts again
+ * when the first task of ours becomes runnable on that run queue, and tasks in shared queues, held
+ * and stopped ones count there, too. So on such a CPU no task is sent away, held or stopped, and
  * whoever waits is taken: a server that stopped while one waits would never start again.
  */
 static inline bool artis_is_beset(bool rt_cpu, bool rt_runnable)

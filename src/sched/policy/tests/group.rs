@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Tests of the weights of CPU cgroups in `bpf/policy/group.h`: the tree as the BPF program keeps it, and
-//! tasks that share a machine by it, on models of their own.
+//! Tests of the weights of CPU cgroups in `bpf/policy/group.h`: the tree as the BPF program keeps
+//! it, and tasks that share a machine by it, on models of their own.
 
 use super::*;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Tests of the limits of CPU cgroups in `bpf/policy/limit.h`: what a cgroup gets in the long run, and
-//! what becomes of debts, savings and changed limits.
+//! Tests of the limits of CPU cgroups in `bpf/policy/limit.h`: what a cgroup gets in the long run,
+//! and what becomes of debts, savings and changed limits.
 
 use super::*;
 

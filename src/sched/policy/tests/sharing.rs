@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Tests of `bpf/policy/group.h`, and of what it changes elsewhere: tasks that share a machine by the
-//! weights of their CPU cgroups.
+//! Tests of `bpf/policy/group.h`, and of what it changes elsewhere: tasks that share a machine by
+//! the weights of their CPU cgroups.
 
 use super::*;
 
