@@ -95,7 +95,7 @@ fn ordinary() -> Vec<Column<'static>> {
                 of_kind(row, kind).map(|of| one(of.us_p99))
             }));
         }
-        if wakeups || rt1 {
+        if wakeups || kind.starts_with("rt1") {
             let head = match wakeups {
                 true => "longest".to_owned(),
                 false => format!("{kind}: longest"),
