@@ -19,7 +19,7 @@ pub const FUNCTIONS: &[Exception] = &[
     ("src/decide/verdict/choice/mod.rs: choose", 86),
     ("src/decide/verdict/principles.rs: principles", 131),
     ("src/explain/advice.rs: of", 122),
-    ("src/explain/cut/machine.rs: apply", 101),
+    ("src/explain/cut/machine.rs: apply", 99),
     ("src/explain/cut/tasks.rs: apply", 85),
     (
         "src/explain/tests/cutting.rs: silence_of_all_cpus_is_a_stop_of_the_machine",
