@@ -5,7 +5,7 @@
 pub type Exception = (&'static str, usize);
 
 /// Files of more than 500 lines.
-pub const FILES: &[Exception] = &[("src/lab/experiment/plan.rs", 613)];
+pub const FILES: &[Exception] = &[];
 
 /// Functions of more than 80 lines.
 pub const FUNCTIONS: &[Exception] = &[
