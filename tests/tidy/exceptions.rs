@@ -10,7 +10,7 @@ pub const FILES: &[Exception] = &[];
 /// Functions of more than 80 lines.
 pub const FUNCTIONS: &[Exception] = &[
     ("src/cli/lab.rs: run_command", 100),
-    ("src/cli/measure/latency.rs: run", 89),
+    ("src/cli/measure/latency.rs: run", 90),
     ("src/decide/job/mod.rs: check", 86),
     (
         "src/decide/job/tests.rs: wrong_jobs_are_refused_with_a_sentence",
@@ -19,14 +19,15 @@ pub const FUNCTIONS: &[Exception] = &[
     ("src/decide/verdict/choice/mod.rs: choose", 86),
     ("src/decide/verdict/principles.rs: principles", 131),
     ("src/explain/advice.rs: of", 122),
-    ("src/explain/cut/machine.rs: apply", 101),
+    ("src/explain/cut/machine.rs: apply", 99),
     ("src/explain/cut/tasks.rs: apply", 85),
     (
         "src/explain/tests/cutting.rs: silence_of_all_cpus_is_a_stop_of_the_machine",
         82,
     ),
-    ("src/explain/tests/histories.rs: history", 99),
+    ("src/explain/tests/histories.rs: history", 100),
     ("src/explain/tests/histories.rs: step", 90),
+    ("src/lab/experiment/plan/tests.rs: every_error_is_named", 87),
     ("src/lab/explain/mod.rs: document", 102),
     ("src/machine/facts.rs: read", 116),
     ("src/recorder/convert.rs: what", 108),
@@ -50,7 +51,7 @@ pub const FUNCTIONS: &[Exception] = &[
         "tests/host/report/mod.rs: what_cannot_be_shown_or_written_is_said",
         89,
     ),
-    ("tests/host/schema/explain.rs: whole", 99),
+    ("tests/host/schema/explain.rs: whole", 101),
 ];
 
 /// Lines of more than 100 columns in a file, but for text in strings.

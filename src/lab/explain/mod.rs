@@ -15,12 +15,13 @@ pub mod translate;
 pub mod watch;
 
 use crate::Error as LabError;
-use crate::debian::kernel::{Kernel, Kernels};
+use crate::distribution::Distro;
 use crate::engine::observed::Observed;
 use crate::experiment::plan::{Experiment, Run};
 use crate::experiment::run::{self, Options};
 use crate::experiment::store::Kept;
 use crate::host::scratch::Scratch;
+use crate::kernel::Kernel;
 use crate::machine::Machine;
 use crate::machine::record::Ended;
 use crate::progress::Progress;
@@ -179,7 +180,7 @@ pub fn explain(
     experiment: &Experiment,
     wanted: &Run,
     (which, worst): (Which, usize),
-    kernels: &Kernels,
+    kernels: &dyn Distro,
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<Explanation, Error> {
@@ -221,7 +222,7 @@ fn is_same(one: &Sample, other: &Sample) -> bool {
 /// The functions of `kernel`, from the cache or from a guest that lists them.
 fn functions_of(
     kernel: &Kernel,
-    kernels: &Kernels,
+    kernels: &dyn Distro,
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<Functions, Error> {

@@ -5,13 +5,14 @@
 //! version, with `vmlinuz`, its `config` where Debian still has it, and `kernel.json`.
 
 use super::apt::{self, Apt};
-use super::index::{self, Flavour, Index, Offer, Package};
-use super::package::{self, Facts};
+use super::index::{self, Index, Offer};
+use super::package;
 use super::version;
 use crate::Error;
+use crate::distribution::Distro;
 use crate::host::cache::{Cache, Lock};
+use crate::kernel::{Facts, Flavour, Kernel, Listed, Modules, Package, modules};
 use crate::progress::Progress;
-use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -21,67 +22,6 @@ pub(super) const SUITES: &[&str] = &["trixie-backports", "sid"];
 
 /// Package lists older than this are fetched again.
 const INDEX_AGE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// A kernel in the cache, ready to boot.
-#[derive(Clone, Debug)]
-pub struct Kernel {
-    /// What is known about it.
-    pub facts: Facts,
-    /// The bootable image.
-    pub vmlinuz: PathBuf,
-    /// Where its modules come from.
-    pub modules: Modules,
-}
-
-impl Kernel {
-    /// The configuration that it was built with, where that is known.
-    pub fn config(&self) -> Option<PathBuf> {
-        config_of(&self.vmlinuz, &self.facts.release)
-    }
-}
-
-/// The configuration of the kernel in an image: beside it, under the name that distributions give
-/// it or the lab's cache does.
-pub(super) fn config_of(vmlinuz: &Path, release: &str) -> Option<PathBuf> {
-    let folder = vmlinuz.parent()?;
-    let names = [format!("config-{release}"), "config".to_owned()];
-    let mut paths = names.iter().map(|name| folder.join(name));
-    paths.find(|path| path.exists())
-}
-
-/// Where the modules of a kernel come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Modules {
-    /// The packages that belong to Debian's kernel.
-    Debian,
-    /// A folder, at any depth.
-    Folder(PathBuf),
-    /// It is the user's own, and nobody said.
-    Unknown,
-}
-
-/// A line of `artis lab kernels`: offered, cached, or both.
-#[derive(Clone, Debug, Serialize)]
-pub struct Listed {
-    /// What `uname -r` says.
-    pub release: String,
-    /// Which of Debian's builds.
-    pub flavour: Flavour,
-    /// Exact package version.
-    pub version: String,
-    /// Suite that offers it, or offered it.
-    pub suite: String,
-    /// Is it the newest of its flavour?
-    pub newest: bool,
-    /// Is it in the cache?
-    pub cached: bool,
-    /// Size of the download, bytes; none when it is no longer offered.
-    pub download_bytes: Option<u64>,
-    /// Can it load a sched_ext scheduler? None: not known before it is fetched, or not at all.
-    pub sched_ext: Option<bool>,
-    /// Preemption model; none as above.
-    pub preemption: Option<String>,
-}
 
 /// Which kernel is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,30 +81,6 @@ impl Kernels {
         Self { cache, mirror }
     }
 
-    /// The kernel that `name` means, from the cache, fetched first when it is not there.
-    ///
-    /// `name` is a release, `newest`, `newest-rt` or a package name. When the mirror of the user's
-    /// apt cannot be reached, a cached kernel that fits is used, with a note.
-    ///
-    /// # Errors
-    /// When there is no such kernel, it cannot be fetched, or the mirror that was asked for by name
-    /// cannot be reached.
-    pub fn resolve(&self, name: &str, progress: &mut dyn Progress) -> Result<Kernel, Error> {
-        let request = Request::of(name);
-        let failed = match self.resolve_online(name, &request, progress) {
-            Err(error) if self.is_mirror_missing(&error) => error,
-            other => return other,
-        };
-        let Some(kernel) = self.newest_cached(&request)? else {
-            return Err(failed);
-        };
-        progress.note(&format!(
-            "{failed}; using the cached kernel {} {}",
-            kernel.facts.release, kernel.facts.version
-        ));
-        Ok(kernel)
-    }
-
     /// Does `error` say that the mirror cannot be used, and may the cache take its place? Not the
     /// place of a mirror that the user named: then the answer would be another one than asked for.
     fn is_mirror_missing(&self, error: &Error) -> bool {
@@ -218,42 +134,6 @@ impl Kernels {
         Ok(self.cached()?.into_iter().rfind(fitting))
     }
 
-    /// All kernels, newest first. When the mirror of the user's apt cannot be reached, the cached
-    /// ones.
-    ///
-    /// # Errors
-    /// When no mirror can be reached and there is no kernel in the cache, or when the mirror that
-    /// was asked for by name cannot be reached.
-    pub fn list(&self, progress: &mut dyn Progress) -> Result<Vec<Listed>, Error> {
-        let cached = self.cached()?;
-        let offers = match self.index(INDEX_AGE_MAX, progress) {
-            Ok(index) => index.offers,
-            Err(error) if !cached.is_empty() && self.is_mirror_missing(&error) => {
-                progress.note(&format!("{error}; listing the cached kernels only"));
-                Vec::new()
-            }
-            Err(error) => return Err(error),
-        };
-        let mut listed: Vec<Listed> = offers
-            .iter()
-            .map(|offer| Listed::offered(offer, &cached))
-            .collect();
-        let is_offered = |kernel: &&Kernel| {
-            !offers.iter().any(|offer| {
-                offer.release == kernel.facts.release && offer.version() == kernel.facts.version
-            })
-        };
-        listed.extend(cached.iter().filter(is_offered).map(Listed::only_cached));
-        version::sort(&mut listed, |kernel| &kernel.version)?;
-        listed.reverse();
-        for flavour in [Flavour::Normal, Flavour::Rt] {
-            if let Some(first) = listed.iter_mut().find(|kernel| kernel.flavour == flavour) {
-                first.newest = true;
-            }
-        }
-        Ok(listed)
-    }
-
     /// The cached kernels, oldest version first.
     ///
     /// # Errors
@@ -292,15 +172,6 @@ impl Kernels {
             serde_json::to_vec(&index).map_err(|error| Error::io("write", &path)(error.into()))?;
         self.cache.write_file(&path, &text)?;
         Ok(index)
-    }
-
-    /// The mirror to fetch from.
-    pub(super) fn mirror(&self) -> Result<String, Error> {
-        match &self.mirror {
-            Some(mirror) if !mirror.contains("://") => Err(Error::NotAMirror(mirror.clone())),
-            Some(mirror) => Ok(mirror.trim_end_matches('/').to_owned()),
-            None => apt::users_mirror(),
-        }
     }
 
     fn fresh_index(&self, path: &Path, age_max: Duration) -> Option<Index> {
@@ -345,13 +216,13 @@ impl Kernels {
         Ok(Kernel {
             facts,
             vmlinuz: path.join("vmlinuz"),
-            modules: Modules::Debian,
+            modules: Modules::Packages,
         })
     }
 
     /// The packages with the modules of a cached kernel, and their mirror; no package when the
     /// suites have dropped them.
-    pub(super) fn modules_of(
+    fn modules_of(
         &self,
         kernel: &Facts,
         progress: &mut dyn Progress,
@@ -364,14 +235,107 @@ impl Kernels {
         Ok((packages, index.mirror))
     }
 
-    /// The cache that they are kept in.
-    pub fn cache(&self) -> &Cache {
+    fn lock(&self, progress: &mut dyn Progress) -> Result<Lock, Error> {
+        self.cache
+            .lock(|| progress.note("waiting for another artis that is fetching a kernel"))
+    }
+}
+
+impl Distro for Kernels {
+    fn cache(&self) -> &Cache {
         &self.cache
     }
 
-    pub(super) fn lock(&self, progress: &mut dyn Progress) -> Result<Lock, Error> {
-        self.cache
-            .lock(|| progress.note("waiting for another artis that is fetching a kernel"))
+    fn mirror(&self) -> Result<String, Error> {
+        match &self.mirror {
+            Some(mirror) if !mirror.contains("://") => Err(Error::NotAMirror(mirror.clone())),
+            Some(mirror) => Ok(mirror.trim_end_matches('/').to_owned()),
+            None => apt::users_mirror(),
+        }
+    }
+
+    fn resolve(&self, name: &str, progress: &mut dyn Progress) -> Result<Kernel, Error> {
+        let request = Request::of(name);
+        let failed = match self.resolve_online(name, &request, progress) {
+            Err(error) if self.is_mirror_missing(&error) => error,
+            other => return other,
+        };
+        let Some(kernel) = self.newest_cached(&request)? else {
+            return Err(failed);
+        };
+        progress.note(&format!(
+            "{failed}; using the cached kernel {} {}",
+            kernel.facts.release, kernel.facts.version
+        ));
+        Ok(kernel)
+    }
+
+    fn list(&self, progress: &mut dyn Progress) -> Result<Vec<Listed>, Error> {
+        let cached = self.cached()?;
+        let offers = match self.index(INDEX_AGE_MAX, progress) {
+            Ok(index) => index.offers,
+            Err(error) if !cached.is_empty() && self.is_mirror_missing(&error) => {
+                progress.note(&format!("{error}; listing the cached kernels only"));
+                Vec::new()
+            }
+            Err(error) => return Err(error),
+        };
+        let mut listed: Vec<Listed> = offers
+            .iter()
+            .map(|offer| Listed::offered(offer, &cached))
+            .collect();
+        let is_offered = |kernel: &&Kernel| {
+            !offers.iter().any(|offer| {
+                offer.release == kernel.facts.release && offer.version() == kernel.facts.version
+            })
+        };
+        listed.extend(cached.iter().filter(is_offered).map(Listed::only_cached));
+        version::sort(&mut listed, |kernel| &kernel.version)?;
+        listed.reverse();
+        for flavour in [Flavour::Normal, Flavour::Rt] {
+            if let Some(first) = listed.iter_mut().find(|kernel| kernel.flavour == flavour) {
+                first.newest = true;
+            }
+        }
+        Ok(listed)
+    }
+
+    fn modules(&self, kernel: &Facts, progress: &mut dyn Progress) -> Result<PathBuf, Error> {
+        let cache = &self.cache;
+        cache.folder("modules")?;
+        let path = cache.path(&format!("modules/{}_{}", kernel.release, kernel.version))?;
+        if path.exists() {
+            return Ok(path);
+        }
+        let (packages, mirror) = self.modules_of(kernel, progress)?;
+        if packages.is_empty() {
+            return Err(Error::NoModules {
+                release: kernel.release.clone(),
+                version: kernel.version.clone(),
+            });
+        }
+        let _lock = self.lock(progress)?;
+        // Another run may have fetched them while this one waited.
+        if path.exists() {
+            return Ok(path);
+        }
+        let folder = cache.unfinished_folder(&path)?;
+        let module = |path: &Path| {
+            let name = path.file_name()?;
+            modules::name(path).is_some().then(|| PathBuf::from(name))
+        };
+        let what = format!("the modules of {}", kernel.release);
+        package::download_files(
+            cache,
+            &mirror,
+            &what,
+            &packages,
+            folder.path(),
+            &module,
+            progress,
+        )?;
+        cache.finish_folder(folder, &path)?;
+        Ok(path)
     }
 }
 
@@ -416,7 +380,7 @@ fn read_cached(folder: &Path) -> Option<Kernel> {
     vmlinuz.exists().then_some(Kernel {
         facts,
         vmlinuz,
-        modules: Modules::Debian,
+        modules: Modules::Packages,
     })
 }
 

@@ -5,9 +5,9 @@
 
 use super::loads::LoadSets;
 use crate::Error as LabError;
-use crate::debian::index::Flavour;
-use crate::debian::kernel::Kernel;
 use crate::engine::bochs;
+use crate::kernel::Flavour;
+use crate::kernel::Kernel;
 use artis_guest::experiment::groups::Groups;
 use artis_guest::experiment::{Answer, Measure, Task};
 use artis_load::own::Load;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+//! Tests of experiment files.
+
 use super::*;
 use proptest::prelude::*;
 

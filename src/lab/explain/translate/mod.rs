@@ -17,8 +17,6 @@ use artis_explain::recording::{
     Event, Hole, Loss, Recording, Subject, Switch, Task, Timer, Vector, Waking, What,
 };
 use std::iter;
-use std::str::FromStr;
-use syscalls::x86_64::Sysno;
 
 /// Nanoseconds of one tick: an instruction at 100 MIPS.
 pub const TICK_NS: u64 = 1_000_000_000 / crate::engine::bochs::INSTRUCTIONS_PER_SECOND;
@@ -397,7 +395,7 @@ impl Translation<'_> {
         } else if name == "__switch_to_asm" {
             self.switch(at);
         } else if let Some(call) = name.strip_prefix("__x64_sys_") {
-            self.call = number(call);
+            self.call = names::call(call);
         } else if name == "wakeup_preempt" && std::mem::take(&mut self.waking) {
             let on = self.cpu;
             self.push(tick, What::Woken { tid: RT0, on });
@@ -486,15 +484,6 @@ impl Translation<'_> {
         let mut names = calls.filter_map(|step| names::name(self.functions, step.address));
         names.find(|name| !SWITCHING.iter().any(|one| name.starts_with(one)))
     }
-}
-
-/// The number of the system call `name`.
-fn number(name: &str) -> Option<u32> {
-    let name = match name {
-        "newstat" | "newfstat" | "newlstat" | "newuname" => &name[3..],
-        other => other,
-    };
-    Sysno::from_str(name).ok().map(|call| call.id() as u32)
 }
 
 #[cfg(test)]
