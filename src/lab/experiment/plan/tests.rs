@@ -93,16 +93,6 @@ fn every_error_is_named() {
             "seeds = 7",
             "line 7: seeds: 7 does not fit; write a list in square brackets",
         ),
-        (
-            "seconds = 1",
-            "seconds = 1\ninterval_us = 1000",
-            "interval_us: with a period of 1000 RT0 comes to few places of the tick; write",
-        ),
-        (
-            "seconds = 1",
-            "seconds = 1\ngroups = \"runit\"",
-            "line 7: groups: \"runit\" is not known here; write \"systemd\" or \"none\"",
-        ),
         ("seeds = [7, 8]", "", "the key seeds is missing"),
         ("seeds = [7, 8]", "seeds = [7, 8", "line "),
         (
@@ -175,6 +165,20 @@ fn rt0_goes_through_every_place_of_the_tick_unless_one_is_named() {
     assert_eq!((kept.interval_us, kept.place_us), (4000, Some(30)));
     assert_eq!(kept.groups, Groups::None);
     assert_eq!(task("place_us = 30\ninterval_us = 1000").interval_us, 1000);
+    for (more, said) in [
+        (
+            "interval_us = 1000",
+            "interval_us: with a period of 1000 RT0 comes to few places of the tick; write",
+        ),
+        (
+            "groups = \"runit\"",
+            "line 7: groups: \"runit\" is not known here; write \"systemd\" or \"none\"",
+        ),
+    ] {
+        let text = SMALL.replace("seconds = 1", &format!("seconds = 1\n{more}"));
+        let error = Experiment::parse(&text).unwrap_err();
+        assert!(error.contains(said), "{error}");
+    }
 }
 
 /// With `isolcpus` too, where they may use fewer CPUs.
