@@ -48,7 +48,6 @@ on_kernel!(rt, "newest-rt":
     an_rt_cpu_goes_offline_and_comes_back,
     two_rt_cpus_of_four,
     wrong_words_and_a_second_instance_are_refused,
-    limits_of_cgroups_hold,
 );
 
 // The oldest kernel with long support: what its sched_ext lacks is done in another way there.
@@ -58,7 +57,6 @@ on_kernel!(older, "6.18":
     nobody_is_stranded_behind_a_hog,
     a_killed_artis_leaves_nothing_behind,
     rcus_thread_is_held_while_cpus_report,
-    cgroups_share_by_weight,
     limits_of_cgroups_hold,
 );
 
@@ -126,7 +124,6 @@ static COUNTED_OLDER: Group = Group {
     name: "two CPUs of an older kernel, instructions counted",
     options: &["--engine", "qemu-icount"],
     scripts: &[
-        &CGROUPS,
         &LIMITS,
         &GRACE_PERIODS,
         &super::starved::ENDS,

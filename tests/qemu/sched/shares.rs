@@ -258,7 +258,7 @@ pub(super) fn cgroups_share_by_weight(kernel: &str) {
 /// ends the scheduler, also while artis itself is stopped; and who is stopped when it ends goes on.
 pub(super) static LIMITS: Script = Script {
     name: "sched::limits_of_cgroups_hold",
-    rt: true,
+    rt: false,
     counts: &[
         ("SECONDS", 2, 30),
         ("CROWD", 5, 10),
