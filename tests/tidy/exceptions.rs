@@ -27,7 +27,6 @@ pub const FUNCTIONS: &[Exception] = &[
     ),
     ("src/explain/tests/histories.rs: history", 100),
     ("src/explain/tests/histories.rs: step", 90),
-    ("src/lab/experiment/plan/tests.rs: every_error_is_named", 87),
     ("src/lab/explain/mod.rs: document", 102),
     ("src/machine/facts.rs: read", 116),
     ("src/recorder/convert.rs: what", 108),

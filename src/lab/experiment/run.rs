@@ -171,7 +171,7 @@ pub struct Missing {
 /// Time on the host for each CPU and second of a guest: a guess that is right by a factor of two.
 const HOST_S_OF_CPU_SECOND: f64 = 8.0;
 /// Virtual seconds in which a guest boots and warms up.
-const BOOT_S: f64 = 3.0;
+const BOOT_S: f64 = 5.0;
 /// How much longer than its wakeups all parts of `responsiveness` take.
 const PARTS: f64 = 2.5;
 
