@@ -19,6 +19,7 @@ help:
 	@echo 'make kernels try artis on each kernel from 6.16 on, for the table of docs/kernels.md (an hour)'
 	@echo 'make results  measure what the pages show, and write their figures (hours; goes on when'
 	@echo '            interrupted); SHORT=1: only print both promises and their gates (10 minutes)'
+	@echo 'make pages  write the pages again, from the results that are there'
 	@echo 'make bench  what artis claims of its own speed, measured beside other tools (quiet machine, root)'
 	@echo 'make build  build what is installed: both programs, man pages, completions of shells'
 	@echo 'make install, make uninstall  what was built, below PREFIX (/usr/local) in DESTDIR'

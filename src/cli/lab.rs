@@ -7,9 +7,8 @@ use super::progress::Stderr;
 use super::signals::stop_on_signals;
 use super::value;
 use super::{lab_experiment, lab_explain};
-use crate::lab::debian::kernel::{Kernel, Kernels};
-use crate::lab::debian::modules::{self, Module};
-use crate::lab::debian::own;
+use crate::lab::debian::kernel::Kernels;
+use crate::lab::distribution::Distro;
 use crate::lab::engine::Kind;
 use crate::lab::engine::devices::{self, Devices, Network};
 use crate::lab::engine::topology::Topology;
@@ -18,11 +17,14 @@ use crate::lab::host::scratch::{self, Scratch};
 use crate::lab::image::Image;
 use crate::lab::image::file::GuestFile;
 use crate::lab::image::programs::{Own, Programs};
+use crate::lab::kernel::Kernel;
+use crate::lab::kernel::modules::{self, Module};
+use crate::lab::kernel::own;
 use crate::lab::machine::Machine;
 use crate::lab::machine::output::RESERVED;
 use crate::lab::machine::record::Ended;
 use crate::lab::progress::Progress;
-use crate::report::kernels::table;
+use crate::report::kernels::{Kernel as Line, table};
 use crate::result::claims::is_one_file;
 use crate::result::file;
 use std::ffi::OsString;
@@ -145,21 +147,29 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
 }
 
-fn list(kernels: &Kernels, json: bool) -> anyhow::Result<ExitCode> {
+fn list(kernels: &dyn Distro, json: bool) -> anyhow::Result<ExitCode> {
     let listed = kernels.list(&mut Stderr::default())?;
     let mut out = stdout();
     if json {
         print_json(&mut out, &listed)?;
         return Ok(ExitCode::SUCCESS);
     }
-    out.text(&table(&listed))?;
+    out.text(&table(listed.iter().map(|kernel| Line {
+        release: &kernel.release,
+        flavour: kernel.flavour.to_string(),
+        suite: &kernel.suite,
+        version: &kernel.version,
+        sched_ext: kernel.sched_ext,
+        is_cached: kernel.cached,
+        newest: kernel.newest.then(|| kernel.flavour.newest_name()),
+    })))?;
     if listed.iter().any(|kernel| kernel.sched_ext.is_none()) {
         say!("artis: SCHED_EXT \"?\": unknown until fetched (artis lab fetch RELEASE)");
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn fetch(kernels: &Kernels, names: &[String]) -> anyhow::Result<ExitCode> {
+fn fetch(kernels: &dyn Distro, names: &[String]) -> anyhow::Result<ExitCode> {
     for name in names {
         let kernel = resolve(kernels, name, &mut Stderr::default())?;
         let facts = kernel.facts;
@@ -170,7 +180,7 @@ fn fetch(kernels: &Kernels, names: &[String]) -> anyhow::Result<ExitCode> {
 
 /// The kernel called `name`; an unknown name is wrong usage.
 pub(super) fn resolve(
-    kernels: &Kernels,
+    kernels: &dyn Distro,
     name: &str,
     progress: &mut Stderr,
 ) -> anyhow::Result<Kernel> {
@@ -184,7 +194,7 @@ pub(super) fn resolve(
 
 /// The modules called `names`, in loading order; an unknown name is wrong usage.
 fn resolve_modules(
-    kernels: &Kernels,
+    kernels: &dyn Distro,
     kernel: &Kernel,
     names: &[String],
     progress: &mut Stderr,
@@ -197,7 +207,7 @@ fn resolve_modules(
     }
 }
 
-fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
+fn run_command(kernels: &dyn Distro, args: Run) -> anyhow::Result<ExitCode> {
     let files = args.files.iter().map(|words| GuestFile::parse(words));
     let files = files
         .collect::<Result<Vec<_>, _>>()
@@ -227,7 +237,7 @@ fn run_command(kernels: &Kernels, args: Run) -> anyhow::Result<ExitCode> {
     let kernel = match own::is_path(&args.kernel) {
         true => {
             file::regular(Path::new(&args.kernel))?;
-            kernels.own(Path::new(&args.kernel), modules_of_image)?
+            own::kernel(kernels, Path::new(&args.kernel), modules_of_image)?
         }
         false if modules_of_image.is_some() => {
             let words = "--module-folder is for a kernel image, --kernel PATH";

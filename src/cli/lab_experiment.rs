@@ -7,7 +7,7 @@ use super::output::{Outcome, stdout};
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
 use super::value;
-use crate::lab::debian::kernel::Kernels;
+use crate::lab::distribution::Distro;
 use crate::lab::engine::Kind;
 use crate::lab::experiment::plan::Experiment;
 use crate::lab::experiment::{rows, run};
@@ -94,7 +94,7 @@ pub(super) fn failed(error: run::Error, progress: &mut Stderr) -> anyhow::Result
 }
 
 /// Runs it.
-pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
+pub fn run(kernels: &dyn Distro, args: Args) -> anyhow::Result<ExitCode> {
     let mut experiment = Experiment::read(&args.file)?;
     if !args.only.is_empty() {
         experiment.keep_only(&args.only).map_err(UsageError)?;

@@ -6,7 +6,7 @@ use super::explain::files::Files;
 use super::lab_experiment::{Releases, failed, options};
 use super::progress::Stderr;
 use super::value;
-use crate::lab::debian::kernel::Kernels;
+use crate::lab::distribution::Distro;
 use crate::lab::experiment::plan::Experiment;
 use crate::lab::explain::{Error, Wanted, Which, explain};
 use crate::lab::progress::Progress;
@@ -54,7 +54,7 @@ pub struct Args {
 }
 
 /// Runs it.
-pub fn run(kernels: &Kernels, args: Args) -> anyhow::Result<ExitCode> {
+pub fn run(kernels: &dyn Distro, args: Args) -> anyhow::Result<ExitCode> {
     let experiment = Experiment::read(&args.file)?;
     let wanted = Wanted {
         configuration: &args.configuration,

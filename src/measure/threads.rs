@@ -102,15 +102,7 @@ where
             }
         }
         drop(ready);
-        let mut prepared = 0;
-        for answer in readiness.iter().take(threads.len()) {
-            match answer {
-                Ok(()) => prepared += 1,
-                Err(error) => {
-                    refused.get_or_insert(error);
-                }
-            }
-        }
+        let prepared = count_prepared(&readiness, threads.len(), &mut refused);
         // A thread that panicked gave no answer. Joining it below passes the panic on.
         let all = refused.is_none() && prepared == threads.len();
         at_work.store(threads.len(), Ordering::Relaxed);
@@ -126,6 +118,24 @@ where
         }
         Ok(threads.into_iter().filter_map(join).collect())
     })
+}
+
+/// How many of so many threads are ready; the first that is not says why.
+fn count_prepared<E>(
+    answers: &mpsc::Receiver<Result<(), E>>,
+    count: usize,
+    refused: &mut Option<E>,
+) -> usize {
+    let mut prepared = 0;
+    for answer in answers.iter().take(count) {
+        match answer {
+            Ok(()) => prepared += 1,
+            Err(error) => {
+                refused.get_or_insert(error);
+            }
+        }
+    }
+    prepared
 }
 
 /// A thread that does its work; one that panics has done it, too.

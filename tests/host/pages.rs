@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 /// lines, and those for people who change artis.
 const NO_EXAMPLE: [&str; 3] = ["README.md", "docs/decisions.md", "docs/development.md"];
 const README_LINES_MAX: usize = 150;
-const RESULTS_WORDS_MAX: usize = 1500;
 
 fn read(page: &Path) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap()
@@ -67,21 +66,6 @@ fn the_figures_of_the_pages_are_those_of_the_results() {
             "{path} is not what the results say; run `make pages`"
         );
     }
-}
-
-/// `docs/results` has no prose but what explains the tables.
-#[test]
-fn the_results_are_mostly_tables() {
-    let text = read(Path::new("docs/results/README.md"));
-    let mut code = false;
-    let mut words = 0;
-    for line in text.lines() {
-        code ^= line.starts_with("```");
-        if !code && !line.starts_with('|') {
-            words += line.split_whitespace().count();
-        }
-    }
-    assert!(words <= RESULTS_WORDS_MAX, "{words} words");
 }
 
 #[test]

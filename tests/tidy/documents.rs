@@ -39,10 +39,15 @@ pub fn words(page: &File) -> usize {
     }
 }
 
-/// What looks like the hash of a commit, by its line.
+/// What looks like the hash of a commit, by its line. A made part names its own.
 pub fn commits(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
+    let mut is_made = false;
     for (line, text) in (1..).zip(text.lines()) {
+        is_made = text.starts_with("<!-- made: ") || is_made && text != "<!-- end -->";
+        if is_made {
+            continue;
+        }
         for word in text.split(|letter: char| !letter.is_ascii_alphanumeric()) {
             let is_hash = (7..=40).contains(&word.len())
                 && word
@@ -124,5 +129,7 @@ fn a_page_is_read_as_people_see_it() {
     assert_eq!(prose(text).len(), 2);
     assert!(has_anchor(text, "one-two-three-four"));
     assert_eq!(commits(text), [(6, "1a2b3c4".to_owned())]);
+    let made = "<!-- made: demo -->\ncommit 1a2b3c4\n<!-- end -->\n";
+    assert_eq!(commits(made), []);
     assert_eq!(plain("docs/results/../kernels.md"), "docs/kernels.md");
 }

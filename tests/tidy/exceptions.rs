@@ -5,49 +5,32 @@
 pub type Exception = (&'static str, usize);
 
 /// Files of more than 500 lines.
-pub const FILES: &[Exception] = &[
-    ("src/decide/job/mod.rs", 555),
-    ("src/lab/debian/kernel.rs", 609),
-    ("src/lab/experiment/plan.rs", 613),
-    ("src/lab/explain/mod.rs", 509),
-    ("src/lab/explain/translate.rs", 538),
-    ("src/lab/machine/session.rs", 508),
-    ("src/partition/transaction/mod.rs", 506),
-    ("src/recorder/watch.rs", 554),
-    ("src/report/decision.rs", 510),
-    ("src/result/distribution.rs", 660),
-    ("src/result/import/xenomai.rs", 512),
-    ("src/sched/program.rs", 505),
-    ("tests/host/decide/mod.rs", 626),
-    ("tests/host/run/mod.rs", 530),
-    ("tests/host/watching.rs", 633),
-    ("tests/qemu/sched.rs", 996),
-];
+pub const FILES: &[Exception] = &[];
 
 /// Functions of more than 80 lines.
 pub const FUNCTIONS: &[Exception] = &[
     ("src/cli/lab.rs: run_command", 100),
-    ("src/cli/measure/latency.rs: run", 89),
+    ("src/cli/measure/latency.rs: run", 90),
     ("src/decide/job/mod.rs: check", 86),
     (
-        "src/decide/job/mod.rs: wrong_jobs_are_refused_with_a_sentence",
+        "src/decide/job/tests.rs: wrong_jobs_are_refused_with_a_sentence",
         104,
     ),
     ("src/decide/verdict/choice/mod.rs: choose", 86),
     ("src/decide/verdict/principles.rs: principles", 131),
     ("src/explain/advice.rs: of", 122),
-    ("src/explain/cut/machine.rs: apply", 101),
+    ("src/explain/cut/machine.rs: apply", 99),
     ("src/explain/cut/tasks.rs: apply", 85),
     (
         "src/explain/tests/cutting.rs: silence_of_all_cpus_is_a_stop_of_the_machine",
         82,
     ),
-    ("src/explain/tests/histories.rs: history", 99),
+    ("src/explain/tests/histories.rs: history", 100),
     ("src/explain/tests/histories.rs: step", 90),
     ("src/lab/explain/mod.rs: document", 102),
     ("src/machine/facts.rs: read", 116),
     ("src/recorder/convert.rs: what", 108),
-    ("src/recorder/watch.rs: load_quietly", 105),
+    ("src/recorder/watch/load.rs: load_quietly", 86),
     ("src/report/curves.rs: picture", 86),
     ("src/report/facts.rs: in_words", 126),
     ("src/report/over_time.rs: picture", 87),
@@ -57,7 +40,6 @@ pub const FUNCTIONS: &[Exception] = &[
         "src/sched/policy/tests/queue.rs: a_runnable_task_goes_where_the_table_says",
         105,
     ),
-    ("src/sched/program.rs: load", 142),
     ("src/sched/service.rs: run", 142),
     (
         "tests/host/decide/mod.rs: what_is_not_alike_is_named_or_refused",
@@ -68,7 +50,7 @@ pub const FUNCTIONS: &[Exception] = &[
         "tests/host/report/mod.rs: what_cannot_be_shown_or_written_is_said",
         89,
     ),
-    ("tests/host/schema/explain.rs: whole", 99),
+    ("tests/host/schema/explain.rs: whole", 101),
 ];
 
 /// Lines of more than 100 columns in a file, but for text in strings.

@@ -187,7 +187,8 @@ impl Cpu {
 
     /// The part that interrupts and the tick take.
     pub fn taken(&self) -> f64 {
-        self.interrupts.utilisation() + self.tick.utilisation()
+        // The sum of nothing is -0.
+        self.interrupts.utilisation() + self.tick.utilisation() + 0.0
     }
 
     /// All requests of the first members, and interrupts, compared with the whole CPU.

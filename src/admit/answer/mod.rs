@@ -12,7 +12,7 @@ use crate::change::Changed;
 use crate::choose::offsets::{self, Offsets};
 use crate::choose::place::{How, Placement, place};
 use crate::choose::priorities::{self, Found};
-use crate::model::{Execution, Policy, Protocol, Set, TASKS_MAX};
+use crate::model::{Execution, Policy, Protocol, Set, TASKS_MAX, Task};
 pub use because::time;
 pub use document::{Admission, OfChange, OfCpu, OfMeeting, OfTask, Verdict};
 
@@ -95,7 +95,10 @@ fn beyond(set: &Set) -> Option<(String, String)> {
                 .to_owned(),
         ));
     }
-    let unread = |task: &&crate::model::Task| matches!(&task.execution, Execution::Measured(it) if it.ns.is_none());
+    let unread = |task: &&Task| match &task.execution {
+        Execution::Measured(measured) => measured.ns.is_none(),
+        Execution::Ns(_) => false,
+    };
     if let Some(task) = set.tasks.iter().find(unread) {
         return Some((
             format!("the measured execution time of {} was not read", task.name),

@@ -165,6 +165,7 @@ impl Cutter<'_> {
             }
             // It came out of a call that began before the record.
             Call::Unseen => named(Lane::OwnSystemCall, OWN_CALL),
+            Call::Hidden => unknown("whether it was in a system call is not in the record"),
             Call::None if self.recording.subject.loss == Loss::Late => {
                 let mut piece = named(Lane::OwnWork, OVERRUN);
                 piece.code = Some("it had not asked for its timer yet".to_owned());

@@ -5,6 +5,16 @@ use crate::recording::{Event, Hole, Switch, Task, Timer, Vector, What};
 use std::collections::BTreeMap;
 
 /// What interrupts a task.
+/// For whom a softirq works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Raised {
+    /// It comes behind the interrupt.
+    ByInterrupt,
+    /// The task that has the CPU did, or is the thread that handles softirqs.
+    ByTask,
+    Unknown,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Context {
     Irq {
@@ -14,8 +24,7 @@ pub(super) enum Context {
     Vector(Vector),
     Softirq {
         which: u32,
-        /// The task raised it itself: it does not come behind an interrupt.
-        own: bool,
+        raised: Raised,
     },
     Timer {
         function: String,
@@ -45,8 +54,8 @@ pub(super) struct Cpu {
     pub contexts: Vec<Context>,
     /// Whether they are all, and the CPU is known to be in no others.
     pub contexts_known: bool,
-    /// When an interrupt or its softirqs ended, if nothing happened since.
-    tail_ns: Option<u64>,
+    /// When an interrupt or its softirqs ended, if nothing happened since, and whose those were.
+    tail: Option<(u64, Raised)>,
     /// What the timers' interrupts found since the task has the CPU.
     pub found: Found,
     pub in_scheduler: bool,
@@ -68,8 +77,10 @@ pub(super) enum Found {
     InKernel,
 }
 
-/// From the end of an interrupt to its softirqs it takes less.
-const TAIL_NS: u64 = 50_000;
+/// From the end of an interrupt to its softirqs, and from one of those to the next, it takes less.
+const TAIL_NS: u64 = 10_000;
+/// And what comes within this may be one of them, on a slow machine.
+const TAIL_NS_MAX: u64 = 50_000;
 
 /// What the hypervisor takes from a CPU, and when it can have done so.
 #[derive(Clone, Debug, Default)]
@@ -168,7 +179,7 @@ impl Machine {
     pub fn apply(&mut self, event: &Event) {
         let cpu = self.cpus.entry(event.cpu).or_default();
         cpu.steal.see(event);
-        let tail_ns = cpu.tail_ns.take();
+        let tail = cpu.tail.take();
         match &event.what {
             What::Switch(switch) => self.switch(event.cpu, switch),
             What::TimerBegins(timer) => cpu.timer(timer),
@@ -185,32 +196,30 @@ impl Machine {
                     irq: 0,
                     name: String::new(),
                 });
-                cpu.tail_ns = Some(event.ns);
+                cpu.tail = Some((event.ns, Raised::ByInterrupt));
             }
             What::VectorBegins { vector } => cpu.contexts.push(Context::Vector(*vector)),
             What::VectorEnds => {
                 cpu.leave(&Context::Vector(Vector::LocalTimer));
-                cpu.tail_ns = Some(event.ns);
+                cpu.tail = Some((event.ns, Raised::ByInterrupt));
             }
             What::SoftirqBegins { which } => {
-                let is_tail = tail_ns.is_some_and(|tail_ns| event.ns - tail_ns < TAIL_NS);
-                let current = cpu.current.as_ref();
-                let is_daemon = current.is_none_or(|task| task.name.starts_with("ksoftirqd"));
-                let own = !is_tail && !is_daemon && cpu.contexts_known;
+                let raised = cpu.raised(tail, event.ns);
                 let which = *which;
-                cpu.contexts.push(Context::Softirq { which, own });
+                cpu.contexts.push(Context::Softirq { which, raised });
             }
             What::SoftirqEnds => {
                 let mut contexts = cpu.contexts.iter().rev();
-                let own = contexts.find_map(|context| match context {
-                    Context::Softirq { own, .. } => Some(*own),
+                let raised = contexts.find_map(|context| match context {
+                    Context::Softirq { raised, .. } => Some(*raised),
                     _ => None,
                 });
                 cpu.leave(&Context::Softirq {
                     which: 0,
-                    own: false,
+                    raised: Raised::Unknown,
                 });
-                cpu.tail_ns = own.filter(|own| !own).map(|_| event.ns);
+                let raised = raised.filter(|raised| *raised != Raised::ByTask);
+                cpu.tail = raised.map(|raised| (event.ns, raised));
             }
             What::WheelTimerBegins { function } => {
                 cpu.contexts.push(Context::WheelTimer(function.clone()));
@@ -290,6 +299,19 @@ impl Cpu {
     fn leave(&mut self, like: &Context) {
         if let Some(at) = self.contexts.iter().rposition(|one| one.same_kind(like)) {
             self.contexts.truncate(at);
+        }
+    }
+
+    /// For whom a softirq works that begins at `ns`, behind what ended last.
+    fn raised(&self, tail: Option<(u64, Raised)>, ns: u64) -> Raised {
+        let Some(current) = self.current.as_ref().filter(|_| self.contexts_known) else {
+            return Raised::Unknown;
+        };
+        match tail.map(|(tail_ns, whose)| (ns - tail_ns, whose)) {
+            _ if current.name.starts_with("ksoftirqd") => Raised::ByTask,
+            Some((gap_ns, whose)) if gap_ns < TAIL_NS => whose,
+            Some((gap_ns, _)) if gap_ns < TAIL_NS_MAX => Raised::Unknown,
+            _ => Raised::ByTask,
         }
     }
 

@@ -17,7 +17,7 @@ mod tasks;
 mod waits;
 
 use crate::lane::Lane;
-use crate::recording::{Event, Loss, Recording, Task, Timer, What};
+use crate::recording::{Event, Hole, Loss, Recording, Task, Timer, What};
 pub(crate) use label::OVERRUN;
 use machine::Machine;
 use pieces::Pieces;
@@ -89,8 +89,7 @@ pub fn cut(recording: &Recording) -> Vec<Segment> {
     let mut holes = holes.into_iter().peekable();
     for event in &events {
         while let Some(hole) = holes.next_if(|hole| hole.from_ns < event.ns.min(subject.end_ns)) {
-            cutter.advance(hole.from_ns);
-            cutter.machine.fall_into(&hole);
+            cutter.fall_into(&hole);
         }
         if event.ns >= subject.end_ns {
             break;
@@ -102,8 +101,7 @@ pub fn cut(recording: &Recording) -> Vec<Segment> {
         cutter.apply(event);
     }
     for hole in holes.take_while(|hole| hole.from_ns < subject.end_ns) {
-        cutter.advance(hole.from_ns);
-        cutter.machine.fall_into(&hole);
+        cutter.fall_into(&hole);
     }
     cutter.advance(subject.end_ns);
     cutter.doubt_interrupts_off();
@@ -136,6 +134,8 @@ fn names(events: &[&Event]) -> BTreeMap<u32, Task> {
 enum Call {
     /// It began before the record.
     Unseen,
+    /// It may have ended, or another begun, where events are missing.
+    Hidden,
     Number(u32),
     None,
 }
@@ -241,6 +241,15 @@ impl<'a> Cutter<'a> {
         if ns > self.pieces.end_ns() {
             let piece = self.label();
             self.pieces.push(ns, piece);
+        }
+    }
+
+    /// Events are missing from here on.
+    fn fall_into(&mut self, hole: &Hole) {
+        self.advance(hole.from_ns);
+        self.machine.fall_into(hole);
+        if !hole.untraced && hole.until_ns > self.recording.subject.begin_ns() {
+            self.call = Call::Hidden;
         }
     }
 

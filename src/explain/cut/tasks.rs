@@ -4,7 +4,7 @@
 //! An event says what a task does from then on, and the first one of a task also what it did
 //! before: who is woken had slept, and who leaves a CPU had run.
 
-use super::machine::{Context, Machine};
+use super::machine::{Context, Machine, Raised};
 use crate::recording::{Event, Hole, Sleep, Vector, What};
 use std::collections::BTreeMap;
 
@@ -95,18 +95,14 @@ impl Tasks {
             while let Some(hole) = holes_left.next_if(|hole| hole.from_ns < event.ns) {
                 machine.fall_into(hole);
             }
-            // From when to when events are missing since then.
-            let hidden = |since_ns: u64| {
-                let hides = |hole: &&Hole| {
-                    !hole.keeps_task && hole.from_ns < event.ns && hole.until_ns > since_ns
-                };
-                let hiding = || holes.iter().filter(hides);
-                let from_ns = hiding().map(|hole| hole.from_ns).min()?;
-                let until_ns = hiding().map(|hole| hole.until_ns).max()?;
-                Some((from_ns.max(since_ns), until_ns.min(event.ns)))
-            };
+            let hidden = |since_ns| hidden(holes, since_ns, event.ns);
             tasks.apply(event, &machine, hidden, complete_ns);
             machine.apply(event);
+        }
+        // Of whom no event is seen any more, the next one may be hidden.
+        let all: Vec<u32> = tasks.states.keys().copied().collect();
+        for tid in all {
+            tasks.doubt_if_hidden(tid, |since_ns| hidden(holes, since_ns, u64::MAX));
         }
         tasks
     }
@@ -342,6 +338,16 @@ impl Tasks {
     }
 }
 
+/// From when to when events are missing since a moment, if any are.
+fn hidden(holes: &[Hole], since_ns: u64, now_ns: u64) -> Option<(u64, u64)> {
+    let hides =
+        |hole: &&Hole| !hole.keeps_task && hole.from_ns < now_ns && hole.until_ns > since_ns;
+    let hiding = || holes.iter().filter(hides);
+    let from_ns = hiding().map(|hole| hole.from_ns).min()?;
+    let until_ns = hiding().map(|hole| hole.until_ns).max()?;
+    Some((from_ns.max(since_ns), until_ns.min(now_ns)))
+}
+
 /// Who wakes somebody on a CPU: not the task that an interrupt found there.
 fn waker(machine: &Machine, cpu: u32, by: u32, name: &str) -> Waker {
     let Some(cpu) = machine.cpus.get(&cpu).filter(|cpu| cpu.contexts_known) else {
@@ -354,10 +360,11 @@ fn waker(machine: &Machine, cpu: u32, by: u32, name: &str) -> Waker {
         }
         Some(Context::Vector(_) | Context::Call { .. }) => Waker::Unknown,
         Some(Context::WheelTimer(_)) => Waker::Timeout,
-        Some(Context::Softirq {
-            own: false, which, ..
-        }) => Waker::Interrupt(super::label::softirq_name(*which)),
-        Some(Context::Softirq { own: true, .. }) | None => match by {
+        Some(Context::Softirq { which, raised }) if *raised == Raised::ByInterrupt => {
+            Waker::Interrupt(super::label::softirq_name(*which))
+        }
+        Some(Context::Softirq { raised, .. }) if *raised == Raised::Unknown => Waker::Unknown,
+        Some(Context::Softirq { .. }) | None => match by {
             0 => Waker::Unknown,
             by => Waker::Task(by, name.to_owned()),
         },

@@ -23,7 +23,7 @@ use artis_measure::latency::sampler::{Limits, Task as Piece};
 use artis_measure::latency::source::{Request, SourceKind};
 use artis_measure::latency::split::Split;
 use artis_measure::latency::{self, Measured, Plan, ThreadPlan};
-use artis_measure::leaks::{self, Observer};
+use artis_measure::leaks::{self, Counts, Observer};
 use artis_measure::routine::{Routine, Work};
 use artis_measure::thread::{self, PRIORITY, Policy};
 use artis_measure::throughput::permutation::Setting;
@@ -185,12 +185,7 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     }
     scheduler.finish(&mut sample)?;
     if let Some((before, after)) = counts_before.zip(counts_after) {
-        let [leaks, seen] = [0, 1].map(|at| (after[at] - before[at]).all());
-        // No leak of nothing would prove nothing.
-        if seen == 0 {
-            return Err(Error::NothingSeen);
-        }
-        sample.leaks = Some(leaks);
+        sample.leaks = Some(leaks_between(before, after)?);
     }
     before.difference(&after, &mut sample);
     sample.series = series(&outcome.threads, unloaded.time);
@@ -198,6 +193,16 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     sample.series.extend(others.series);
     sample.messages = others.messages;
     Ok(sample)
+}
+
+/// Kernel work on the RT CPUs, of counts there and on all CPUs.
+fn leaks_between(before: [Counts; 2], after: [Counts; 2]) -> Result<u64, Error> {
+    let [leaks, seen] = [0, 1].map(|at| (after[at] - before[at]).all());
+    // No leak of nothing would prove nothing.
+    if seen == 0 {
+        return Err(Error::NothingSeen);
+    }
+    Ok(leaks)
 }
 
 /// RT0 runs as long as the probes take.

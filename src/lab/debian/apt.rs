@@ -5,10 +5,10 @@
 //! file, proxies, retries. The user's own apt names its mirror and gives its proxy settings; its
 //! lists, sources and hooks are never changed or run. Needs no root.
 
-use super::index::Package;
 use crate::Error;
 use crate::host::cache::Cache;
 use crate::host::tool;
+use crate::kernel::Package;
 use crate::progress::Progress;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};

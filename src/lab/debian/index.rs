@@ -9,62 +9,9 @@
 
 use super::version;
 use crate::Error;
+use crate::kernel::{Flavour, Package};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
-
-/// Which of Debian's builds of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Flavour {
-    /// The stock kernel for PCs.
-    Normal,
-    /// The same with `PREEMPT_RT`.
-    Rt,
-}
-
-impl Flavour {
-    /// The name that asks for the newest kernel of this flavour.
-    pub fn newest_name(self) -> &'static str {
-        match self {
-            Flavour::Normal => "newest",
-            Flavour::Rt => "newest-rt",
-        }
-    }
-
-    /// Flavour of a release such as `7.3.4+deb13-rt-amd64`; none for cloud kernels and other
-    /// builds.
-    fn of_release(release: &str) -> Option<Self> {
-        let base = release.strip_suffix("-amd64")?;
-        match base.strip_suffix("-rt") {
-            Some(version) if !version.contains('-') => Some(Flavour::Rt),
-            None if !base.contains('-') => Some(Flavour::Normal),
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Flavour {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(match self {
-            Flavour::Normal => "normal",
-            Flavour::Rt => "rt",
-        })
-    }
-}
-
-/// A Debian package as its suite's signed list describes it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Package {
-    /// Package name.
-    pub name: String,
-    /// Exact version.
-    pub version: String,
-    /// Size of the download, bytes.
-    pub size_bytes: u64,
-    /// Hash of the package file, hexadecimal; apt checks the download against it.
-    pub sha256: String,
-}
 
 /// A kernel that a suite offers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,6 +51,17 @@ pub struct Index {
     pub mirror: String,
     /// Oldest version first.
     pub offers: Vec<Offer>,
+}
+
+/// Flavour of a release such as `7.3.4+deb13-rt-amd64`; none for cloud kernels and other
+/// builds.
+pub(super) fn flavour(release: &str) -> Option<Flavour> {
+    let base = release.strip_suffix("-amd64")?;
+    match base.strip_suffix("-rt") {
+        Some(version) if !version.contains('-') => Some(Flavour::Rt),
+        None if !base.contains('-') => Some(Flavour::Normal),
+        _ => None,
+    }
 }
 
 /// Finds the kernels in package lists (suite, text), oldest version first.
@@ -151,7 +109,7 @@ fn offers_of_suite(suite: &str, text: &str) -> Vec<Offer> {
             };
             Some(Offer {
                 release: release.to_owned(),
-                flavour: Flavour::of_release(release)?,
+                flavour: flavour(release)?,
                 suite: suite.to_owned(),
                 packages: [Some(image), configuration]
                     .into_iter()
@@ -276,20 +234,14 @@ mod tests {
 
     #[test]
     fn flavours_come_from_the_release() {
-        assert_eq!(
-            Flavour::of_release("7.3.4+deb13-amd64"),
-            Some(Flavour::Normal)
-        );
-        assert_eq!(
-            Flavour::of_release("7.3.4+deb13-rt-amd64"),
-            Some(Flavour::Rt)
-        );
+        assert_eq!(flavour("7.3.4+deb13-amd64"), Some(Flavour::Normal));
+        assert_eq!(flavour("7.3.4+deb13-rt-amd64"), Some(Flavour::Rt));
         for other in [
             "7.3.4+deb13-cloud-amd64",
             "7.3.4+deb13-amd64-dbg",
             "7.3.4+deb13-arm64",
         ] {
-            assert_eq!(Flavour::of_release(other), None, "{other}");
+            assert_eq!(flavour(other), None, "{other}");
         }
     }
 }

@@ -6,11 +6,8 @@
 //! packages ([`package`]). Nothing is installed: packages are unpacked into the cache.
 
 pub mod apt;
-pub mod config;
 pub mod index;
 pub mod kernel;
-pub mod modules;
-pub mod own;
 pub mod package;
 pub mod program;
 pub mod version;

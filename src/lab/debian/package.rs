@@ -2,14 +2,14 @@
 //! Debian's packages of a kernel: which files are taken out of them, and what they say about it.
 
 use super::apt::Apt;
-use super::config::Config;
-use super::index::{Flavour, Offer, Package};
+use super::index::Offer;
 use super::kernel::SUITES;
 use crate::Error;
 use crate::host::cache::Cache;
 use crate::host::tool;
+use crate::kernel::config::Config;
+use crate::kernel::{Facts, Package};
 use crate::progress::Progress;
-use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
@@ -25,29 +25,6 @@ const NEEDED: [&str; 3] = [
 
 /// The name under which a file of a package is kept, by its path there; none when it is not kept.
 pub(super) type Place<'a> = &'a dyn Fn(&Path) -> Option<PathBuf>;
-
-/// What is known about a fetched kernel; `kernel.json` beside it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Facts {
-    /// What `uname -r` says.
-    pub release: String,
-    /// Which of Debian's builds.
-    pub flavour: Flavour,
-    /// Package that holds the image.
-    pub package: String,
-    /// Exact version of that package.
-    pub version: String,
-    /// Suite it came from.
-    pub suite: String,
-    /// Mirror it came from.
-    pub mirror: String,
-    /// Can it load a sched_ext scheduler? None: Debian no longer has its configuration.
-    pub sched_ext: Option<bool>,
-    /// Preemption model that it starts with; none as above.
-    pub preemption: Option<String>,
-    /// The downloads and their verified hashes.
-    pub packages: Vec<Package>,
-}
 
 /// Fetches `offer` and puts its `vmlinuz` and, where there is one, its `config` into `folder`. The
 /// caller holds the cache's lock.
@@ -195,6 +172,7 @@ pub fn facts(offer: &Offer, mirror: &str, folder: &Path) -> Result<Facts, Error>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::Flavour;
 
     #[test]
     fn only_the_image_and_its_configuration_are_kept() {

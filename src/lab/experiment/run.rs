@@ -6,7 +6,7 @@ use super::plan::{Configuration, Experiment, Run};
 use super::store::{Kept, Store};
 use super::workers;
 use crate::Error as LabError;
-use crate::debian::kernel::{Kernel, Kernels, Modules};
+use crate::distribution::Distro;
 use crate::engine::Engine;
 use crate::engine::observed::Observed;
 use crate::host::cache::Cache;
@@ -15,6 +15,7 @@ use crate::host::scratch::Scratch;
 use crate::image::Image;
 use crate::image::file::GuestFile;
 use crate::image::programs::Programs;
+use crate::kernel::{Kernel, Modules};
 use crate::machine::Machine;
 use crate::machine::record::Ended;
 use crate::progress::Progress;
@@ -100,7 +101,7 @@ pub struct Options {
 /// That of the first guest that failed; the samples that were finished are kept.
 pub fn run(
     experiment: &Experiment,
-    kernels: &Kernels,
+    kernels: &dyn Distro,
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<Vec<Measured>, Error> {
@@ -170,7 +171,7 @@ pub struct Missing {
 /// Time on the host for each CPU and second of a guest: a guess that is right by a factor of two.
 const HOST_S_OF_CPU_SECOND: f64 = 8.0;
 /// Virtual seconds in which a guest boots and warms up.
-const BOOT_S: f64 = 3.0;
+const BOOT_S: f64 = 5.0;
 /// How much longer than its wakeups all parts of `responsiveness` take.
 const PARTS: f64 = 2.5;
 
@@ -180,7 +181,7 @@ const PARTS: f64 = 2.5;
 /// When a kernel cannot be had, or the cache cannot be read.
 pub fn missing(
     experiment: &Experiment,
-    kernels: &Kernels,
+    kernels: &dyn Distro,
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<Missing, Error> {
@@ -219,7 +220,7 @@ impl Run {
 pub fn observe(
     experiment: &Experiment,
     wanted: &Run,
-    kernels: &Kernels,
+    kernels: &dyn Distro,
     options: &Options,
     observed: Observed,
     progress: &mut dyn Progress,
@@ -275,7 +276,7 @@ pub fn observe(
 /// Every guest of the experiment, with its fingerprint.
 fn guests(
     experiment: &Experiment,
-    kernels: &Kernels,
+    kernels: &dyn Distro,
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<Vec<Guest>, Error> {
@@ -323,7 +324,7 @@ fn files(which: &Published, program: &Path, kernel: &Kernel) -> Result<Vec<Guest
             guest: Path::new(CONFIGURATIONS).join(format!("config-{release}")),
         }),
         // A kernel of the user's own may have it within.
-        None if kernel.modules != Modules::Debian => {}
+        None if kernel.modules != Modules::Packages => {}
         None => Err(LabError::NoConfiguration {
             which: which.to_string(),
             release: release.clone(),

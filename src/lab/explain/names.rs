@@ -6,6 +6,8 @@
 //! modules and BPF programs.
 
 use artis_explain::functions::Functions;
+use std::str::FromStr;
+use syscalls::x86_64::Sysno;
 
 /// Where the kernel puts modules and compiled BPF programs, which the list of another guest has
 /// elsewhere or not at all.
@@ -17,6 +19,15 @@ pub(super) fn name(functions: &Functions, address: u64) -> Option<&str> {
         MODULES.. => Some("a BPF program"),
         _ => functions.name(address),
     }
+}
+
+/// The number of the system call `name`.
+pub(super) fn call(name: &str) -> Option<u32> {
+    let name = match name {
+        "newstat" | "newfstat" | "newlstat" | "newuname" => &name[3..],
+        other => other,
+    };
+    Sysno::from_str(name).ok().map(|call| call.id() as u32)
 }
 
 #[cfg(test)]

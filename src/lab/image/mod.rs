@@ -12,8 +12,8 @@ pub mod programs;
 pub mod slim;
 
 use super::Error;
-use super::debian::modules::Module;
 use super::host::tool;
+use super::kernel::modules::Module;
 use artis_guest::scheduler;
 use programs::{ARTIS, ARTIS_GUEST, Own, PROGRAMS, PROGRAMS_WHERE_FOUND, Programs};
 use std::collections::{BTreeMap, BTreeSet};

@@ -9,8 +9,6 @@ pub mod record;
 pub mod session;
 
 use super::Error;
-use super::debian::kernel::Kernel;
-use super::debian::modules::Module;
 use super::engine::devices::Devices;
 use super::engine::observed::Observed;
 use super::engine::topology::Topology;
@@ -18,6 +16,8 @@ use super::engine::{Engine, Hardware, Power};
 use super::host::cache::Cache;
 use super::image::Image;
 use super::image::file::GuestFile;
+use super::kernel::Kernel;
+use super::kernel::modules::Module;
 use super::progress::Progress;
 use output::Unpacked;
 use record::{Ended, Record};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `run.json`: what ran where, so that a result can be judged and repeated later.
 
-use crate::debian::index::Flavour;
 use crate::engine::devices::Network;
 use crate::engine::topology::Topology;
+use crate::kernel::Flavour;
 use serde::{Deserialize, Serialize};
 
 /// Name of the record in the output folder.

@@ -79,6 +79,8 @@ int BPF_PROG(switched, bool preempt, struct task_struct *prev, struct task_struc
 	s32 call = -1;
 
 	cpu->scheduler_ns = 0;
+	/* no interrupt is handled here: one that seems to be began before its end could be seen */
+	cpu->irq_depth = 0;
 	if (came_untraced(cpu, prev))
 		notice_untraced(cpu, prev);
 	event = begin(cpu, RECORDER_SWITCH);

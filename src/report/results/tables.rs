@@ -81,9 +81,11 @@ fn of_seeds(row: &Row) -> String {
 
 fn ordinary() -> Vec<Column<'static>> {
     let mut columns = Vec::new();
-    for kind in Ordinary::ALL.map(Ordinary::name) {
-        let wakeups = ["normal", "bound"].contains(&kind);
-        if !kind.starts_with("rt1") {
+    for kind in Ordinary::ALL {
+        let wakeups = matches!(kind, Ordinary::Normal | Ordinary::Bound);
+        let rt1 = matches!(kind, Ordinary::Rt1Level1 | Ordinary::Rt1Level20);
+        let kind = kind.name();
+        if !rt1 {
             columns.push(Column::new(format!("{kind}: mean"), move |row| {
                 of_kind(row, kind).map(|of| one(of.us_mean))
             }));

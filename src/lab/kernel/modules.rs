@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Kernel modules for a guest: fetched when the first one is asked for, and put in loading order.
 //!
-//! Owns the cache's `modules` folder: one folder for each kernel, named like the kernel's own, with
-//! every module of its Debian package in one level, compressed as Debian ships it. What a module
-//! needs is read from the module itself, so neither depmod nor modules.dep is needed. Only the
-//! modules that it links to come along; name its "soft" dependencies too where they are wanted.
+//! A distribution fills the folder of the modules of one of its kernels. What a module needs is
+//! read from the module itself, so neither depmod nor modules.dep is needed. Only the modules that
+//! it links to come along; name its "soft" dependencies too where they are wanted.
 
-use super::kernel::{Kernel, Kernels, Modules};
-use super::package::{Facts, download_files};
+use super::{Kernel, Modules};
 use crate::Error;
+use crate::distribution::Distro;
 use crate::host::tool;
 use crate::progress::Progress;
 use object::read::elf::ElfFile64;
@@ -36,7 +35,7 @@ pub struct Module {
 /// # Errors
 /// When there is no such module, or the modules are not in the cache and cannot be fetched.
 pub fn resolve(
-    kernels: &Kernels,
+    distribution: &dyn Distro,
     kernel: &Kernel,
     names: &[String],
     progress: &mut dyn Progress,
@@ -45,7 +44,7 @@ pub fn resolve(
         return Ok(Vec::new());
     }
     let folder = match &kernel.modules {
-        Modules::Debian => folder(kernels, &kernel.facts, progress)?,
+        Modules::Packages => distribution.modules(&kernel.facts, progress)?,
         Modules::Folder(own) => own.clone(),
         Modules::Unknown => return Err(Error::NoModuleFolder(kernel.facts.release.clone())),
     };
@@ -58,49 +57,6 @@ pub fn resolve(
     Ok(chosen)
 }
 
-/// The folder with the kernel's modules, filled first when it is not there.
-fn folder(
-    kernels: &Kernels,
-    kernel: &Facts,
-    progress: &mut dyn Progress,
-) -> Result<PathBuf, Error> {
-    let cache = kernels.cache();
-    cache.folder("modules")?;
-    let path = cache.path(&format!("modules/{}_{}", kernel.release, kernel.version))?;
-    if path.exists() {
-        return Ok(path);
-    }
-    let (packages, mirror) = kernels.modules_of(kernel, progress)?;
-    if packages.is_empty() {
-        return Err(Error::NoModules {
-            release: kernel.release.clone(),
-            version: kernel.version.clone(),
-        });
-    }
-    let _lock = kernels.lock(progress)?;
-    // Another run may have fetched them while this one waited.
-    if path.exists() {
-        return Ok(path);
-    }
-    let folder = cache.unfinished_folder(&path)?;
-    let module = |path: &Path| {
-        let name = path.file_name()?;
-        module_name(path).is_some().then(|| PathBuf::from(name))
-    };
-    let what = format!("the modules of {}", kernel.release);
-    download_files(
-        cache,
-        &mirror,
-        &what,
-        &packages,
-        folder.path(),
-        &module,
-        progress,
-    )?;
-    cache.finish_folder(folder, &path)?;
-    Ok(path)
-}
-
 /// Every module file of a folder, and of those below it, by its module's name.
 fn list(folder: &Path, files: &mut BTreeMap<String, PathBuf>) -> Result<(), Error> {
     for entry in fs::read_dir(folder).map_err(Error::io("read", folder))? {
@@ -109,15 +65,15 @@ fn list(folder: &Path, files: &mut BTreeMap<String, PathBuf>) -> Result<(), Erro
         // A link may lead back up, as that to the kernel's source does.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             list(&path, files)?;
-        } else if let Some(name) = module_name(&path) {
-            files.insert(name, path);
+        } else if let Some(module) = name(&path) {
+            files.insert(module, path);
         }
     }
     Ok(())
 }
 
 /// The name of the module in a file `NAME.ko`, `NAME.ko.xz` or `NAME.ko.zst`.
-fn module_name(path: &Path) -> Option<String> {
+pub(crate) fn name(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
     let bare = UNPACKERS
         .iter()
@@ -206,7 +162,7 @@ mod tests {
 
     #[test]
     fn modules_are_known_by_their_file_names() {
-        let name = |path: &str| module_name(Path::new(path));
+        let name = |path: &str| name(Path::new(path));
         let found = Some("gpio_sim".to_owned());
         assert_eq!(name("./lib/modules/7/kernel/gpio-sim.ko.xz"), found);
         assert_eq!(name("gpio_sim.ko"), found);

@@ -5,10 +5,9 @@
 //! `Documentation/arch/x86/boot.rst`, `kernel_version`.
 
 use super::config::Config;
-use super::index::Flavour;
-use super::kernel::{Kernel, Kernels, Modules, config_of};
-use super::package::Facts;
+use super::{Facts, Flavour, Kernel, Modules, config_of};
 use crate::Error;
+use crate::distribution::Distro;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
@@ -27,48 +26,50 @@ pub fn is_path(name: &str) -> bool {
     name.contains(SEPARATOR)
 }
 
-impl Kernels {
-    /// The kernel in an image of the user's own. `modules` is the folder that holds them, such as
-    /// `/lib/modules/RELEASE`.
-    ///
-    /// # Errors
-    /// When it is no image for PCs, or cannot be read, or no mirror of apt is known (emulators come
-    /// from there).
-    pub fn own(&self, vmlinuz: &Path, modules: Option<&Path>) -> Result<Kernel, Error> {
-        let mut head = Vec::new();
-        File::open(vmlinuz)
-            .and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head))
-            .map_err(Error::io("read", vmlinuz))?;
-        let version = version(&head).ok_or_else(|| Error::NotAKernel(vmlinuz.to_owned()))?;
-        let release = version.split_whitespace().next().unwrap_or_default();
-        let config = config_of(vmlinuz, release)
-            .and_then(|path| fs::read_to_string(path).ok())
-            .map(Config::new);
-        let facts = Facts {
-            release: release.to_owned(),
-            flavour: match version.contains("PREEMPT_RT") {
-                true => Flavour::Rt,
-                false => Flavour::Normal,
-            },
-            package: vmlinuz.display().to_string(),
-            version: version.clone(),
-            suite: "none: the user's own".to_owned(),
-            mirror: self.mirror()?,
-            sched_ext: config.as_ref().map(Config::sched_ext),
-            preemption: config
-                .and_then(|config| config.preemption())
-                .map(str::to_owned),
-            packages: Vec::new(),
-        };
-        Ok(Kernel {
-            facts,
-            vmlinuz: vmlinuz.to_owned(),
-            modules: match modules {
-                Some(folder) => Modules::Folder(folder.to_owned()),
-                None => Modules::Unknown,
-            },
-        })
-    }
+/// The kernel in an image of the user's own. `modules` is the folder that holds them, such as
+/// `/lib/modules/RELEASE`.
+///
+/// # Errors
+/// When it is no image for PCs, or cannot be read, or no mirror of apt is known (emulators come
+/// from there).
+pub fn kernel(
+    distribution: &dyn Distro,
+    vmlinuz: &Path,
+    modules: Option<&Path>,
+) -> Result<Kernel, Error> {
+    let mut head = Vec::new();
+    File::open(vmlinuz)
+        .and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head))
+        .map_err(Error::io("read", vmlinuz))?;
+    let version = version(&head).ok_or_else(|| Error::NotAKernel(vmlinuz.to_owned()))?;
+    let release = version.split_whitespace().next().unwrap_or_default();
+    let config = config_of(vmlinuz, release)
+        .and_then(|path| fs::read_to_string(path).ok())
+        .map(Config::new);
+    let facts = Facts {
+        release: release.to_owned(),
+        flavour: match version.contains("PREEMPT_RT") {
+            true => Flavour::Rt,
+            false => Flavour::Normal,
+        },
+        package: vmlinuz.display().to_string(),
+        version: version.clone(),
+        suite: "none: the user's own".to_owned(),
+        mirror: distribution.mirror()?,
+        sched_ext: config.as_ref().map(Config::sched_ext),
+        preemption: config
+            .and_then(|config| config.preemption())
+            .map(str::to_owned),
+        packages: Vec::new(),
+    };
+    Ok(Kernel {
+        facts,
+        vmlinuz: vmlinuz.to_owned(),
+        modules: match modules {
+            Some(folder) => Modules::Folder(folder.to_owned()),
+            None => Modules::Unknown,
+        },
+    })
 }
 
 /// What the kernel in an image that begins with `head` says of itself; none: it is no image.
@@ -87,6 +88,7 @@ fn version(head: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::debian::kernel::Kernels;
     use crate::host::cache::Cache;
 
     fn image(text: &[u8]) -> Vec<u8> {
@@ -115,11 +117,11 @@ mod tests {
         .unwrap();
         let mirror = Some("http://mirror.example/debian".to_owned());
         let kernels = Kernels::new(Cache::at(folder.path().join("cache")).unwrap(), mirror);
-        let kernel = kernels.own(&file, None).unwrap();
-        assert_eq!(kernel.facts.release, "7.9.1-me");
-        assert_eq!(kernel.facts.flavour, Flavour::Rt);
-        assert_eq!(kernel.facts.sched_ext, Some(true));
-        assert_eq!(kernel.facts.preemption.as_deref(), Some("rt"));
+        let own = kernel(&kernels, &file, None).unwrap();
+        assert_eq!(own.facts.release, "7.9.1-me");
+        assert_eq!(own.facts.flavour, Flavour::Rt);
+        assert_eq!(own.facts.sched_ext, Some(true));
+        assert_eq!(own.facts.preemption.as_deref(), Some("rt"));
     }
 
     #[test]
@@ -129,10 +131,10 @@ mod tests {
         let kernels = Kernels::new(Cache::at(folder.path().join("cache")).unwrap(), None);
         for content in [&b"\x7fELF"[..], &image(b"")] {
             fs::write(&file, content).unwrap();
-            let refused = kernels.own(&file, None);
+            let refused = kernel(&kernels, &file, None);
             assert!(matches!(refused, Err(Error::NotAKernel(path)) if path == file));
         }
-        let missing = kernels.own(Path::new("/no/such/vmlinuz"), None);
+        let missing = kernel(&kernels, Path::new("/no/such/vmlinuz"), None);
         assert!(matches!(missing, Err(Error::Io { .. })));
     }
 }
