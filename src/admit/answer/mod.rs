@@ -56,7 +56,7 @@ pub fn admit(set: &Set) -> Admission {
         .iter()
         .filter_map(|number| on_cpu(set, *number, &placement, &mut numbers, &meter))
         .collect();
-    let verdict = verdict(&cpus, &placement);
+    let verdict = verdict(set, &cpus, &placement);
     let meter = Meter::new(CHANGE_STEPS);
     let mut answer = Admission {
         name: set.name.clone(),
@@ -150,24 +150,24 @@ fn on_cpu(
     })
 }
 
-fn verdict(cpus: &[OnCpu], placement: &Placement) -> Verdict {
+fn verdict(set: &Set, cpus: &[OnCpu], placement: &Placement) -> Verdict {
     let any = |fits: Fits| cpus.iter().any(|one| one.judged.fits == fits);
     match placement.how {
         _ if !any(Fits::No) && !any(Fits::Unknown) => Verdict::Schedulable,
         // Other places might do.
-        How::NotFound if !is_overloaded(cpus) => Verdict::Unknown,
+        How::NotFound if !placement.is_hopeless && !is_overloaded(set, cpus) => Verdict::Unknown,
         _ if any(Fits::No) => Verdict::Refused,
         _ => Verdict::Unknown,
     }
 }
 
 /// All CPUs together have not enough time.
-fn is_overloaded(cpus: &[OnCpu]) -> bool {
+fn is_overloaded(set: &Set, cpus: &[OnCpu]) -> bool {
     let asked: f64 = cpus
         .iter()
         .map(|one| one.cpu.utilisation() + one.cpu.taken())
         .sum();
-    asked > cpus.len() as f64 + 1e-6
+    asked > set.cpus.len() as f64 + 1e-6
 }
 
 /// Whether the set fits with this policy; not where it is not known.

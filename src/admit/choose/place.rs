@@ -35,6 +35,8 @@ pub struct Placement {
     pub how: How,
     /// Tasks for which first fit found no place.
     pub homeless: Vec<usize>,
+    /// One of those fits on no CPU even alone.
+    pub is_hopeless: bool,
     /// Tasks with a common lock that the file puts on different CPUs.
     pub apart: Option<(usize, usize)>,
 }
@@ -53,6 +55,7 @@ pub fn place(set: &Set, meter: &Meter) -> Placement {
         cpus: vec![set.cpus[0]; set.tasks.len()],
         how: How::Said,
         homeless: Vec::new(),
+        is_hopeless: false,
         apart,
     };
     let mut on: HashMap<u32, Vec<usize>> = set.cpus.iter().map(|cpu| (*cpu, vec![])).collect();
@@ -77,7 +80,14 @@ pub fn place(set: &Set, meter: &Meter) -> Placement {
         });
         match fit {
             Some(cpu) => on.entry(*cpu).or_default().extend(&group.tasks),
-            None => placement.homeless.extend(&group.tasks),
+            None => {
+                placement.homeless.extend(&group.tasks);
+                placement.is_hopeless |= meter.left() > 0
+                    && set
+                        .cpus
+                        .iter()
+                        .all(|cpu| fit_on(set, *cpu, &group.tasks, meter) == Fits::No);
+            }
         }
     }
     if !placement.homeless.is_empty() {

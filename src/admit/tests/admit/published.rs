@@ -260,6 +260,20 @@ fn places_that_first_fit_does_not_find() {
     verdict(&set, Verdict::Refused);
 }
 
+/// With more tasks not all ways are tried: unknown, but for what cannot fit anywhere.
+#[test]
+fn what_first_fit_cannot_place_is_unknown() {
+    // Twelve of 0.3 and two of 0.2 need five CPUs by first fit of 0.9 each, and have four.
+    let mut tasks = vec![(30, 100); 12];
+    tasks.extend([(20, 100); 2]);
+    let mut set = implicit(Policy::Edf, &tasks);
+    set.cpus = vec![1, 2, 3, 4];
+    let answer = verdict(&set, Verdict::Unknown);
+    assert!(answer.settle[0].contains("key cpu"), "{:?}", answer.settle);
+    set.tasks[13] = Task::new("t13", 120 * US, 100 * US);
+    verdict(&set, Verdict::Refused);
+}
+
 #[test]
 fn a_whole_cpu_and_a_hundred_thousand_tasks_get_an_answer() {
     let begun = std::time::Instant::now();
