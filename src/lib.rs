@@ -5,15 +5,16 @@
 //! it may use: the compiler refuses everything else. From below: `machine` and `result` use no
 //! other layer; `task`, `partition`, `load`, `measure`, `sched` and `recorder` act on the
 //! machine; `service` is `sched` with a configuration file; `guest` is the lab's half inside a
-//! guest, `lab` its half outside; `check`, `decide` and `explain` are pure; `report` writes what
-//! people read, and `run` runs what commands measure. This package is the command line over all of
-//! them.
+//! guest, `lab` its half outside; `admit`, `check`, `decide` and `explain` are pure; `report`
+//! writes what people read, and `run` runs what commands measure. This package is the command line
+//! over all of them.
 
 #[macro_use]
 extern crate artis_run;
 
 pub mod cli;
 
+pub use artis_admit as admit;
 pub use artis_check as check;
 pub use artis_decide as decide;
 pub use artis_explain as explain;

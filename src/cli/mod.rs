@@ -5,6 +5,7 @@
 // macros of that package are the replacement.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod admit;
 mod check;
 mod compare;
 pub mod completion;
@@ -73,6 +74,8 @@ enum Command {
     Compare(compare::Args),
     /// Decide: real time or real fast, for a job, with the facts of result files
     Decide(decide::Args),
+    /// Say whether real-time tasks meet their deadlines, before they run
+    Admit(admit::Args),
     /// One page that shows results, experiments and explanations
     Report(report::Args),
     /// Boot a stock kernel in a virtual machine and run a command there
@@ -140,6 +143,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Result(args) => result::run(args),
         Command::Compare(args) => compare::run(&args),
         Command::Decide(args) => decide::run(&args),
+        Command::Admit(args) => admit::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Lab(args) => lab::run(args),
         Command::Completion(args) => completion::run(&args),

@@ -4,6 +4,7 @@
 //! Pure: gives text, and writes no file. The pictures are SVG written by hand: a few shapes
 //! each, the same to the byte for the same figures.
 
+pub mod admit;
 mod axis;
 pub mod brief;
 mod columns;

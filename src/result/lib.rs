@@ -3,8 +3,8 @@
 //!
 //! Owns: what is in the file ([`document`], [`series`]) and the distributions in it
 //! ([`distribution`]), the file of a whole experiment ([`experiment`]), files on disk ([`file`]),
-//! the formats of other programs ([`import`], [`export`]), and how several files become one
-//! ([`merge`]). Measures nothing and never looks at the machine.
+//! the formats of other programs ([`import`], [`export`]), how several files become one
+//! ([`merge`]), and times, sizes and parts as people write them in TOML files ([`value`]). Measures nothing and never looks at the machine.
 
 mod amount;
 pub mod beyond;
@@ -29,6 +29,7 @@ mod tag;
 pub mod target;
 pub mod terminal;
 pub mod unit_of_work;
+pub mod value;
 
 pub use beyond::{Beyond, Piece};
 pub use blocks::{Block, BlockMaxima, Blocks};

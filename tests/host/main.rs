@@ -6,6 +6,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod admit;
 mod check;
 mod compare;
 mod decide;

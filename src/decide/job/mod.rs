@@ -5,13 +5,11 @@
 //! contradict each other; reads no file. Questions are those of McKenney, "'Real Time' vs. 'Real
 //! Fast'", section 5.
 
-mod value;
-
 use artis_result::Nature;
 use artis_result::damage::Fault;
+use artis_result::value::{Bytes, Part, Time};
+pub use artis_result::value::{bytes, part, time_us};
 use serde::{Deserialize, Serialize};
-use value::{Bytes, Part, Time};
-pub use value::{bytes, part, time_us};
 
 /// One activation a nanosecond.
 pub const PER_SECOND_MAX: f64 = 1e9;

@@ -2,6 +2,7 @@
 //! The published schemas, `docs/*.schema.json`, say what this program writes: no more and no
 //! less. One file a schema; here is what they are held to.
 
+mod admission;
 mod comparison;
 mod decision;
 mod experiment;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Values of a job file as people write them: `250us`, `512MiB`, `10 %`.
+//! Values of TOML files as people write them: `250us`, `512MiB`, `10 %`.
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 use std::fmt;
