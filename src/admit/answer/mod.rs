@@ -95,7 +95,10 @@ fn beyond(set: &Set) -> Option<(String, String)> {
                 .to_owned(),
         ));
     }
-    let unread = |task: &&crate::model::Task| matches!(&task.execution, Execution::Measured(it) if it.ns.is_none());
+    let unread = |task: &&crate::model::Task| match &task.execution {
+        Execution::Measured(it) => it.ns.is_none(),
+        _ => false,
+    };
     if let Some(task) = set.tasks.iter().find(unread) {
         return Some((
             format!("the measured execution time of {} was not read", task.name),
