@@ -3,7 +3,6 @@
 //! artis schedules, so they must not depend on who builds them.
 
 use artis::lab::image::slim::loaded_part;
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -62,41 +61,6 @@ fn holds_no_path(guest: &Path, source: &str) {
             path.display()
         );
     }
-}
-
-/// Each dependency of the programs with its features; what tests need asks for more of some.
-fn features(edges: &str) -> BTreeSet<String> {
-    let output = Command::new(env!("CARGO"))
-        .args([
-            "tree",
-            "--offline",
-            "--locked",
-            "--workspace",
-            "--prefix",
-            "none",
-        ])
-        .args(["--format", "{p} {f}", "--edges", edges])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    let lines = String::from_utf8(output.stdout).unwrap();
-    let lines = lines.lines().map(|line| line.trim_end_matches(" (*)"));
-    lines.map(str::to_owned).collect()
-}
-
-#[test]
-fn they_are_the_same_whether_tests_are_built_with_them_or_not() {
-    let alone = features("normal");
-    let with_tests = features("normal,dev");
-    assert!(alone.len() > 50 && with_tests.len() > alone.len());
-    let other: Vec<&String> = alone.difference(&with_tests).collect();
-    assert!(
-        other.is_empty(),
-        "[dev-dependencies] ask for more features of these; \
-         ask for the same in [dependencies]: {other:#?}"
-    );
 }
 
 #[test]

@@ -48,10 +48,13 @@ pub fn because(set: &Set, cpus: &[OnCpu], verdict: Verdict) -> String {
                 .iter()
                 .find(|one| one.judged.quick.says == Says::Misses);
             if let Some(one) = full {
+                let times = match one.judged.quick.value {
+                    value if value < 1.0001 => "a hair more than all of".to_owned(),
+                    value => format!("{value:.4} times"),
+                };
                 return format!(
-                    "CPU {} would need {:.4} times its time: {:.4} for tasks, {:.4} for interrupts",
+                    "CPU {} would need {times} its time: {:.4} for tasks, {:.4} for interrupts",
                     one.number,
-                    one.judged.quick.value,
                     one.cpu.utilisation(),
                     one.cpu.taken()
                 );

@@ -340,8 +340,11 @@ impl Tasks {
 
 /// From when to when events are missing since a moment, if any are.
 fn hidden(holes: &[Hole], since_ns: u64, now_ns: u64) -> Option<(u64, u64)> {
-    let hides =
-        |hole: &&Hole| !hole.keeps_task && hole.from_ns < now_ns && hole.until_ns > since_ns;
+    // Where the kernel did not trace a switch, who sleeps again is seen all the same.
+    let hides = |hole: &&Hole| {
+        let all = !hole.keeps_task && !hole.untraced;
+        all && hole.from_ns < now_ns && hole.until_ns > since_ns
+    };
     let hiding = || holes.iter().filter(hides);
     let from_ns = hiding().map(|hole| hole.from_ns).min()?;
     let until_ns = hiding().map(|hole| hole.until_ns).max()?;
