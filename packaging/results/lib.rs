@@ -233,7 +233,7 @@ mod tests {
         };
         let rows = experiment.rows.iter();
         let artis = rows.filter(|row| row.configuration.starts_with("artis-"));
-        let text = "artis-six-4cpus:normal.mean<=1.25*isolcpus-six-4cpus";
+        let text = "artis-six-4cpus:normal.mean<=isolcpus-six-4cpus";
         let all: Vec<String> = verdicts.iter().map(|one| one.gate.to_string()).collect();
         assert!(all.iter().any(|one| one == text), "{all:?}");
         let one = |gate: &&String| gate.contains(":normal.mean<=");
