@@ -8,6 +8,7 @@ use artis::report::explain::{perfetto, picture, text};
 use libbpf_rs::query::ProgInfoIter;
 use prost::Message;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -203,24 +204,23 @@ fn wrong_words_get_a_sentence() {
 fn threads_of_a_name_are_waited_for() {
     const TEST: &str = "threads_of_a_name_are_waited_for";
     as_root!("threads_of_a_name_are_waited_for");
-    let watching = Command::new(ARTIS)
-        .args([
-            "explain",
-            "run",
-            "-D",
-            "20",
-            "--comm",
-            "short-lived*",
-            "--json",
-            "-",
-        ])
-        .stdout(Stdio::piped())
+    let folder = tempfile::tempdir().unwrap();
+    let json = folder.path().join("late.json");
+    let mut watching = Command::new(ARTIS)
+        .args(["explain", "run", "-D", "5", "--comm", "short-lived*"])
+        .arg("--json")
+        .arg(&json)
+        .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
+    let mut lines = BufReader::new(watching.stderr.take().unwrap()).lines();
+    let words = lines.by_ref().map(Result::unwrap);
+    let words: Vec<String> = words
+        .take_while(|line| !line.contains("waiting for the first"))
+        .collect();
     let until = Instant::now() + Duration::from_secs(60);
-    let mut ended = watching;
-    while ended.try_wait().unwrap().is_none() && Instant::now() < until {
+    while watching.try_wait().unwrap().is_none() && Instant::now() < until {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 nix::sys::prctl::set_name(c"short-lived-1").unwrap();
@@ -229,15 +229,12 @@ fn threads_of_a_name_are_waited_for() {
         });
         std::thread::sleep(Duration::from_millis(20));
     }
-    let output = ended.wait_with_output().unwrap();
-    if refuses(TEST, &said(&output)) {
+    let status = watching.wait().unwrap();
+    if refuses(TEST, &words.join("\n")) {
         return;
     }
-    assert!(
-        said(&output).contains("waiting for the first"),
-        "{output:?}"
-    );
-    let document = Document::read(&output.stdout).unwrap();
+    assert!(status.success(), "{words:?}");
+    let document = Document::read(&std::fs::read(&json).unwrap()).unwrap();
     let wakeups: u64 = document.threads.iter().map(|one| one.wakeups.count).sum();
     assert!(wakeups > 10, "{:?}", document.threads);
 }
