@@ -252,6 +252,7 @@ fn an_interrupted_experiment_goes_on_and_gives_the_same_file_as_another() {
 /// The observer sees the kernel work on the RT CPU for others with the stock scheduler, and none
 /// with artis.
 #[test]
+#[ignore = "two guests more: make soak"]
 fn an_observer_that_knows_no_scheduler_counts_no_leak_of_artis() {
     let folder = tempfile::tempdir().unwrap();
     let [file, json] = ["leaks.toml", "leaks.json"].map(|name| folder.path().join(name));
