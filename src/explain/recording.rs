@@ -356,6 +356,13 @@ pub struct Hole {
     pub untraced: bool,
 }
 
+impl Hole {
+    /// Whether events of any task may be missing.
+    pub fn hides_tasks(&self) -> bool {
+        !self.keeps_task && !self.untraced
+    }
+}
+
 /// What was kept of one loss.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recording {
@@ -409,8 +416,6 @@ impl Recording {
 
     /// Whether the recorder lost something of it.
     pub fn is_incomplete(&self) -> bool {
-        self.holes
-            .iter()
-            .any(|hole| !hole.keeps_task && !hole.untraced)
+        self.holes.iter().any(Hole::hides_tasks)
     }
 }

@@ -268,6 +268,30 @@ mod tests {
     }
 
     #[test]
+    fn a_switch_that_was_not_traced_says_since_when() {
+        let part = part(0..50, 40, &subject(205, 405), false, |number| {
+            let is_switch = number % 10 == 0;
+            Some(recorder_event {
+                ns: number * 10,
+                kind: if is_switch {
+                    Kind::RECORDER_SWITCH
+                } else {
+                    Kind::RECORDER_IDLE
+                }
+                .0 as u16,
+                what: if number == 30 {
+                    Flags::RECORDER_UNTRACED.0 as u16
+                } else {
+                    0
+                },
+                a: 215,
+                ..Default::default()
+            })
+        });
+        assert_eq!((part.untraced, part.holes), (vec![(215, 300)], vec![]));
+    }
+
+    #[test]
     fn what_is_missing_is_a_hole() {
         let holes = |numbers, missing| found(numbers, missing).1;
         assert_eq!(holes(0..50, &[30]), [(290, 310)]);

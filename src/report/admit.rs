@@ -5,17 +5,12 @@
 use super::columns::Columns;
 use super::columns::Side::{Left, Right};
 use super::comparison::WIDTH;
-use super::paragraph::Layout;
+use super::paragraph::{Layout, TITLED};
 use super::words::plain;
 use artis_admit::analysis::{Fits, Parts};
 use artis_admit::answer::{OfChange, OfCpu, OfMeeting, OfTask, time};
 use artis_admit::{Admission, Verdict};
 
-const TITLED: Layout = Layout {
-    margin: 0,
-    indent: 10,
-    width: WIDTH,
-};
 const POINT: Layout = Layout {
     margin: 2,
     indent: 4,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Words broken at spaces, with or without a title beside them.
 
+use super::comparison::WIDTH;
 use super::words::plain;
 
 /// How a paragraph is laid out, in columns.
@@ -13,6 +14,13 @@ pub struct Layout {
     /// Where a line ends, unless a single word is longer.
     pub width: usize,
 }
+
+/// The lines of a verdict: a short title beside each.
+pub(super) const TITLED: Layout = Layout {
+    margin: 0,
+    indent: 10,
+    width: WIDTH,
+};
 
 impl Layout {
     /// The paragraph, or an empty text without words. Control characters are left out.

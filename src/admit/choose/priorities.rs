@@ -46,12 +46,16 @@ pub fn assign(
         }
         Policy::Given => return search(set, number, tasks, priorities, meter),
         Policy::Rm => order.sort_by_key(|at| (task(at).period_ns, task(at).deadline_ns, *at)),
-        Policy::Dm | Policy::Edf | Policy::Fifo => {
-            order.sort_by_key(|at| (task(at).deadline_ns, task(at).period_ns, *at));
-        }
+        Policy::Dm | Policy::Edf | Policy::Fifo => order.sort_by_key(|at| by_deadline(set, *at)),
     }
     rank(&order, priorities);
     Found::Said
+}
+
+/// The order by deadlines.
+fn by_deadline(set: &Set, at: usize) -> (u64, u64, usize) {
+    let task = &set.tasks[at];
+    (task.deadline_ns, task.period_ns, at)
 }
 
 /// From the highest down; where there are more tasks than priorities, neighbours share one.
@@ -73,9 +77,8 @@ pub fn search(
 ) -> Found {
     // The latest deadline is tried first, so that what fits by deadlines stays in their order.
     let mut left = tasks.to_vec();
-    let late = |at: &usize| (set.tasks[*at].deadline_ns, set.tasks[*at].period_ns, *at);
-    left.sort_by_key(late);
-    let by_deadline = left.clone();
+    left.sort_by_key(|at| by_deadline(set, *at));
+    let all = left.clone();
     if left.len() <= SEARCHED_MAX.min(usize::from(HIGHEST)) {
         let mut from_low = Vec::new();
         while let Some(place) = lowest(set, number, &left, &from_low, meter) {
@@ -87,7 +90,7 @@ pub fn search(
             return Found::Searched;
         }
     }
-    rank(&by_deadline, priorities);
+    rank(&all, priorities);
     Found::None
 }
 

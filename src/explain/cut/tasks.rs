@@ -341,14 +341,19 @@ impl Tasks {
 /// From when to when events are missing since a moment, if any are.
 fn hidden(holes: &[Hole], since_ns: u64, now_ns: u64) -> Option<(u64, u64)> {
     // Where the kernel did not trace a switch, who sleeps again is seen all the same.
-    let hides = |hole: &&Hole| {
-        let all = !hole.keeps_task && !hole.untraced;
-        all && hole.from_ns < now_ns && hole.until_ns > since_ns
-    };
+    let hides =
+        |hole: &&Hole| hole.hides_tasks() && hole.from_ns < now_ns && hole.until_ns > since_ns;
     let hiding = || holes.iter().filter(hides);
     let from_ns = hiding().map(|hole| hole.from_ns).min()?;
     let until_ns = hiding().map(|hole| hole.until_ns).max()?;
     Some((from_ns.max(since_ns), until_ns.min(now_ns)))
+}
+
+fn by_task(by: u32, name: &str) -> Waker {
+    match by {
+        0 => Waker::Unknown,
+        by => Waker::Task(by, name.to_owned()),
+    }
 }
 
 /// Who wakes somebody on a CPU: not the task that an interrupt found there.
@@ -363,13 +368,11 @@ fn waker(machine: &Machine, cpu: u32, by: u32, name: &str) -> Waker {
         }
         Some(Context::Vector(_) | Context::Call { .. }) => Waker::Unknown,
         Some(Context::WheelTimer(_)) => Waker::Timeout,
-        Some(Context::Softirq { which, raised }) if *raised == Raised::ByInterrupt => {
-            Waker::Interrupt(super::label::softirq_name(*which))
-        }
-        Some(Context::Softirq { raised, .. }) if *raised == Raised::Unknown => Waker::Unknown,
-        Some(Context::Softirq { .. }) | None => match by {
-            0 => Waker::Unknown,
-            by => Waker::Task(by, name.to_owned()),
+        Some(Context::Softirq { which, raised }) => match raised {
+            Raised::ByInterrupt => Waker::Interrupt(super::label::softirq_name(*which)),
+            Raised::ByTask => by_task(by, name),
+            Raised::Unknown => Waker::Unknown,
         },
+        None => by_task(by, name),
     }
 }

@@ -285,6 +285,12 @@ fn what_a_hole_hides_is_unknown_until_a_switch_tells() {
         (Unknown, 100),
     ];
     assert_eq!(lanes(&recording), unknown);
+    // A switch that was not traced hides who had the CPU, and nothing else.
+    recording.holes[0].untraced = true;
+    let untraced = "the kernel did not trace the switch to it";
+    assert_eq!(lanes(&recording), [&unknown[..3], &rest].concat());
+    assert_eq!(cut(&recording)[2].code.as_deref(), Some(untraced));
+    assert!(!recording.is_incomplete());
 }
 
 /// A timer's interrupt that was 80 us late while task 2 had the CPU, with what was found where it

@@ -66,6 +66,23 @@ pub struct Task {
     pub groups: Groups,
 }
 
+/// The longest at each place of the tick, of several; none where nothing was due.
+pub fn worst_of_places<P>(several: impl IntoIterator<Item = P>) -> Vec<Option<i64>>
+where
+    P: IntoIterator<Item = Option<i64>>,
+{
+    let mut all: Vec<Option<i64>> = Vec::new();
+    for places in several {
+        for (at, worst) in places.into_iter().enumerate() {
+            match all.get_mut(at) {
+                Some(known) => *known = worst.max(*known),
+                None => all.push(worst),
+            }
+        }
+    }
+    all
+}
+
 /// What one guest measured, in nanoseconds of its own time.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Sample {

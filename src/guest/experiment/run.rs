@@ -11,14 +11,14 @@ use super::super::scheduler::{self, Scheduler as ArtisScheduler};
 use super::groups::Groups;
 use super::published;
 use super::responsiveness;
-use super::{Done, Measure, Sample, Task};
+use super::{Done, Measure, Sample, Task, worst_of_places};
 use artis_load::hackbench;
 use artis_load::own::Load;
 use artis_load::own::process::{Place, Process};
 use artis_load::seed::Seed;
 use artis_machine::cpus::{self, Cpus};
 use artis_machine::{CpuList, Root, Unreadable, schedstat};
-use artis_measure::latency::place::{PLACES, Tick};
+use artis_measure::latency::place::{Places, Tick};
 use artis_measure::latency::sampler::{Limits, Task as Piece};
 use artis_measure::latency::source::{Request, SourceKind};
 use artis_measure::latency::split::Split;
@@ -311,13 +311,8 @@ fn plan<'a>(
 
 /// All threads together.
 fn places(threads: &[Measured]) -> Vec<Option<i64>> {
-    let mut all: Vec<Option<i64>> = Vec::new();
-    for places in threads.iter().filter_map(|one| one.samples.places.as_ref()) {
-        all.resize(PLACES, None);
-        let both = all.iter_mut().zip(places.worst_ns());
-        both.for_each(|(worst, more)| *worst = more.max(*worst));
-    }
-    all
+    let all = threads.iter().filter_map(|one| one.samples.places.as_ref());
+    worst_of_places(all.map(Places::worst_ns))
 }
 
 /// The samples of all threads together.

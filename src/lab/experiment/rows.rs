@@ -8,7 +8,7 @@
 use super::plan::{Experiment, RowOf};
 use super::run::Measured;
 use crate::engine::bochs;
-use artis_guest::experiment::{Done, Measure, Sample};
+use artis_guest::experiment::{Done, Measure, Sample, worst_of_places};
 use artis_result::experiment::{self, Figures, Row, SchemaName, Seed, Summary};
 use artis_result::names::{
     EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY, Ordinary, USER_LATENCY,
@@ -156,12 +156,8 @@ const NEAR_WORST: f64 = 0.9;
 
 /// Of the places of the tick, the share that has the worst; none without any.
 fn worst_places(group: &Group, measure: Measure) -> Option<f64> {
-    let mut all: Vec<Option<i64>> = Vec::new();
-    for (_, sample) in group.samples(measure) {
-        all.resize(sample.places_ns.len(), None);
-        let both = all.iter_mut().zip(&sample.places_ns);
-        both.for_each(|(worst, more)| *worst = (*more).max(*worst));
-    }
+    let samples = group.samples(measure);
+    let all = worst_of_places(samples.map(|(_, sample)| sample.places_ns.iter().copied()));
     let near = NEAR_WORST * all.iter().copied().max()?? as f64;
     let has = |worst: &&Option<i64>| worst.is_some_and(|worst| worst as f64 >= near);
     Some(all.iter().filter(has).count() as f64 / all.len() as f64)

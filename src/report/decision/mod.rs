@@ -5,7 +5,7 @@
 use super::comparison::WIDTH;
 use super::curves::in_words;
 use super::extrapolation;
-use super::paragraph::Layout;
+use super::paragraph::{Layout, TITLED};
 use super::words::plain;
 use artis_decide::extremes::Refusal;
 use artis_decide::extremes::binomial::activations_needed;
@@ -21,11 +21,6 @@ use std::fmt::Write;
 const WORDS: Layout = Layout {
     margin: 2,
     indent: 2,
-    width: WIDTH,
-};
-const TITLED: Layout = Layout {
-    margin: 0,
-    indent: 10,
     width: WIDTH,
 };
 const NAME_MAX: usize = 12;
