@@ -29,7 +29,7 @@ const LONG: [Row; 14] = [
         false,
     ),
     (
-        "measure all -p 0 --unloaded 1ms -D 500",
+        "measure all -p 0 -i 100000 --unloaded 1ms -D 500",
         "worst",
         "Tmin",
         false,
