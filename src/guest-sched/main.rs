@@ -8,7 +8,7 @@
 
 use anyhow::bail;
 use artis_machine::{CpuList, Root};
-use artis_sched::control;
+use artis_sched::control::{self, Stopped};
 use artis_sched::detector::Detector;
 use artis_sched::runtime::Runtime;
 use artis_sched::service;
@@ -60,7 +60,7 @@ fn status() -> anyhow::Result<()> {
 }
 
 fn stop() -> anyhow::Result<()> {
-    if !control::ask_stop(&Runtime::default().socket())? {
+    if control::ask_stop(&Runtime::default().socket())? == Stopped::NotOn {
         bail!("there is no scheduler to stop");
     }
     Ok(())

@@ -17,9 +17,14 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
 /// Detaching the scheduler can take a while on a busy machine; the watchdog's time bounds it.
 const STOP_PATIENCE: Duration = Duration::from_secs(60);
+/// How long a client that knows that the scheduler is off waits for the settings. For one of them
+/// the kernel asks a thread of each CPU, which real-time tasks may keep waiting for a second.
+const SETTINGS_PATIENCE: Duration = Duration::from_millis(500);
 
 /// The answer to a client that may not stop the scheduler.
-const REFUSED: &[u8] = b"refused\n";
+const REFUSED: &str = "refused\n";
+/// What a client that stops it is told when the kernel's own scheduler has every task.
+const OFF: &str = "off\n";
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -50,8 +55,30 @@ fn fail(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
 #[derive(Debug)]
 pub enum Request {
     Status(UnixStream),
-    /// Close the connection when everything is restored: that is the answer.
-    Stop(UnixStream),
+    Stop(Stop),
+}
+
+/// A client that waits for the end. Closing the connection tells it that all settings are back.
+#[derive(Debug)]
+pub struct Stop(UnixStream);
+
+impl Stop {
+    /// Tells the client that the kernel's own scheduler has every task.
+    pub fn is_off(&self) {
+        // A client that closed its connection needs no answer.
+        let _ = (&self.0).write_all(OFF.as_bytes());
+    }
+}
+
+/// What came of asking the scheduling process to stop.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// Nobody listens.
+    NotOn,
+    /// The scheduler is off, and artis still puts settings back.
+    Off,
+    /// The scheduler is off, and all settings are back.
+    Restored,
 }
 
 /// The listening end.
@@ -94,10 +121,10 @@ impl Server {
             .ok()?;
         match line.trim_end() {
             "status" => Some(Request::Status(stream)),
-            "stop" if may_stop(&stream) => Some(Request::Stop(stream)),
+            "stop" if may_stop(&stream) => Some(Request::Stop(Stop(stream))),
             "stop" => {
                 // A client that closed its connection needs no answer.
-                let _ = (&stream).write_all(REFUSED);
+                let _ = (&stream).write_all(REFUSED.as_bytes());
                 None
             }
             _ => None,
@@ -161,25 +188,33 @@ fn ask_status_for(path: &Path, patience: Duration) -> Result<Option<Status>, Err
     Ok(Some(serde_json::from_str(&text)?))
 }
 
-/// Asks the scheduling process to stop and waits until it has; `false` when nobody listens.
+/// Asks the scheduling process to stop, waits until the scheduler is off, and a moment more for the
+/// settings.
 ///
 /// # Errors
 /// When the socket is there and cannot be used, or the process takes longer than a minute.
-pub fn ask_stop(path: &Path) -> Result<bool, Error> {
+pub fn ask_stop(path: &Path) -> Result<Stopped, Error> {
     let Some(mut stream) = connect(path, STOP_PATIENCE)? else {
-        return Ok(false);
+        return Ok(Stopped::NotOn);
     };
     stream
         .write_all(b"stop\n")
         .map_err(fail("write to", path))?;
-    let mut end = Vec::new();
-    stream
-        .read_to_end(&mut end)
-        .map_err(fail("wait at", path))?;
-    if end == REFUSED {
+    let mut answer = BufReader::new(stream);
+    let mut line = String::new();
+    answer.read_line(&mut line).map_err(fail("wait at", path))?;
+    if line == REFUSED {
         return Err(Error::Refused);
     }
-    Ok(true)
+    answer
+        .get_ref()
+        .set_read_timeout(Some(SETTINGS_PATIENCE))
+        .map_err(fail("prepare", path))?;
+    match answer.read_line(&mut line) {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Stopped::Off),
+        // A process that was killed meanwhile has closed it, too: what it left is found by others.
+        _ => Ok(Stopped::Restored),
+    }
 }
 
 fn connect(path: &Path, patience: Duration) -> Result<Option<UnixStream>, Error> {
@@ -241,16 +276,30 @@ mod tests {
         assert!(matches!(error, Error::Silent(_)), "{error}");
     }
 
-    #[test]
-    fn stop_returns_when_the_connection_closes() {
+    /// A client that stops the scheduler, and the server's end of it.
+    fn stopping() -> (thread::JoinHandle<Result<Stopped, Error>>, Stop) {
         let (_folder, path, server) = server();
         let client = thread::spawn(move || ask_stop(&path));
-        let Request::Stop(stream) = wait(&server) else {
+        let Request::Stop(stop) = wait(&server) else {
             panic!("not a stop request")
         };
+        (client, stop)
+    }
+
+    #[test]
+    fn stop_returns_when_the_connection_closes() {
+        let (client, stop) = stopping();
         assert!(!client.is_finished());
-        drop(stream);
-        assert!(client.join().unwrap().unwrap());
+        stop.is_off();
+        drop(stop);
+        assert_eq!(client.join().unwrap().unwrap(), Stopped::Restored);
+    }
+
+    #[test]
+    fn who_stops_does_not_wait_long_for_settings() {
+        let (client, stop) = stopping();
+        stop.is_off();
+        assert_eq!(client.join().unwrap().unwrap(), Stopped::Off);
     }
 
     #[test]
@@ -259,7 +308,7 @@ mod tests {
         drop(server);
         assert!(path.exists());
         assert!(ask_status(&path).unwrap().is_none());
-        assert!(!ask_stop(&path).unwrap());
+        assert_eq!(ask_stop(&path).unwrap(), Stopped::NotOn);
         Server::listen(&path).unwrap();
     }
 

@@ -237,6 +237,9 @@ pub fn run(
     let end = serving.until_the_end(&mut program)?;
     lookout.serve_all();
     program.detach();
+    if let Why::Asked(client) = &end.why {
+        client.is_off();
+    }
     let ending = match &end.why {
         Why::Unserved(unserved) => Ending::unserved(unserved),
         _ => program.ending().unwrap_or_else(Ending::unknown),
@@ -244,9 +247,7 @@ pub fn run(
     let better = matches!(end.why, Why::Better);
     drop(undo);
     // Only now is everything restored: the client that asked for the stop learns it by this.
-    if let Why::Asked(client) = end.why {
-        drop(client);
-    }
+    drop(end.why);
     Ok(Outcome {
         last: end.last,
         ending,
@@ -346,9 +347,10 @@ struct Undo<'a>(&'a Runtime);
 
 impl Drop for Undo<'_> {
     fn drop(&mut self) {
+        // First: an artis that is started meanwhile waits for one that only cleans up.
+        self.0.clear();
         // On failure the journal stays, and the next artis call tries again and reports.
         let _ = put_back();
-        self.0.clear();
     }
 }
 

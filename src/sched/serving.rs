@@ -3,7 +3,7 @@
 //! until it is time to end.
 
 use super::beset::{Lookout, Unserved};
-use super::control::{self, Request, Server};
+use super::control::{self, Request, Server, Stop};
 use super::detector::Detector;
 use super::policy;
 use super::program::Program;
@@ -54,7 +54,7 @@ pub(super) enum Why {
     /// A signal, or the kernel ended the scheduler.
     Ended,
     /// A client asked for it, and waits until everything is restored.
-    Asked(UnixStream),
+    Asked(Stop),
     /// Tasks that only the kernel's own scheduler would serve.
     Unserved(Unserved),
     /// The best detector, which could not be had at the start, can be had.
@@ -150,7 +150,7 @@ impl Serving<'_> {
     /// Answers a request, if there is one that does not ask for the end.
     fn answer(&self, program: &Program<'_>, away: &OfflineClock) -> Option<Why> {
         match self.server.next()? {
-            Request::Stop(stream) => Some(Why::Asked(stream)),
+            Request::Stop(stop) => Some(Why::Asked(stop)),
             Request::Status(stream) => {
                 // A client that has gone needs no answer.
                 let _ = control::answer(stream, &(self.status)(program, away));

@@ -13,7 +13,7 @@ use crate::machine::Root;
 use crate::partition::host::Host;
 use crate::report::partition::reverted as reverted_in_words;
 use crate::report::scheduler::{Counters, in_words, restored as restored_in_words};
-use crate::sched::control;
+use crate::sched::control::{self, Stopped};
 use crate::sched::runtime::Runtime;
 use crate::sched::service;
 use crate::sched::status::Status;
@@ -133,22 +133,30 @@ fn stop(args: &StopArgs) -> anyhow::Result<ExitCode> {
     let stopped = control::ask_stop(&Runtime::default().socket())?;
     match stopped {
         // Its own settings are back; its partition goes behind them.
-        true => partition::wait_for_end(&Host::default())?,
-        false => clean_up()?,
+        Stopped::Restored => partition::wait_for_end(&Host::default())?,
+        Stopped::Off => {}
+        Stopped::NotOn => clean_up()?,
     }
     drop(sign);
     let mut stdout = stdout();
     if args.json {
-        print_json(&mut stdout, &serde_json::json!({ "stopped": stopped }))?;
+        let (on, restored) = (stopped != Stopped::NotOn, stopped != Stopped::Off);
+        let said = serde_json::json!({ "stopped": on, "restored": restored });
+        print_json(&mut stdout, &said)?;
     } else if args.quiet {
         // What was put back is a warning, and clean_up has printed it.
-    } else if stopped {
+    } else {
         writeln!(
             stdout,
-            "artis has stopped; the kernel's own scheduler has every task"
+            "{}",
+            match stopped {
+                Stopped::Restored => "artis has stopped; the kernel's own scheduler has every task",
+                Stopped::Off =>
+                    "artis has stopped; the kernel's own scheduler has every task; settings are \
+                     put back when real-time tasks leave the kernel a turn for it",
+                Stopped::NotOn => "artis was not scheduling",
+            }
         )?;
-    } else {
-        writeln!(stdout, "artis was not scheduling")?;
     }
     Ok(ExitCode::SUCCESS)
 }

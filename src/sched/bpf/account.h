@@ -41,6 +41,8 @@ static void advance(struct task_ctx *t, u64 more, bool leaves)
 		artis_pool_leave(&pool->tasks, t->vtime, weight);
 	}
 	bpf_spin_unlock(&pool->lock);
+	if (leaves && is_shared() && artis_is_by_served(false, nr_idle_nrt))
+		t->lag = served_vtime - t->vtime;
 }
 
 /*
@@ -65,17 +67,20 @@ __noinline int join(struct task_ctx *t __arg_nonnull, struct artis_joining *at _
 
 /* See place(), where tasks share by their CPU cgroups. Global: verified once. */
 __noinline int place_shared(const struct task_struct *p __arg_trusted,
-			    struct task_ctx *t __arg_nonnull)
+			    struct task_ctx *t __arg_nonnull, bool rt)
 {
-	enum artis_arrival arrival = artis_arrival(t->pooled_weight, t->side == SIDE_NRT);
+	enum artis_arrival arrival =
+		artis_arrival_shared(t->pooled_weight, t->side == SIDE_NRT, t->enters);
 	struct artis_joining at = {
 		.weight = artis_weight(p->scx.weight),
 		.shared = true,
-		.behind = served_behind,
+		.served = served_vtime,
+		.by_served = artis_is_by_served(rt, nr_idle_nrt),
 		.spread = has_llcs(),
 	};
 
 	was_shared = true;
+	t->enters = false;
 	advance(t, 0, true);
 	if (t->group && artis_is_grouped(class_of(p), is_own(p)))
 		at.weight = join_group(t, artis_group_own(p->scx.weight));
@@ -83,7 +88,8 @@ __noinline int place_shared(const struct task_struct *p __arg_trusted,
 	at.group_vtime = t->group_vtime;
 	t->side = SIDE_NRT;
 	join(t, &at, arrival, artis_request(t->usual_ns, t->burst_ns, false));
-	shared_mean = at.mean;
+	if (nr_idle_nrt)
+		served_vtime = at.mean;
 	/* one by one: a struct would first be on the stack, of which 6.18 has little left */
 	t->placed.vtime = t->vtime;
 	t->placed.mean = at.mean;
@@ -119,7 +125,7 @@ __noinline int place_on_side(const struct task_struct *p __arg_trusted,
 static __always_inline void place(const struct task_struct *p, struct task_ctx *t, bool rt)
 {
 	if (is_shared())
-		place_shared(p, t);
+		place_shared(p, t, rt);
 	else
 		place_on_side(p, t, rt);
 }
@@ -143,8 +149,11 @@ __noinline int charge(s32 cpu, const struct task_struct *p __arg_trusted,
 		leaves);
 	artis_calls_note(&t->calls, more_ns, record->calls);
 	record->calls = 0;
-	if (!record->rt)
+	if (!record->rt) {
+		if (t->grouped)
+			served_vtime = artis_served(served_vtime, t->vtime, more_ns);
 		return 0;
+	}
 	record->ran_ns[class_of(p) % ARTIS_CLASSES] += more_ns;
 	t->stayed_ns += more_ns;
 	return 0;

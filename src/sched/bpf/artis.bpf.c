@@ -211,8 +211,6 @@ void BPF_PROG(artis_running, struct task_struct *p)
 		return;
 	}
 	idles(record, false);
-	if (is_shared() && artis_is_grouped(class, is_own(p)))
-		served_behind = artis_behind(served_behind, shared_mean, t->vtime);
 	time_slice(record, t, class, cpu, now);
 	if (makes_room && queued(DSQ_NRT_RT1, now, false))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);

@@ -284,6 +284,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 		where = place_by_sides(p, &view);
 	order = artis_order(&view, where);
 	t->state = artis_state_queued(where);
+	t->enters = artis_is_entry(view.state);
 	rt_side = artis_is_rt_place(where, record->rt);
 	if (artis_needs_vtime(order, where, record->rt, is_rcus(p)) &&
 	    !artis_is_placed(view.wakes, t->pooled_weight, t->side == side_of(rt_side)))

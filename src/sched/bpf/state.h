@@ -57,8 +57,7 @@ u32 nr_idle_nrt;		/* NRT CPUs that found no task when they looked last, see idle
 
 u32 known_groups;		/* CPU cgroups with a weight, see group.h */
 u8 was_shared;			/* there was one, see is_shared() */
-u64 shared_mean;		/* the mean virtual time at the last place_shared() */
-s64 served_behind;		/* how far behind it NRT CPUs serve: artis_behind() */
+u64 served_vtime;		/* where NRT CPUs serve in virtual time: artis_served() */
 u32 limited_groups;		/* CPU cgroups that have a limit */
 u64 looked_ns;			/* when artis last looked for tasks that they stopped, see release.h */
 
@@ -120,6 +119,7 @@ struct task_ctx {
 	u8 side;		/* where its virtual time counts; SIDES: nowhere yet */
 	u8 is_on;		/* it runs, or RT0 displaced it and it goes on afterwards */
 	u8 by_interrupt;	/* an interrupt woke it up */
+	u8 enters;		/* it is queued because it entered the kernel on an RT CPU */
 	u8 owed;		/* it was not far ahead of its share when it became runnable */
 	u8 llc;			/* the cache where it ran last; ARTIS_LLCS_MAX: nowhere yet */
 	struct artis_placed placed;	/* where tasks share by their cgroups */

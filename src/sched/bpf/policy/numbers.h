@@ -235,8 +235,8 @@
 #define ARTIS_SHARE_CREDIT_NS (24 * ARTIS_NSEC_PER_MSEC)
 #define ARTIS_SHARE_DEBT_NS (96 * ARTIS_NSEC_PER_MSEC)
 
-/* The mean distance of those that NRT CPUs serve is one of so many: 2 to the power of this. */
-#define ARTIS_BEHIND_SHIFT 6
+/* Where NRT CPUs serve is a mean over 2 to the power of this ns of CPU time, 34 ms: several slices. */
+#define ARTIS_SERVED_SHIFT 25
 
 /*
  * How much more of its own CPU time a task of another last-level cache must be owed than

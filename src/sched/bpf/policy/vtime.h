@@ -141,6 +141,7 @@ enum artis_arrival {
 	ARTIS_ARRIVAL_BACK,	/* it slept, or was changed */
 	ARTIS_ARRIVAL_MOVED,	/* it is runnable all the time, and comes from the other side */
 	ARTIS_ARRIVAL_NEW,	/* it is new, or slept on the other side */
+	ARTIS_ARRIVAL_ENTERS,	/* it is runnable all the time, and leaves RT CPUs for the kernel */
 };
 
 /* @pooled: it is in a pool already; @same_side: the last one was of the same side. */
@@ -149,6 +150,12 @@ static inline enum artis_arrival artis_arrival(bool pooled, bool same_side)
 	if (!same_side)
 		return pooled ? ARTIS_ARRIVAL_MOVED : ARTIS_ARRIVAL_NEW;
 	return pooled ? ARTIS_ARRIVAL_AGAIN : ARTIS_ARRIVAL_BACK;
+}
+
+/* The same where tasks share by their CPU cgroups. @known: it was in the pool; @enters: see above. */
+static inline enum artis_arrival artis_arrival_shared(bool pooled, bool known, bool enters)
+{
+	return pooled && enters ? ARTIS_ARRIVAL_ENTERS : artis_arrival(pooled, known);
 }
 
 /*
@@ -164,7 +171,8 @@ static inline bool artis_is_placed(bool wakes, bool pooled, bool same_side)
 struct artis_joining {
 	u64 mean;		/* virtual time of the pool: artis_pool_arrive() */
 	u64 all;		/* weight of all, the task included: the same */
-	s64 behind;		/* where tasks share by their CPU cgroups: artis_behind() */
+	u64 served;		/* where NRT CPUs serve: artis_served() */
+	bool by_served;		/* ... and it is compared with that: artis_is_by_served() */
 	u64 group_vtime;	/* where its cgroup stands: artis_group_vtime() */
 	bool grouped;		/* ... if it is in one */
 	bool shared;		/* tasks share by their CPU cgroups, see group.h */
@@ -183,11 +191,17 @@ static inline u64 artis_distance(u64 own_ns, u32 weight, u64 all)
 	return ARTIS_WAIT_NS * ARTIS_WEIGHT_NICE_0 / all;
 }
 
-/* How much of its own CPU time a task may be behind the mean, and ahead of it. */
+/* Is it runnable all the time, on the same virtual time? */
+static inline bool artis_is_again(enum artis_arrival arrival)
+{
+	return arrival == ARTIS_ARRIVAL_AGAIN || arrival == ARTIS_ARRIVAL_ENTERS;
+}
+
+/* How much of its own CPU time a task may be behind its level, and ahead of it. */
 static inline u64 artis_credit_ns(enum artis_arrival arrival, bool shared, bool spread)
 {
-	return (shared || spread) && arrival == ARTIS_ARRIVAL_AGAIN ? ARTIS_SHARE_CREDIT_NS :
-								      ARTIS_CREDIT_NS;
+	return (shared || spread) && artis_is_again(arrival) ? ARTIS_SHARE_CREDIT_NS :
+							       ARTIS_CREDIT_NS;
 }
 
 static inline u64 artis_debt_ns(bool shared)
@@ -196,27 +210,34 @@ static inline u64 artis_debt_ns(bool shared)
 }
 
 /*
- * How far behind the mean those are that NRT CPUs serve, a mean of the last ones: one more, at
- * @vtime, begins. @mean: that of all, a moment ago.
+ * Where in virtual time NRT CPUs serve: a mean of late. One more, at @vtime now, had @ran_ns. By
+ * time, because who sends messages begins to run a hundred times as often as others.
  */
-static inline s64 artis_behind(s64 behind, u64 mean, u64 vtime)
+static inline u64 artis_served(u64 served, u64 vtime, u64 ran_ns)
 {
-	return behind + (((s64)(mean - vtime) - behind) >> ARTIS_BEHIND_SHIFT);
+	u64 most = 1ULL << ARTIS_SERVED_SHIFT;
+	s64 far = vtime - served;
+
+	/* in steps of 2^-10, and of 1024 ns: the product fits */
+	return served + (far >> 10) * (s64)((ran_ns < most ? ran_ns : most) >> 10) /
+			(s64)(most >> 20);
 }
 
 /*
- * What a task that arrives is compared with. Where tasks share by their cgroups the mean is that of
- * both sides. Those that only NRT CPUs can serve may be behind it for ever, by as much as they may
- * be; one that is new or slept would wait for all of them at the mean, so it stands where they do.
+ * Where tasks share by their cgroups the mean is that of both sides, and those that only NRT CPUs
+ * can serve may be behind it for ever: together they are owed more than those CPUs have. So a task
+ * there is compared with those that are served there; if an NRT CPU is idle (@idle of them are),
+ * nobody is behind.
  */
-static inline u64 artis_level(const struct artis_joining *at, enum artis_arrival arrival)
+static inline bool artis_is_by_served(bool rt_side, u32 idle)
 {
-	u64 most;
+	return !rt_side && !idle;
+}
 
-	if (!at->shared || arrival == ARTIS_ARRIVAL_AGAIN || at->behind <= 0)
-		return at->mean;
-	most = artis_distance(ARTIS_SHARE_CREDIT_NS, at->weight, at->all);
-	return at->mean - ((u64)at->behind < most ? (u64)at->behind : most);
+/* What a task that arrives is compared with. */
+static inline u64 artis_level(const struct artis_joining *at)
+{
+	return at->by_served && artis_vtime_before(at->served, at->mean) ? at->served : at->mean;
 }
 
 /* How far ahead of the mean its cgroup is. */
@@ -238,7 +259,8 @@ static inline u64 artis_debt(const struct artis_joining *at, enum artis_arrival 
 	u64 most = artis_distance(artis_debt_ns(at->shared), at->weight, at->all);
 	u64 debt;
 
-	if (!at->shared || arrival != ARTIS_ARRIVAL_BACK)
+	if (!at->shared ||
+	    (arrival != ARTIS_ARRIVAL_BACK && arrival != ARTIS_ARRIVAL_ENTERS))
 		return most;
 	debt = artis_lead(at) + artis_distance(ARTIS_DEBT_NS, at->weight, at->all);
 	return debt < most ? debt : most;
@@ -246,7 +268,7 @@ static inline u64 artis_debt(const struct artis_joining *at, enum artis_arrival 
 
 /*
  * Where a task that arrives stands in virtual time. @vtime: where it stood; @lag: how far
- * behind the mean that was when it left, negative: ahead. It keeps what it is owed, but not
+ * behind its level that was when it left, negative: ahead. It keeps what it is owed, but not
  * on the other side: those who waited there would come in a row. What it got too much is
  * forgotten as the others pass it, and goes with it: a light task would else get more with
  * each move. A new one of a cgroup that is ahead begins as far ahead, or short commands would get
@@ -255,18 +277,17 @@ static inline u64 artis_debt(const struct artis_joining *at, enum artis_arrival 
 static inline u64 artis_vtime_place(const struct artis_joining *at, enum artis_arrival arrival,
 				    u64 vtime, s64 lag)
 {
-	u64 level = artis_level(at, arrival);
+	u64 level = artis_level(at);
 	u64 credit_ns = artis_credit_ns(arrival, at->shared, at->spread);
 	u64 earliest = level - artis_distance(credit_ns, at->weight, at->all);
 	u64 latest = level + artis_debt(at, arrival);
 
 	switch (arrival) {
 	case ARTIS_ARRIVAL_AGAIN:
+	case ARTIS_ARRIVAL_ENTERS:
 		break;
 	case ARTIS_ARRIVAL_BACK:
-		vtime = artis_vtime_later(vtime, level);
-		if (lag > 0 && artis_vtime_before(at->mean - lag, vtime))
-			vtime = at->mean - lag;
+		vtime = artis_vtime_later(vtime, lag > 0 ? level - lag : level);
 		break;
 	case ARTIS_ARRIVAL_MOVED:
 		vtime = lag < 0 ? at->mean - lag : at->mean;
@@ -292,7 +313,7 @@ static inline u64 artis_pool_arrive(struct artis_pool *pool, struct artis_joinin
 {
 	u64 placed;
 
-	if (arrival == ARTIS_ARRIVAL_AGAIN) {
+	if (artis_is_again(arrival)) {
 		artis_pool_join(pool, vtime, at->weight);
 		at->mean = artis_pool_vtime(pool);
 		at->all = pool->weight;
@@ -313,8 +334,9 @@ static inline u64 artis_pool_arrive(struct artis_pool *pool, struct artis_joinin
  */
 static inline bool artis_is_owed(u64 vtime, const struct artis_joining *at)
 {
-	return !artis_vtime_before(at->mean + artis_distance(ARTIS_AHEAD_NS, at->weight, at->all),
-				   vtime);
+	u64 ahead = artis_distance(ARTIS_AHEAD_NS, at->weight, at->all);
+
+	return !artis_vtime_before(artis_level(at) + ahead, vtime);
 }
 
 /*

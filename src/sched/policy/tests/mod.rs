@@ -43,7 +43,8 @@ fn joining(mean: u64, weight: u32, others: u64) -> Joining {
     Joining {
         mean,
         all: others + u64::from(weight),
-        behind: 0,
+        served: 0,
+        by_served: false,
         group_vtime: 0,
         grouped: false,
         shared: false,

@@ -11,7 +11,8 @@ fn joining(weight: u32, all: u64) -> Joining {
     Joining {
         mean: 0,
         all,
-        behind: 0,
+        served: 0,
+        by_served: false,
         group_vtime: 0,
         grouped: true,
         shared: true,
@@ -60,42 +61,44 @@ fn a_new_task_starts_where_its_group_stands_or_level() {
 }
 
 #[test]
-fn who_slept_stands_where_nrt_cpus_serve() {
+fn who_nrt_cpus_serve_is_compared_with_those_served_there() {
     let mean = 1000 * MS;
-    let at = |behind: u64, arrival, vtime, lag: u64| {
+    let at = |behind: u64, arrival, vtime| {
         let at = Joining {
             mean,
-            behind: behind as i64,
+            served: mean - behind,
+            by_served: is_by_served(false, 0),
             group_vtime: mean,
             ..joining(100 * SCALE, u64::from(200 * SCALE))
         };
-        vtime_place(&at, arrival, vtime, lag as i64)
+        vtime_place(&at, arrival, vtime, 2 * MS as i64)
     };
     let [new, back, again] = [Arrival::New, Arrival::Back, Arrival::Again];
-    assert_eq!(at(10 * MS, new, 7, 0), mean - 10 * MS);
-    assert_eq!(at(100 * MS, new, 7, 0), mean - SHARE_CREDIT_NS);
-    assert_eq!(at(0, new, 7, 0), mean);
-    assert_eq!(at(10 * MS, back, 7, 10 * MS), mean - 10 * MS);
-    assert_eq!(at(10 * MS, back, 7, 500 * MS), mean - 10 * MS - CREDIT_NS);
-    // It was behind all, but before the others there.
-    assert_eq!(at(10 * MS, back, 7, 5 * MS), mean - 10 * MS, "passed by");
-    assert_eq!(at(10 * MS, back, mean - 8 * MS, 5 * MS), mean - 8 * MS);
-    assert_eq!(at(10 * MS, back, mean, 5 * MS), mean - 5 * MS);
-    assert_eq!(at(10 * MS, again, mean - 20 * MS, 0), mean - 20 * MS);
+    assert_eq!(at(10 * MS, new, 7), mean - 10 * MS);
+    assert_eq!(at(100 * MS, new, 7), mean - 100 * MS);
+    assert_eq!(at(0, new, 7), mean);
+    assert_eq!(at(10 * MS, back, 7), mean - 10 * MS - 2 * MS);
+    assert_eq!(at(10 * MS, back, mean - 8 * MS), mean - 8 * MS);
+    // As far behind as those there, and by what one may be behind them.
+    let most = 100 * MS + SHARE_CREDIT_NS;
+    assert_eq!(at(100 * MS, again, mean - 110 * MS), mean - 110 * MS);
+    assert_eq!(at(100 * MS, again, 7), mean - most);
+    // Who entered the kernel on an RT CPU does not wait there for what it had on that side.
+    let enters = Arrival::Enters;
+    assert_eq!(at(100 * MS, enters, mean), mean - 100 * MS + DEBT_NS);
+    assert_eq!(at(100 * MS, enters, 7), mean - most);
+    assert!(!is_by_served(true, 0) && !is_by_served(false, 1));
 }
 
 #[test]
-fn who_is_served_is_known_by_the_last_ones() {
-    let mean = 1000 * MS;
-    let mut far = 0;
-    for _ in 0..(1 << BEHIND_SHIFT) {
-        far = behind(far, mean, mean - 10 * MS);
-    }
-    assert!((5 * MS..10 * MS).contains(&(far as u64)), "{far}");
-    for _ in 0..(8 << BEHIND_SHIFT) {
-        far = behind(far, mean, mean + MS);
-    }
-    assert!(far < 0, "{far}");
+fn where_nrt_cpus_serve_is_a_mean_by_time() {
+    let of_late = 1 << SERVED_SHIFT;
+    let close = |a: u64, b: u64| a.abs_diff(b) < 2048;
+    let at = served(1000 * MS, 1010 * MS, of_late);
+    assert!(close(at, 1010 * MS), "all of it was its time");
+    assert!(close(served(at, 1000 * MS, 9 * of_late), 1000 * MS), "back");
+    assert!(close(served(at, 1000 * MS, of_late / 2), 1005 * MS));
+    assert_eq!(served(at, 1000 * MS, 1000), at, "too short to count");
 }
 
 #[test]
