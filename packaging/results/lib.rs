@@ -9,6 +9,7 @@ use artis_decide::compare::gate::{Bound, Gate, Verdict};
 use artis_decide::compare::{Comparison, compare, figures};
 use artis_lab::experiment::plan;
 use artis_lab::experiment::rows;
+use artis_report::results::Usual;
 use artis_report::{Sheet, histograms, results, scatter};
 use artis_result::experiment::Experiment;
 use std::collections::BTreeMap;
@@ -18,6 +19,8 @@ use std::path::{Path, PathBuf};
 /// The page on which an experiment is shown in brief, and the one with all figures.
 const FIRST: &str = "README.md";
 const RESULTS: &str = "docs/results/README.md";
+/// The made part that is of no experiment: what all of a page have in common.
+const COMMON: &str = "common";
 /// The experiment of the pictures.
 const DRAWN: &str = "table1";
 
@@ -70,14 +73,20 @@ impl Repository {
         let mut all = Vec::new();
         for page in [FIRST, RESULTS] {
             let text = self.read(page)?;
-            let mut parts = BTreeMap::new();
+            let mut judged = Vec::new();
             for name in results::names(&text) {
-                let (experiment, verdicts) = self.judged(name, &self.result(name))?;
+                if name != COMMON {
+                    judged.push((name, self.judged(name, &self.result(name))?));
+                }
+            }
+            let usual = Usual::of(judged.iter().map(|(_, (experiment, _))| experiment));
+            let mut parts = BTreeMap::from([(COMMON, results::common(&usual))]);
+            for (name, (experiment, verdicts)) in &judged {
                 let part = match page {
-                    FIRST => results::in_brief(&experiment),
-                    _ => results::part(&experiment, &verdicts),
+                    FIRST => results::in_brief(experiment),
+                    _ => results::part(name, experiment, verdicts, &usual),
                 };
-                parts.insert(name, part);
+                parts.insert(*name, part);
             }
             let part = |name: &str| parts.get(name).cloned().unwrap_or_default();
             let content = results::page(&text, part);

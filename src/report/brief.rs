@@ -128,7 +128,7 @@ pub(super) fn sentence(rows: &[Row]) -> Option<String> {
 }
 
 /// The geometric mean of what each load did against the reference; none where one was not counted.
-fn work(of: &Figures) -> Option<f64> {
+pub(super) fn work(of: &Figures) -> Option<f64> {
     let all = &of.work_relative;
     if all.is_empty() || all.values().any(|&of| of <= 0.0) {
         return None;

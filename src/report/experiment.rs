@@ -85,8 +85,8 @@ fn heading(text: &mut String, experiment: &Experiment) {
             experiment.engine_version
         );
     }
-    if let Some(setup) = setup(rows) {
-        let _ = writeln!(text, "{setup}");
+    if let Some([rt0, groups]) = setup(rows) {
+        let _ = writeln!(text, "{rt0}; {groups}");
     }
     let mut before = None;
     for row in rows {
@@ -109,7 +109,7 @@ fn heading(text: &mut String, experiment: &Experiment) {
 }
 
 /// How RT0 stood to the tick, and the control groups; none where rows differ.
-pub(super) fn setup(rows: &[Row]) -> Option<String> {
+pub(super) fn setup(rows: &[Row]) -> Option<[String; 2]> {
     let of = |row: &Row| (row.interval_us, row.place_us, row.groups.clone());
     let (interval_us, place_us, groups) = of(rows.first()?);
     if rows.iter().any(|row| of(row) != of(&rows[0])) {
@@ -127,7 +127,7 @@ pub(super) fn setup(rows: &[Row]) -> Option<String> {
         Some("systemd") => "control groups as systemd makes them",
         _ => "no control groups but the loads' own",
     };
-    Some(format!("{rt0}; {groups}"))
+    Some([rt0, groups.to_owned()])
 }
 
 /// Whether a row is the first of those that are compared with each other, and not of all: an empty

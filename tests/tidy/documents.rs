@@ -4,7 +4,7 @@
 use crate::files::{File, root};
 use std::collections::BTreeMap;
 
-/// Words that all documents together have at most.
+/// Words that all documents together have at most, made tables too, as `wc -w` counts.
 pub const WORDS_OF_ALL: usize = 20_000;
 /// The page that may name commits.
 pub const DECISIONS: &str = "docs/decisions.md";
@@ -12,11 +12,13 @@ pub const DECISIONS: &str = "docs/decisions.md";
 const RESULTS: &str = "docs/results/README.md";
 /// Words that these have at most.
 pub const WORDS: &[(&str, usize)] = &[
-    ("README.md", 700),
-    ("docs/explain.md", 2000),
-    ("docs/scheduler.md", 3000),
-    (RESULTS, 1500),
-    (DECISIONS, 4000),
+    ("README.md", 685),
+    ("docs/decide.md", 1310),
+    ("docs/experiments.md", 1400),
+    ("docs/explain.md", 1850),
+    ("docs/scheduler.md", 2760),
+    (RESULTS, 900),
+    (DECISIONS, 3350),
 ];
 
 /// The lines that are neither of a table nor of a block of code.
@@ -30,12 +32,16 @@ pub fn prose(text: &str) -> Vec<&str> {
     lines.collect()
 }
 
+/// All words of a text, as `wc -w` counts.
+pub fn all_words(text: &str) -> usize {
+    text.split_whitespace().count()
+}
+
 /// Words of a document; of the results beside tables.
 pub fn words(page: &File) -> usize {
-    let count = |text: &str| text.split_whitespace().count();
     match page.path.as_str() {
-        RESULTS => prose(&page.text).into_iter().map(count).sum(),
-        _ => count(&page.text),
+        RESULTS => prose(&page.text).into_iter().map(all_words).sum(),
+        _ => all_words(&page.text),
     }
 }
 

@@ -5,16 +5,16 @@
 //! Pure: an experiment's document and what became of its gates in, Markdown out. Who reads the
 //! files and writes the pages is `packaging/results`.
 
+mod origin;
 pub mod same;
 mod tables;
 
+pub use origin::Usual;
+
 use super::brief;
-use super::experiment::setup;
 use super::paragraph::Layout;
-use super::words::counted;
 use artis_decide::compare::gate::{Check, Outcome, Verdict};
-use artis_result::experiment::{Experiment, Row};
-use std::collections::BTreeSet;
+use artis_result::experiment::Experiment;
 use std::fmt::Write as _;
 
 const BEGIN: &str = "<!-- made: ";
@@ -67,10 +67,16 @@ pub fn names(page: &str) -> Vec<&str> {
         .collect()
 }
 
-/// All that a page says of an experiment: what was measured on what, a sentence, tables, gates.
-pub fn part(experiment: &Experiment, verdicts: &[Verdict]) -> String {
-    let mut text = String::from("\n");
-    text += &LAYOUT.paragraph("", &origin(experiment));
+/// What all parts of a page have in common.
+pub fn common(usual: &Usual) -> String {
+    format!("\n{}\n", LAYOUT.paragraph("", &usual.sentence()))
+}
+
+/// All that a page says of the result file `name`: what was measured on what, a sentence, tables,
+/// gates.
+pub fn part(name: &str, experiment: &Experiment, verdicts: &[Verdict], usual: &Usual) -> String {
+    let origin = format!("`{name}`: {}", origin::paragraph(experiment, usual));
+    let mut text = format!("\n{}", LAYOUT.paragraph("", &origin));
     if let Some(sentence) = brief::sentence(&experiment.rows) {
         text += &format!("\n{}", LAYOUT.paragraph("", &sentence));
     }
@@ -90,76 +96,46 @@ pub fn in_brief(experiment: &Experiment) -> String {
     text
 }
 
-/// In one paragraph: the unit, what was measured, on what, and from what it was built.
-fn origin(experiment: &Experiment) -> String {
-    let rows = &experiment.rows;
-    let kernels: BTreeSet<&str> = rows.iter().map(|row| row.kernel.as_str()).collect();
-    let kernels: Vec<&str> = kernels.into_iter().collect();
-    let mut text = format!(
-        "In {}. Linux {}; {}",
-        experiment.time_unit(),
-        kernels.join(" and "),
-        experiment.engine_version
-    );
-    if let Some(row) = rows.first() {
-        let seeds = rows.iter().map(|row| row.seeds.len()).max().unwrap_or(0);
-        let plural = if seeds == 1 { "" } else { "s" };
-        let _ = write!(
-            text,
-            "; {} CPUs; {seeds} seed{plural} of {} virtual s",
-            listed(rows, |row| row.cpus.to_string()),
-            row.seconds
-        );
-        let _ = write!(text, "; loads: {}", loads(rows));
-    }
-    if let Some(setup) = setup(rows) {
-        let _ = write!(text, "; {setup}");
-    }
-    // Before control groups had a layout, the end of threads was not repaired either.
-    if rows
-        .iter()
-        .any(|row| row.timers > 1 && row.groups.is_none())
-    {
-        text += "; the worst of several threads is the measurement's own, which ended one while \
-                 another still measured";
-    }
-    if let Some(made) = &experiment.made {
-        let packages = made.packages.join(", ");
-        let _ = write!(text, "; commit {}, with {packages}", made.commit);
-    }
-    text + "."
+/// A gate on a configuration, and what became of it.
+type Judged<'a> = (&'a Verdict, &'a Check);
+
+/// How many gates are held, and those that are not.
+fn judge(verdicts: &[Verdict]) -> (String, Vec<Judged<'_>>) {
+    let checks = verdicts.iter().flat_map(|verdict| {
+        let checks = verdict.checks.iter();
+        checks.map(move |check| (verdict, check))
+    });
+    let all: Vec<Judged> = checks.collect();
+    let missed = |(_, check): &Judged| check.outcome != Outcome::Held;
+    let missed: Vec<Judged> = all.iter().copied().filter(missed).collect();
+    let held = all.len() - missed.len();
+    (format!("{held} of {} gates held", all.len()), missed)
 }
 
-/// The values of the rows, each once, in their order.
-fn listed(rows: &[Row], value: impl Fn(&Row) -> String) -> String {
-    let mut all: Vec<String> = Vec::new();
-    for value in rows.iter().map(value) {
-        if !all.contains(&value) {
-            all.push(value);
-        }
-    }
-    all.join(", ")
-}
-
-fn loads(rows: &[Row]) -> String {
-    let all = listed(rows, |row| counted(&row.loads, " + "));
-    all.replace(", ", "; or ").replace(" + ", ", ")
-}
-
-/// What was wanted, and what became of it.
+/// How many gates are held, and a table of those that are not.
 fn gates(text: &mut String, verdicts: &[Verdict]) {
     if verdicts.is_empty() {
         return;
     }
-    text.push_str("\n| wanted | measured | bound | |\n|---|---|---|---|\n");
-    for verdict in verdicts {
-        for check in &verdict.checks {
-            let _ = writeln!(text, "{}", gate(verdict, check));
-        }
+    let (sentence, missed) = judge(verdicts);
+    if missed.is_empty() {
+        let _ = writeln!(text, "\n{sentence}.");
+        return;
+    }
+    let _ = writeln!(text, "\n{sentence}; these did not:\n");
+    text.push_str("| gate | measured | bound |\n|---|---|---|\n");
+    for judged in missed {
+        let [gate, figure, bound, outcome] = cells(judged);
+        let figure = match judged.1.outcome {
+            Outcome::NotJudged(_) => outcome,
+            _ => figure,
+        };
+        let _ = writeln!(text, "| {} | {figure} | {bound} |", gate.replace('|', "/"));
     }
 }
 
-fn gate(verdict: &Verdict, check: &Check) -> String {
+/// The gate, its figure, its bound, and what became of it.
+fn cells((verdict, check): Judged) -> [String; 4] {
     let number = |value: f64| match value {
         small if small.abs() < 10.0 => format!("{small:.3}"),
         large => format!("{large:.1}"),
@@ -168,40 +144,25 @@ fn gate(verdict: &Verdict, check: &Check) -> String {
     let bound = verdict.bound.map(|bound| number(bound.low));
     let outcome = match &check.outcome {
         Outcome::Held => "held",
-        Outcome::Missed => "**missed**",
-        Outcome::NotJudged(_) => "**not judged**",
+        Outcome::Missed => "missed",
+        Outcome::NotJudged(_) => "not judged",
     };
     let none = || "-".to_owned();
-    format!(
-        "| {} | {} | {} | {outcome} |",
-        verdict.gate.to_string().replace('|', "/"),
+    [
+        verdict.gate.to_string(),
         figure.unwrap_or_else(none),
-        bound.unwrap_or_else(none)
-    )
+        bound.unwrap_or_else(none),
+        outcome.to_owned(),
+    ]
 }
 
-/// What became of the gates, in a sentence for a terminal: those that are not held first.
+/// What became of the gates, for a terminal: a sentence, and those that are not held.
 pub fn judged(name: &str, verdicts: &[Verdict]) -> String {
-    let checks = || {
-        let of = |verdict| move |check| (verdict, check);
-        verdicts
-            .iter()
-            .flat_map(move |verdict: &Verdict| verdict.checks.iter().map(of(verdict)))
-    };
-    let missed: Vec<String> = checks()
-        .filter(|(_, check)| check.outcome != Outcome::Held)
-        .map(|(verdict, check)| format!("  {}\n", plain(&gate(verdict, check))))
-        .collect();
-    let all = checks().count();
-    let held = all - missed.len();
-    format!("{name}: {held} of {all} gates held\n{}", missed.concat())
-}
-
-/// A row of a table as text.
-fn plain(row: &str) -> String {
-    let cells = row.split('|').map(str::trim);
-    let cells: Vec<&str> = cells.filter(|cell| !cell.is_empty()).collect();
-    cells.join("  ").replace("**", "")
+    let (sentence, missed) = judge(verdicts);
+    let lines = missed
+        .into_iter()
+        .map(|judged| format!("  {}\n", cells(judged).join("  ")));
+    format!("{name}: {sentence}\n{}", lines.collect::<String>())
 }
 
 #[cfg(test)]

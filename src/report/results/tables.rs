@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! An experiment's figures as tables of Markdown: RT0, the work of the loads, ordinary tasks, and
-//! the same work in ten ways. A table that no row has a figure for is left out, and so is a column.
+//! An experiment's figures as tables of Markdown: RT0 beside the work of the loads, ordinary tasks,
+//! and the same work in ten ways. A table that no row has a figure for is left out, and so is a
+//! column. What is not here is in the result file, and `artis compare` shows it.
 
-use crate::experiment::us;
-use artis_result::experiment::{Figures, Row, Summary};
+use crate::brief;
+use crate::experiment::{begins_group, us};
+use artis_result::experiment::{Row, Summary};
 use artis_result::names::Ordinary;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// A column: its heading, and the cell of a row; none where the row has no such figure.
@@ -23,8 +25,6 @@ impl<'a> Column<'a> {
 pub(super) fn all(text: &mut String, rows: &[Row]) {
     table(text, "RT0", rows, &rt0(rows));
     table(text, "ordinary tasks", rows, &ordinary());
-    table(text, "work per CPU second", rows, &work(rows, true));
-    table(text, "work", rows, &work(rows, false));
     throughput(text, rows);
 }
 
@@ -48,8 +48,15 @@ fn table(text: &mut String, title: &str, rows: &[Row], columns: &[Column]) {
     }
 }
 
+/// What RT0 gains, and beside it what the others pay.
 fn rt0(rows: &[Row]) -> Vec<Column<'static>> {
-    let several = rows.iter().any(|row| row.per_seed.len() > 1);
+    // What the others of a group are compared with has no least: all of it is 1.
+    let references = (0..rows.len()).filter(|&at| at == 0 || begins_group(rows, at));
+    let references: BTreeSet<String> = references
+        .map(|at| rows[at].configuration.clone())
+        .collect();
+    let references_too = references.clone();
+    let leaked = rows.iter().any(|row| row.figures.leaks.unwrap_or(0) > 0);
     vec![
         Column::new("kernel max", |row| {
             row.figures.kernel_latency_us_max.map(one)
@@ -57,51 +64,60 @@ fn rt0(rows: &[Row]) -> Vec<Column<'static>> {
         Column::new("mean", |row| Some(one(row.figures.latency_us_mean))),
         Column::new("99.9 %", |row| Some(one(row.figures.latency_us_p99_9))),
         Column::new("worst", |row| Some(one(row.figures.latency_us_max))),
-        Column::new("worst at places", |row| {
-            row.figures.worst_places.map(percent)
+        Column::new("at places, %", |row| row.figures.worst_places.map(percent)),
+        Column::new("leaks", move |row| {
+            row.figures
+                .leaks
+                .filter(|_| leaked)
+                .map(|all| all.to_string())
         }),
-        Column::new("worst of each seed", move |row| {
-            several.then(|| of_seeds(row))
-        }),
-        Column::new("RT CPU to others", |row| {
+        Column::new("RT CPU lent, %", |row| {
             row.figures.rt_cpu_share_others.map(percent)
         }),
-        Column::new("CPU time of loads", |row| {
-            row.figures.load_cpu_time_relative.map(ratio)
+        Column::new("work kept", |row| brief::work(&row.figures).map(ratio)),
+        Column::new("least", move |row| {
+            let is_reference = references.contains(&row.configuration);
+            least(&row.figures.work_relative).filter(|_| !is_reference)
         }),
-        Column::new("leaks", |row| row.figures.leaks.map(|all| all.to_string())),
+        Column::new("least per CPU second", move |row| {
+            let mut all = row.figures.work_per_cpu_second_relative.clone();
+            all.extend(row.figures.messages_per_cpu_second_relative.clone());
+            let is_reference = references_too.contains(&row.configuration);
+            least(&all).filter(|_| !is_reference)
+        }),
     ]
 }
 
-fn of_seeds(row: &Row) -> String {
-    let worst = row.per_seed.iter().map(|seed| seed.figures.latency_us_max);
-    let worst: Vec<String> = worst.map(|us| format!("{us:.0}")).collect();
-    worst.join(", ")
+/// The load that did least, with its figure.
+fn least(work: &BTreeMap<String, f64>) -> Option<String> {
+    let (name, least) = work
+        .iter()
+        .min_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    Some(format!("{} {name}", ratio(*least)))
 }
 
+/// Wakeups of a normal task in full, of all others the figure that says most: a bound and a
+/// real-time task's longest wait, and the mean of what is done many times.
 fn ordinary() -> Vec<Column<'static>> {
+    type Figure = (&'static str, fn(&Summary) -> f64);
+    const MEAN: Figure = ("mean", |of| of.us_mean);
+    const P99: Figure = ("99 %", |of| of.us_p99);
+    const LONGEST: Figure = ("longest", |of| of.us_max);
     let mut columns = Vec::new();
     for kind in Ordinary::ALL {
-        let wakeups = matches!(kind, Ordinary::Normal | Ordinary::Bound);
-        let rt1 = matches!(kind, Ordinary::Rt1Level1 | Ordinary::Rt1Level20);
-        let kind = kind.name();
-        if !rt1 {
-            columns.push(Column::new(format!("{kind}: mean"), move |row| {
-                of_kind(row, kind).map(|of| one(of.us_mean))
-            }));
-        }
-        if wakeups {
-            columns.push(Column::new("99 %", move |row| {
-                of_kind(row, kind).map(|of| one(of.us_p99))
-            }));
-        }
-        if wakeups || kind.starts_with("rt1") {
-            let head = match wakeups {
-                true => "longest".to_owned(),
-                false => format!("{kind}: longest"),
+        let figures: &[Figure] = match kind {
+            Ordinary::Normal => &[MEAN, P99, LONGEST],
+            Ordinary::Bound | Ordinary::Rt1Level1 | Ordinary::Rt1Level20 => &[LONGEST],
+            Ordinary::Commands | Ordinary::Messages | Ordinary::MessagesToMany => &[MEAN],
+        };
+        let name = kind.name();
+        for &(figure, value) in figures {
+            let head = match figure {
+                "99 %" => figure.to_owned(),
+                _ => format!("{name} {figure}"),
             };
             columns.push(Column::new(head, move |row| {
-                of_kind(row, kind).map(|of| one(of.us_max))
+                of_kind(row, name).map(|of| one(value(of)))
             }));
         }
     }
@@ -110,31 +126,6 @@ fn ordinary() -> Vec<Column<'static>> {
 
 fn of_kind<'a>(row: &'a Row, kind: &str) -> Option<&'a Summary> {
     row.figures.responsiveness.get(kind)
-}
-
-/// What the loads did against the first row: of each, per second of its CPU time or of all time.
-fn work(rows: &[Row], per_cpu_second: bool) -> Vec<Column<'static>> {
-    let all = move |of: &Figures| match per_cpu_second {
-        true => {
-            let mut all = of.work_per_cpu_second_relative.clone();
-            all.extend(of.messages_per_cpu_second_relative.clone());
-            all
-        }
-        false => of.work_relative.clone(),
-    };
-    let names: BTreeSet<String> = rows
-        .iter()
-        .flat_map(|row| all(&row.figures).into_keys())
-        .collect();
-    names
-        .into_iter()
-        .map(|name| {
-            let head = name.replace('-', " ");
-            Column::new(head, move |row| {
-                all(&row.figures).get(&name).copied().map(ratio)
-            })
-        })
-        .collect()
 }
 
 /// A line for each way of running the same work.
@@ -168,7 +159,7 @@ fn one(value: f64) -> String {
 }
 
 fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
+    format!("{:.0}", share * 100.0)
 }
 
 fn ratio(value: f64) -> String {

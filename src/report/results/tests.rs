@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 use super::*;
 use artis_decide::compare::{compare, figures};
-use artis_result::experiment::{Made, Scheduler, Summary};
+use artis_result::experiment::{Scheduler, Summary};
 use artis_testing::experiment::{experiment, row};
 
 fn made(text: &str) -> Result<String, Error> {
@@ -61,37 +61,59 @@ fn measured() -> (Experiment, Vec<Verdict>) {
 }
 
 #[test]
-fn a_part_tells_where_its_figures_are_from_and_what_became_of_the_gates() {
+fn a_part_shows_what_each_side_gains_and_pays_and_the_gates_that_are_missed() {
     let (mut experiment, verdicts) = measured();
-    experiment.made = Some(Made {
-        commit: "0123abc".to_owned(),
-        packages: vec!["libc6 2.41".to_owned()],
-    });
-    let text = part(&experiment, &verdicts);
+    let artis = &mut experiment.rows[2].figures;
+    artis.work_relative = [("io".to_owned(), 0.5), ("locks".to_owned(), 2.0)].into();
+    artis.work_per_cpu_second_relative = [("io".to_owned(), 0.99)].into();
+    artis.messages_per_cpu_second_relative = [("messages".to_owned(), 0.95)].into();
+    artis.rt_cpu_share_others = Some(1.0);
+    let usual = Usual::of([&experiment]);
+    let text = part("some", &experiment, &verdicts, &usual);
     let flat = text.replace('\n', " ");
     for said in [
-        "In us at 100 MIPS, emulated (bochs). Linux 7.3.4",
-        "2 seeds of 8 virtual s; loads: hackbench; RT0 every 1003 us, at every place of the tick; \
-         control groups as systemd makes them; commit 0123abc, with libc6 2.41.",
+        "`some`: 2 seeds of 8 virtual s. ",
         "With artis the worst latency is 0.98 times that of the isolated CPU",
-        "| artis | 14.8 | 29.5 | 59.0 | 2 % | 55, 59 |",
-        "| ordinary tasks | normal: mean | 99 % | longest |",
-        "| artis:latency.max<=1.2*isolcpus | 59.0 | 72.0 | held |",
-        "| artis:latency.max<50 | 59.0 | 50.0 | **missed** |",
+        "| RT0 | mean | 99.9 % | worst | at places, % | RT CPU lent, % | work kept | least | least \
+         per CPU second |",
+        "| stock | 75.0 | 150.0 | 300.0 | 2 |  | 1.000 |  |  |",
+        "| artis | 14.8 | 29.5 | 59.0 | 2 | 100 | 1.000 | 0.500 io | 0.950 messages |",
+        "| ordinary tasks | normal mean | 99 % | normal longest |",
+        "1 of 2 gates held; these did not:  | gate | measured | bound |",
+        "| artis:latency.max<50 | 59.0 | 50.0 |",
     ] {
         assert!(flat.contains(said), "{said} in\n{text}");
     }
-    // A figure that no row has takes no column.
+    // What no row has takes no column, and a gate that is held no line.
     assert!(!text.contains("kernel max"), "{text}");
+    assert!(!text.contains("1.2*isolcpus"), "{text}");
+    let common = common(&usual).replace('\n', " ");
+    let said =
+        "RT0 every 1003 us, at every place of the tick; control groups as systemd makes them";
+    assert!(common.contains(said), "{common}");
 }
 
 #[test]
-fn an_older_document_says_that_it_kept_its_places() {
-    let experiment = experiment(vec![row("stock", &[300.0])]);
-    let text = part(&experiment, &[]).replace('\n', " ");
-    let said = "RT0 stayed at the same places of the tick; no control groups but the loads' own.";
-    assert!(text.contains(said), "{said} in\n{text}");
-    assert!(!text.contains("wanted"), "{text}");
+fn leaks_are_a_column_only_where_there_are_some() {
+    let (mut experiment, _) = measured();
+    let usual = Usual::of([&experiment]);
+    experiment.rows[2].figures.leaks = Some(0);
+    let text = part("some", &experiment, &[], &usual);
+    assert!(text.contains("virtual s; no leaks."), "{text}");
+    assert!(!text.contains("gates"), "{text}");
+    experiment.rows[2].figures.leaks = Some(3);
+    let text = part("some", &experiment, &[], &usual);
+    assert!(
+        text.contains("| leaks |") && text.contains("; leaks: 3."),
+        "{text}"
+    );
+}
+
+#[test]
+fn gates_that_are_all_held_take_a_line() {
+    let (experiment, verdicts) = measured();
+    let text = part("some", &experiment, &verdicts[..1], &Usual::default());
+    assert!(text.ends_with("|\n\n1 of 1 gates held.\n\n"), "{text}");
 }
 
 #[test]

@@ -92,7 +92,7 @@ struct artis_cpu {
 	u8 put_off;		/* the end of a slice, once, for RT0's timer */
 	u8 last_tick;		/* the slice of its task ends at the next tick */
 	u8 makes_room;		/* its task was asked to, by any CPU, and has not gone yet */
-	u8 chosen;		/* its next task is, by ops.dispatch(), and waits in front of nobody */
+	u8 chosen;		/* ops.dispatch() has chosen its next task: none waits in front of it */
 	u8 slice_timer_on;	/* it is set, for this task or an earlier one */
 	u8 next_waits;		/* one that comes next waits until its task has run for a moment */
 	/*

@@ -143,7 +143,7 @@ static inline bool artis_next_displaces(enum artis_class running_class,
 
 /*
  * A task does not take over the CPU where it woke up: does it wait in front there, if its turn is
- * before that of all who wait? One that others would take stays where each of them finds it.
+ * before that of all who wait? Tasks that other CPUs may take stay in the shared queue.
  */
 static inline bool artis_may_follow(const struct artis_task_view *task, bool alone, u32 in_front)
 {
