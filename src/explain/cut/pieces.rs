@@ -128,8 +128,11 @@ impl Pieces {
     /// The softirq has just taken these packets.
     pub fn explain_packets(&mut self, packets: &str) {
         for piece in self.all.iter_mut().rev() {
-            if piece.lane != Lane::Softirq || piece.culprit.as_deref() != Some("NET_RX") {
-                break;
+            match piece.lane {
+                // Interrupts come within it, and wake the thread.
+                Lane::HardInterrupt | Lane::Scheduler | Lane::Hypervisor => continue,
+                Lane::Softirq if piece.culprit.as_deref() == Some("NET_RX") => {}
+                _ => break,
             }
             piece.code.get_or_insert_with(|| packets.to_owned());
         }

@@ -248,6 +248,7 @@ fn a_holder_that_is_halted_or_out_of_budget_says_so() {
     let holder = |before: Option<What>, leaves: What| {
         let mut events = vec![(1, 0, switch(OTHER, 0, None))];
         events.extend(before.map(|what| (2, 0, what)));
+        let sleeps = matches!(&leaves, What::Switch(switch) if switch.blocked);
         events.extend([
             (3, 0, leaves),
             (5, 1, switch(THREAD, 0, None)),
@@ -261,7 +262,10 @@ fn a_holder_that_is_halted_or_out_of_budget_says_so() {
                 },
             ),
             (11, 1, switch(0, THREAD, Some(None))),
-            (19, 0, waking(OTHER, 9, None)),
+        ]);
+        // Its next period makes it ready without a wakeup.
+        events.extend(sleeps.then(|| (19, 0, waking(OTHER, 9, None))));
+        events.extend([
             (19, 0, switch(OTHER, 0, None)),
             (19, 0, waking(THREAD, OTHER, None)),
         ]);

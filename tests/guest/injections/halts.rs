@@ -46,6 +46,8 @@ fn child(work: impl FnOnce()) -> Child {
 fn holds(shared: &Shared, mut asked: PipeReader, mut says: PipeWriter) {
     bind(shared.other);
     named(c"inj-holder");
+    // Nobody else keeps it from its CPU.
+    fifo(2);
     let mut byte = [0];
     while asked.read_exact(&mut byte).is_ok() {
         shared.lock();

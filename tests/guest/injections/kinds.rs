@@ -108,6 +108,8 @@ impl Kind {
             Self::Kernel | Self::Work | Self::Softirq => 150_000,
             // The share of normal tasks is tens of milliseconds.
             Self::Throttling => 5_000_000,
+            // It is set, and they are halted, by more.
+            Self::Clock | Self::Traced => 1_000_000,
             _ => 80_000,
         }
     }

@@ -2,7 +2,7 @@
 //! What is done to memory: the victim's own, and that of its whole process.
 
 use super::group::Group;
-use super::{Injection, Kind, Shared, bind, favoured, repeat};
+use super::{Injection, Kind, Shared, bind, favoured, fifo, repeat};
 use crate::named;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -209,11 +209,14 @@ pub(super) fn reclaims(shared: &Shared, times: usize) -> Result<Vec<Injection>, 
         scope.spawn(|| {
             bind(shared.other);
             named(c"inj-filler");
+            fifo(1);
             while !done.load(Relaxed) {
                 let _ = file.rewind();
                 while file.read(&mut buffer).is_ok_and(|bytes| bytes > 0) {}
             }
         });
+        // Until it is full.
+        std::thread::sleep(Duration::from_millis(500));
         let injected = ask(shared, times);
         done.store(true, Relaxed);
         injected

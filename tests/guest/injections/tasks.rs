@@ -123,7 +123,8 @@ pub(super) fn budget(shared: &Shared, times: usize) -> Vec<Injection> {
     let injected = repeat(shared, times, || {
         shared.lock();
         shared.asked.fetch_add(1, Relaxed);
-        spin(shared, 3 * shared.spin_ns);
+        // More than its budget.
+        spin(shared, 6 * shared.spin_ns);
         shared.unlock();
     });
     become_normal();
