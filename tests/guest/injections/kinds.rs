@@ -160,7 +160,7 @@ impl Kind {
             Self::Faults | Self::Cow | Self::Disk | Self::Swap | Self::Reclaim | Self::Collapse => {
                 lane == Lane::OwnFault
             }
-            Self::Stopped | Self::Frozen => lane == Lane::Lock && culprit == "inj-holder",
+            Self::Stopped | Self::Frozen => lane == Lane::Lock && culprit.starts_with("inj-holder"),
             Self::Budget => {
                 lane == Lane::Throttled && culprit.contains("deadline budget of inj-budget")
             }

@@ -123,8 +123,8 @@ pub(super) fn budget(shared: &Shared, times: usize) -> Vec<Injection> {
     let injected = repeat(shared, times, || {
         shared.lock();
         shared.asked.fetch_add(1, Relaxed);
-        // More than its budget.
-        spin(shared, 6 * shared.spin_ns);
+        // Beyond its budget, and the tick at which a kernel may look.
+        spin(shared, 15 * shared.spin_ns);
         shared.unlock();
     });
     become_normal();
