@@ -53,7 +53,7 @@ fn inject(test: &str, kind: &str, (short, long): (u64, u64)) {
     if figures["judged"] < 4 {
         // What the victim did to itself is kept, unless worse was.
         let seen = ["judged", "stolen", "waited", "overwritten"].map(|name| figures[name]);
-        const OWN: [&str; 7] = ["faults", "cow", "disk", "swap", "reclaim", "lock", "frozen"];
+        const OWN: [&str; 7] = ["faults", "cow", "disk", "swap", "lock", "stopped", "frozen"];
         let own = OWN.contains(&kind);
         assert!(
             !own || figures["kept"] == 4 * times || seen.iter().sum::<u64>() >= 4,
@@ -107,8 +107,6 @@ injected! {
     a_used_up_budget_is_blamed, "a_used_up_budget_is_blamed": "budget", (15, 100);
     a_tracer_is_blamed, "a_tracer_is_blamed": "traced", (15, 100);
     who_sets_the_clock_is_blamed, "who_sets_the_clock_is_blamed": "clock", (15, 100);
-    memory_of_a_full_cgroup_is_blamed, "memory_of_a_full_cgroup_is_blamed": "reclaim", (15, 100);
-    who_makes_large_pages_is_named, "who_makes_large_pages_is_named": "collapse", (30, 200);
     the_share_of_normal_tasks_is_blamed, "the_share_of_normal_tasks_is_blamed": "throttling", (6, 60);
 }
 

@@ -2,7 +2,7 @@
 //! Processes that halt the victim, or are halted while they have the lock that it waits for; and a
 //! clock that is set.
 
-use super::group::Group;
+use super::freezer::Freezer;
 use super::{Injection, Kind, PAUSE_MS, Shared, bind, fifo, now_ns, pause, random, sleep_until};
 use crate::named;
 use nix::sys::ptrace;
@@ -63,11 +63,11 @@ pub(super) fn holder(kind: Kind, shared: &Shared, times: usize) -> Result<Vec<In
     let ((asked, mut asks), (mut said, says)) = (pipe()?, pipe()?);
     let holder = child(|| holds(shared, asked, says));
     let group = match kind {
-        Kind::Frozen => Some(Group::freezer(holder.0)?),
+        Kind::Frozen => Some(Freezer::of(holder.0)?),
         _ => None,
     };
     let halt = |halts: bool| match (&group, halts) {
-        (Some(group), _) => group.limit(halts),
+        (Some(group), _) => group.freeze(halts),
         (None, true) => kill(holder.0, Signal::SIGSTOP).map_err(|errno| errno.to_string()),
         (None, false) => kill(holder.0, Signal::SIGCONT).map_err(|errno| errno.to_string()),
     };

@@ -46,14 +46,10 @@ pub enum Kind {
     Traced,
     /// The victim's clock is set.
     Clock,
-    /// The victim's cgroup has no memory left.
-    Reclaim,
-    /// The victim's small pages become a large one.
-    Collapse,
 }
 
 /// By their names on the command line.
-pub const KINDS: [(&str, Kind); 24] = [
+pub const KINDS: [(&str, Kind); 22] = [
     ("fifo", Kind::Fifo),
     ("deadline", Kind::Deadline),
     ("softirq", Kind::Softirq),
@@ -76,8 +72,6 @@ pub const KINDS: [(&str, Kind); 24] = [
     ("budget", Kind::Budget),
     ("traced", Kind::Traced),
     ("clock", Kind::Clock),
-    ("reclaim", Kind::Reclaim),
-    ("collapse", Kind::Collapse),
 ];
 
 /// How it is known, without the recorder, that an injection made a loss.
@@ -119,9 +113,7 @@ impl Kind {
             Self::Ipi | Self::Tlb => Evidence::Within { percent: 90 },
             // One interrupt may report several requests.
             Self::Device => Evidence::Within { percent: 0 },
-            Self::Faults | Self::Cow | Self::Disk | Self::Swap | Self::Reclaim | Self::Collapse => {
-                Evidence::Own
-            }
+            Self::Faults | Self::Cow | Self::Disk | Self::Swap => Evidence::Own,
             Self::Lock | Self::Stopped | Self::Frozen | Self::Budget => Evidence::Lock,
             _ => Evidence::Covers,
         }
@@ -157,9 +149,7 @@ impl Kind {
                 matches!(lane, Lane::PreemptionOff | Lane::InterruptsOff)
                     && culprit.starts_with("kworker/")
             }
-            Self::Faults | Self::Cow | Self::Disk | Self::Swap | Self::Reclaim | Self::Collapse => {
-                lane == Lane::OwnFault
-            }
+            Self::Faults | Self::Cow | Self::Disk | Self::Swap => lane == Lane::OwnFault,
             Self::Stopped | Self::Frozen => lane == Lane::Lock && culprit.starts_with("inj-holder"),
             Self::Budget => {
                 lane == Lane::Throttled && culprit.contains("deadline budget of inj-budget")
@@ -181,8 +171,6 @@ impl Kind {
             Self::Softirq => "packets of lo, sent by inj-softirq",
             Self::Stopped => "is stopped by a signal of inj-halt",
             Self::Frozen => "is frozen",
-            Self::Reclaim => "reclaims memory of its cgroup",
-            Self::Collapse => "waits for inj-collapse",
             _ => "",
         }
     }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What is done to memory: the victim's own, and that of its whole process.
 
-use super::group::Group;
-use super::{Injection, Kind, Shared, bind, favoured, fifo, repeat};
+use super::{Injection, Kind, Shared, bind, favoured, repeat};
 use crate::named;
 use std::fs::File;
-use std::io::{Read, Seek, Write};
+use std::io::Write;
 use std::os::fd::AsRawFd;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 pub(super) const PAGE: usize = 4096;
@@ -25,16 +23,13 @@ pub(super) enum Memory {
     /// It, and the page where the next touch begins.
     File(File, usize),
     Swapped(*mut u8),
-    /// What another thread makes a large page of.
-    Collapsing,
 }
 
 impl Memory {
     /// Of this kind of injection; none: the victim touches nothing.
     pub fn of(kind: Kind) -> Option<Self> {
         match kind {
-            Kind::Faults | Kind::Reclaim => Some(Self::New),
-            Kind::Collapse => Some(Self::Collapsing),
+            Kind::Faults => Some(Self::New),
             Kind::Cow => {
                 let memory = map(PAGES * PAGE, libc::MAP_POPULATE);
                 small_pages(memory, PAGES * PAGE);
@@ -67,13 +62,13 @@ impl Memory {
                 // SAFETY: our own mapping, whose content stays.
                 unsafe { libc::madvise((*memory).cast(), PAGES * PAGE, libc::MADV_PAGEOUT) };
             }
-            Self::New | Self::Shared(_) | Self::Collapsing => return,
+            Self::New | Self::Shared(_) => return,
         }
         // The next activation is the one that touches them.
         std::thread::sleep(Duration::from_millis(1));
     }
 
-    pub fn touch(&mut self, shared: &Shared) {
+    pub fn touch(&mut self) {
         match self {
             Self::New => {
                 let memory = map(PAGES * PAGE, 0);
@@ -83,7 +78,6 @@ impl Memory {
             }
             Self::Shared(memory) => write(*memory, PAGES),
             Self::Swapped(memory) => write(*memory, PAGES),
-            Self::Collapsing => write(shared.page.load(Relaxed), 1),
             Self::File(file, page) => {
                 let offset = *page * PAGE;
                 *page = (*page + 64 * FILE_PAGES) % (255 * FILE_PAGES);
@@ -189,71 +183,6 @@ pub(super) fn forks(shared: &Shared, times: usize) -> Vec<Injection> {
         }
     }
     Vec::new()
-}
-
-/// Asks the victim for new memory while its cgroup is full of a file's pages.
-pub(super) fn reclaims(shared: &Shared, times: usize) -> Result<Vec<Injection>, String> {
-    const BYTES: usize = 1 << 20;
-    let mut file = tempfile::tempfile_in(".").map_err(|error| error.to_string())?;
-    let mut buffer = vec![1; BYTES];
-    for _ in 0..64 {
-        file.write_all(&buffer).map_err(|error| error.to_string())?;
-    }
-    file.sync_all().map_err(|error| error.to_string())?;
-    // What the file has in memory is not the group's.
-    // SAFETY: takes numbers only.
-    unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
-    let _group = Group::small()?;
-    let done = AtomicBool::new(false);
-    Ok(std::thread::scope(|scope| {
-        scope.spawn(|| {
-            bind(shared.other);
-            named(c"inj-filler");
-            fifo(1);
-            while !done.load(Relaxed) {
-                let _ = file.rewind();
-                while file.read(&mut buffer).is_ok_and(|bytes| bytes > 0) {}
-            }
-        });
-        // Until it is full.
-        std::thread::sleep(Duration::from_millis(500));
-        let injected = ask(shared, times);
-        done.store(true, Relaxed);
-        injected
-    }))
-}
-
-/// Makes a large page of small ones, and asks the victim to touch one that is not there meanwhile.
-pub(super) fn collapses(shared: &Shared, times: usize) -> Result<Vec<Injection>, String> {
-    const LARGE: usize = 2 << 20;
-    bind(shared.other);
-    named(c"inj-collapse");
-    let memory = map(2 * LARGE, 0);
-    // SAFETY: within the mapping.
-    let large = unsafe { memory.add(memory.align_offset(LARGE)) };
-    let advise = |advice: libc::c_int| {
-        // SAFETY: our own mapping, whose content does not matter.
-        unsafe { libc::madvise(large.cast(), LARGE, advice) == 0 }
-    };
-    let mut collapsed = 0;
-    for _ in 0..times {
-        advise(libc::MADV_NOHUGEPAGE);
-        advise(libc::MADV_DONTNEED);
-        write(large, LARGE / PAGE - 1);
-        // SAFETY: the last page.
-        shared
-            .page
-            .store(unsafe { large.add(LARGE - PAGE) }, Relaxed);
-        advise(libc::MADV_HUGEPAGE);
-        super::pause(shared);
-        shared.asked.fetch_add(1, Relaxed);
-        collapsed += usize::from(advise(libc::MADV_COLLAPSE));
-        shared.wait_for_answers();
-    }
-    match collapsed {
-        0 => Err("this kernel makes no large pages of small ones".to_owned()),
-        _ => Ok(Vec::new()),
-    }
 }
 
 /// Unmaps many mappings in one system call.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The victim, and what is done to it.
 
-mod group;
+mod freezer;
 mod halts;
 mod interrupts;
 mod kinds;
@@ -20,7 +20,7 @@ use std::fs::File;
 use std::hint::spin_loop;
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 pub use kinds::{Evidence, Kind};
@@ -62,8 +62,6 @@ pub struct Shared {
     answered: AtomicU64,
     /// The name of the interrupt.
     device: OnceLock<String>,
-    /// What the victim is to touch.
-    page: AtomicPtr<u8>,
 }
 
 // SAFETY: a pthread mutex is made to be used by several threads; the rest is atomic.
@@ -84,7 +82,6 @@ impl Shared {
             asked: AtomicU64::new(0),
             answered: AtomicU64::new(0),
             device: OnceLock::new(),
-            page: AtomicPtr::default(),
             cpus,
         }
     }
@@ -159,7 +156,7 @@ pub fn victim(kind: Kind, shared: &Shared) -> Vec<Injection> {
         }
         let begin_ns = now_ns();
         match &mut memory {
-            Some(memory) => memory.touch(shared),
+            Some(memory) => memory.touch(),
             None => {
                 shared.lock();
                 shared.unlock();
@@ -193,8 +190,6 @@ pub fn make(kind: Kind, shared: &Shared, times: usize) -> Result<Vec<Injection>,
         Kind::Kernel => memory::unmappings(shared, times),
         Kind::Work | Kind::Kept | Kind::Masked | Kind::Barrier => work::work(kind, shared, times)?,
         Kind::Faults | Kind::Disk => memory::ask(shared, times),
-        Kind::Reclaim => memory::reclaims(shared, times)?,
-        Kind::Collapse => memory::collapses(shared, times)?,
         Kind::Stopped | Kind::Frozen => halts::holder(kind, shared, times)?,
         Kind::Budget => tasks::budget(shared, times),
         Kind::Traced => halts::tracer(shared, times)?,
