@@ -328,6 +328,21 @@ struct napi_struct {
 	struct net_device *dev;
 };
 
+struct sk_buff {
+	struct net_device *dev;
+};
+
+struct sk_buff_head {
+	struct sk_buff *next;
+	struct sk_buff *prev;
+};
+
+/* of a CPU: packets from devices that have no queue of their own */
+struct softnet_data {
+	struct sk_buff_head input_pkt_queue;
+	struct napi_struct backlog;
+};
+
 #pragma clang attribute pop
 
 #include "arch.h"

@@ -140,11 +140,7 @@ fn of(lane: Lane) -> Option<Advice> {
             "a lock with priority inheritance (PTHREAD_PRIO_INHERIT) lets its holder finish; see \
              `artis demo inversion`",
         ),
-        Lane::Slack => (
-            &[],
-            &[],
-            "set the timer slack to 1 ns (prctl(PR_SET_TIMERSLACK)), or a real-time policy, which has none",
-        ),
+        Lane::Slack | Lane::ClockSet => (&[], &[], of_clock(lane)),
         Lane::OwnFault => (
             &["memory_lock_limit", "swap", "transparent_huge_pages"],
             &[],
@@ -159,6 +155,16 @@ fn of(lane: Lane) -> Option<Advice> {
         steps: owned(steps),
         text: text.to_owned(),
     })
+}
+
+/// What the thread itself asks of its clock.
+fn of_clock(lane: Lane) -> &'static str {
+    match lane {
+        Lane::Slack => {
+            "set the timer slack to 1 ns (prctl(PR_SET_TIMERSLACK)), or a real-time policy, which has none"
+        }
+        _ => "sleep by CLOCK_MONOTONIC, which nobody can set, or have the clock slewed, not set",
+    }
 }
 
 #[cfg(test)]

@@ -47,6 +47,8 @@ pub enum Lane {
     Wait,
     /// The thread's timer slack: the kernel may be so late for it.
     Slack,
+    /// Somebody set the clock that its timer goes by.
+    ClockSet,
     OwnFault,
     OwnSystemCall,
     /// The thread itself in user mode: nothing is lost.
@@ -55,7 +57,7 @@ pub enum Lane {
 }
 
 /// All of them, in the order in which they are drawn.
-pub const ALL: [Lane; 25] = [
+pub const ALL: [Lane; 26] = [
     Lane::Firmware,
     Lane::Hypervisor,
     Lane::IdleExit,
@@ -77,6 +79,7 @@ pub const ALL: [Lane; 25] = [
     Lane::Lock,
     Lane::Wait,
     Lane::Slack,
+    Lane::ClockSet,
     Lane::OwnFault,
     Lane::OwnSystemCall,
     Lane::OwnWork,
@@ -107,6 +110,7 @@ impl fmt::Display for Lane {
             Self::Lock => "lock",
             Self::Wait => "wait",
             Self::Slack => "timer slack",
+            Self::ClockSet => "clock set",
             Self::OwnFault => "own page fault",
             Self::OwnSystemCall => "own system call",
             Self::OwnWork => "own work",

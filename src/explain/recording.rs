@@ -98,6 +98,16 @@ pub enum Vector {
     ApicError,
 }
 
+/// What is short of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reclaim {
+    Machine,
+    Cgroup,
+    /// There is no large piece of it.
+    Compaction,
+}
+
 /// Another task gets the CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Switch {
@@ -157,6 +167,9 @@ pub struct Timer {
     /// The system call that it came into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<u32>,
+    /// Its clock is one that can be set.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub settable: bool,
     /// The timer, where it ends a period of a cgroup's limit.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub limit: u64,
@@ -241,9 +254,13 @@ pub enum What {
         waiter: u32,
         owner: Task,
     },
+    /// They were taken from a device, empty: of several, or not known which.
     Packets {
         device: String,
         packets: u32,
+        /// They had waited where packets wait that are sent within the machine.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        backlog: bool,
     },
     /// A task that may not run before the period of its cgroup's limit is over.
     Limited {
@@ -259,6 +276,18 @@ pub enum What {
         number: u32,
         by: u32,
         by_name: String,
+    },
+    /// A clock says a later time than before, by so much, as its next timer shows.
+    ClockSet {
+        step_ns: i64,
+    },
+    /// A task takes memory back from others before it gets any.
+    ReclaimBegins {
+        tid: u32,
+        reclaim: Reclaim,
+    },
+    ReclaimEnds {
+        tid: u32,
     },
     /// A priority is inherited, or given back.
     Priority {

@@ -4,13 +4,13 @@
 use crate::cgroups::Cgroups;
 use crate::history::CopiedEvent;
 use crate::skeleton::types::{
-    recorder_event, recorder_kind as Kind, recorder_loss, recorder_mark,
+    recorder_event, recorder_kind as Kind, recorder_loss, recorder_mark, recorder_reclaim,
     recorder_switch_flags as Flags, recorder_switch_parts as Parts,
     recorder_timer_flags as TimerFlags, recorder_vector,
 };
 use artis_explain::functions::Functions;
 use artis_explain::recording::{
-    Event, Loss, Sleep, Subject, Switch, Task, Timer, Vector, Waking, What,
+    Event, Loss, Reclaim, Sleep, Subject, Switch, Task, Timer, Vector, Waking, What,
 };
 
 /// What addresses are looked up in.
@@ -171,21 +171,20 @@ impl Names<'_> {
                 state: Some(event.a as u32).filter(|state| *state != u32::MAX),
             },
             Kind::RECORDER_SCHED_EXIT => What::SchedulerEnds,
-            Kind::RECORDER_OWNER => What::Owner {
-                waiter: tid,
-                owner: Task {
-                    tid: event.other,
-                    name: text(&event.name),
-                    policy: (event.b >> 32) as u32,
-                    priority: (event.b as u32).cast_signed(),
-                    kernel_thread: false,
-                    served: false,
-                },
-            },
+            Kind::RECORDER_OWNER => owner(event),
             Kind::RECORDER_NAPI => What::Packets {
                 device: text(&event.name),
                 packets: event.a as u32,
+                backlog: event.what != 0,
             },
+            Kind::RECORDER_CLOCK_SET => What::ClockSet {
+                step_ns: event.a.cast_signed(),
+            },
+            Kind::RECORDER_RECLAIM => What::ReclaimBegins {
+                tid,
+                reclaim: reclaim(event.what),
+            },
+            Kind::RECORDER_RECLAIM_DONE => What::ReclaimEnds { tid },
             Kind::RECORDER_LIMITED => What::Limited {
                 tid,
                 cgroup: {
@@ -227,6 +226,7 @@ impl Names<'_> {
             interrupts_were_off: (limit != 0 && !of_limit).then(|| turns_interrupts_on(&code)),
             outside_calls: call.is_some_and(|call| call < 0),
             call: call.and_then(|call| u32::try_from(call).ok()),
+            settable: has(TimerFlags::RECORDER_SETTABLE),
             limit: if of_limit { limit } else { 0 },
             stack: self.stack(copied),
         }
@@ -289,6 +289,29 @@ fn sleep(state: u32, has: impl Fn(Flags) -> bool) -> Option<Sleep> {
         state if state & (UNINTERRUPTIBLE | WAITS_FOR_LOCK) != 0 => Sleep::Uninterruptible,
         _ => return None,
     })
+}
+
+fn reclaim(number: u16) -> Reclaim {
+    match recorder_reclaim(u32::from(number)) {
+        recorder_reclaim::RECORDER_CGROUP => Reclaim::Cgroup,
+        recorder_reclaim::RECORDER_COMPACTION => Reclaim::Compaction,
+        _ => Reclaim::Machine,
+    }
+}
+
+/// Of a lock with priority inheritance.
+fn owner(event: &recorder_event) -> What {
+    What::Owner {
+        waiter: event.pid,
+        owner: Task {
+            tid: event.other,
+            name: text(&event.name),
+            policy: (event.b >> 32) as u32,
+            priority: (event.b as u32).cast_signed(),
+            kernel_thread: false,
+            served: false,
+        },
+    }
 }
 
 fn vector(number: u16) -> Vector {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Makes a 1 kHz thread late on purpose, and counts how often the explanation is right.
 //!
-//! `culprits KIND TIMES`: the kinds are listed in [`injections::KINDS`]. Injects at random moments;
+//! `culprits KIND TIMES`: the kinds are listed in `injections/kinds.rs`. Injects at random moments;
 //! a loss is judged when it is known without the recorder that an injection made it, and not when
 //! the hypervisor's steal clock says that the machine itself was stopped. Prints one line of
 //! numbers, and on standard error what was wrong.
@@ -219,20 +219,7 @@ fn judge(kind: Kind, shared: &Shared, kept: &[Recording], injected: &[Injection]
         tally.judged += 1;
         tally.unknown_ns += of(Lane::Unknown);
         tally.of_ns += whole_ns;
-        let expected = |lane: Lane, culprit: Option<&str>| {
-            kind.expects(lane, culprit.unwrap_or_default(), shared)
-        };
-        let fits = match kind.evidence() {
-            Evidence::Within { percent } => {
-                let found = segments
-                    .iter()
-                    .filter(|one| expected(one.lane, one.culprit.as_deref()))
-                    .count();
-                found >= 1 && 100 * found >= percent * within(subject, injected).count()
-            }
-            _ => chief(&segments)
-                .is_some_and(|(lane, culprit, _)| expected(lane, culprit.as_deref())),
-        };
+        let fits = fits(kind, shared, recording, injected, &segments);
         match fits {
             true => tally.right += 1,
             false => {
@@ -247,6 +234,34 @@ fn judge(kind: Kind, shared: &Shared, kept: &[Recording], injected: &[Injection]
         }
     }
     tally
+}
+
+/// Whether the segments say what they are to say.
+fn fits(
+    kind: Kind,
+    shared: &Shared,
+    recording: &Recording,
+    injected: &[Injection],
+    segments: &[Segment],
+) -> bool {
+    let expected =
+        |lane: Lane, culprit: Option<&str>| kind.expects(lane, culprit.unwrap_or_default(), shared);
+    if let Evidence::Within { percent } = kind.evidence() {
+        let found = segments.iter();
+        let found = found.filter(|one| expected(one.lane, one.culprit.as_deref()));
+        let found = found.count();
+        let count = within(&recording.subject, injected).count();
+        return found >= 1 && 100 * found >= percent * count;
+    }
+    chief(segments).is_some_and(|(lane, culprit, _)| {
+        let words = |one: &Segment| {
+            let mut words = one.code.iter().chain(&one.chain);
+            let is_chief = one.lane == lane && one.culprit == culprit;
+            is_chief && words.any(|words| words.contains(kind.says()))
+        };
+        let says = kind.says().is_empty() || segments.iter().any(words);
+        expected(lane, culprit.as_deref()) && says
+    })
 }
 
 /// Names the calling thread, and gives its number.

@@ -53,7 +53,8 @@ fn inject(test: &str, kind: &str, (short, long): (u64, u64)) {
     if figures["judged"] < 4 {
         // What the victim did to itself is kept, unless worse was.
         let seen = ["judged", "stolen", "waited", "overwritten"].map(|name| figures[name]);
-        let own = ["faults", "cow", "disk", "swap", "lock"].contains(&kind);
+        const OWN: [&str; 7] = ["faults", "cow", "disk", "swap", "lock", "stopped", "frozen"];
+        let own = OWN.contains(&kind);
         assert!(
             !own || figures["kept"] == 4 * times || seen.iter().sum::<u64>() >= 4,
             "{said}"
@@ -101,6 +102,11 @@ injected! {
     who_preempts_the_holder_of_a_lock_is_blamed, "who_preempts_the_holder_of_a_lock_is_blamed": "lock", (15, 100);
     who_cannot_be_preempted_is_blamed, "who_cannot_be_preempted_is_blamed": "kept", (15, 100);
     who_has_interrupts_off_is_blamed, "who_has_interrupts_off_is_blamed": "masked", (15, 100);
+    who_stops_the_holder_of_a_lock_is_named, "who_stops_the_holder_of_a_lock_is_named": "stopped", (15, 100);
+    a_frozen_holder_of_a_lock_is_seen, "a_frozen_holder_of_a_lock_is_seen": "frozen", (15, 100);
+    a_used_up_budget_is_blamed, "a_used_up_budget_is_blamed": "budget", (15, 100);
+    a_tracer_is_blamed, "a_tracer_is_blamed": "traced", (15, 100);
+    who_sets_the_clock_is_blamed, "who_sets_the_clock_is_blamed": "clock", (15, 100);
     the_share_of_normal_tasks_is_blamed, "the_share_of_normal_tasks_is_blamed": "throttling", (6, 60);
 }
 

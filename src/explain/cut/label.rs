@@ -6,7 +6,7 @@ use super::proof::unknown;
 use super::tasks::State;
 use super::{Call, Cutter, Segment};
 use crate::lane::Lane;
-use crate::recording::{Event, Loss, Task, Vector, What};
+use crate::recording::{Event, Loss, Reclaim, Task, Vector, What};
 use syscalls::x86_64::Sysno;
 
 /// The thread's own work beyond its next due time, which is a loss.
@@ -52,7 +52,7 @@ impl Cutter<'_> {
         let mut piece = match (self.state(), cpu) {
             (State::Asleep(at), _) => self.asleep(self.tasks.wait(*at)),
             (State::Limited(cgroup), _) => limited(cgroup),
-            (State::OutOfBudget, _) => out_of_budget(),
+            (State::OutOfBudget, _) => out_of_budget("its own deadline budget"),
             (State::Unknown, _) => unknown("what the thread did then is not in the record"),
             (_, None) => unknown("what its CPU did then is not in the record"),
             (State::Running(_), Some(cpu)) => self.runs(cpu),
@@ -155,12 +155,17 @@ impl Cutter<'_> {
             return named(Lane::Scheduler, "switching");
         }
         if self.in_fault {
-            return named(Lane::OwnFault, "its own page fault");
+            let mut piece = named(Lane::OwnFault, "its own page fault");
+            piece.code = self.reclaims(self.tid());
+            return piece;
         }
         match self.call {
             Call::Number(number) => {
                 let mut piece = named(Lane::OwnSystemCall, OWN_CALL);
-                piece.code = Some(call_name(number));
+                piece.code = Some(match self.reclaims(self.tid()) {
+                    Some(reclaims) => format!("{}: {reclaims}", call_name(number)),
+                    None => call_name(number),
+                });
                 piece
             }
             // It came out of a call that began before the record.
@@ -173,6 +178,22 @@ impl Cutter<'_> {
             }
             Call::None => named(Lane::OwnWork, "itself"),
         }
+    }
+
+    /// Whether a task takes memory back from others, in words, and who else has done so.
+    pub(super) fn reclaims(&self, tid: u32) -> Option<String> {
+        let (reclaim, goes_on) = self.machine.reclaims.get(&tid)?;
+        let words = match reclaim {
+            Reclaim::Machine => "reclaims memory, of which there is too little",
+            Reclaim::Cgroup => "reclaims memory of its cgroup, which is at its limit",
+            Reclaim::Compaction => "compacts memory to get a large piece",
+        };
+        let others = self.machine.reclaims.keys().filter(|one| **one != tid);
+        let others: Vec<String> = others.map(|one| self.name(*one)).collect();
+        goes_on.then(|| match others.is_empty() {
+            true => words.to_owned(),
+            false => format!("{words}; so does {}", others.join(", ")),
+        })
     }
 
     pub(super) fn interrupted_by(&self, context: &Context, cpu: &Cpu) -> Segment {
@@ -278,8 +299,9 @@ pub(super) fn limited(cgroup: &str) -> Segment {
     piece
 }
 
-pub(super) fn out_of_budget() -> Segment {
-    let mut piece = named(Lane::Throttled, "its own deadline budget");
+/// Whose budget as a deadline task is used up.
+pub(super) fn out_of_budget(budget: &str) -> Segment {
+    let mut piece = named(Lane::Throttled, budget);
     piece.code = Some("sched_runtime is used up until the next period".to_owned());
     piece
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What each CPU does and where each task is, from one event to the next.
 
-use crate::recording::{Event, Hole, Switch, Task, Timer, Vector, What};
+use super::label::who;
+use crate::recording::{Event, Hole, Reclaim, Switch, Task, Timer, Vector, What};
 use std::collections::BTreeMap;
 
-/// What interrupts a task.
 /// For whom a softirq works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Raised {
@@ -15,6 +15,7 @@ pub(super) enum Raised {
     Unknown,
 }
 
+/// What interrupts a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Context {
     Irq {
@@ -66,6 +67,8 @@ pub(super) struct Cpu {
     pub steal: Steal,
     /// Who asked last for a function to be called here.
     asked_by: Option<String>,
+    /// Who has put packets into this CPU's queue, and it has not looked since.
+    packets_from: Option<String>,
 }
 
 /// Where the timers' interrupts found a task.
@@ -77,6 +80,10 @@ pub(super) enum Found {
     InKernel,
 }
 
+/// The threads that handle softirqs for others.
+const KSOFTIRQD: &str = "ksoftirqd";
+/// The function that a CPU asks another one for that is to take packets.
+const PACKETS_WAIT: &str = "rps_trigger_softirq";
 /// From the end of an interrupt to its softirqs, and from one of those to the next, it takes less.
 const TAIL_NS: u64 = 10_000;
 /// And what comes within this may be one of them, on a slow machine.
@@ -128,6 +135,8 @@ pub(super) struct Machine {
     /// The owner of the lock that a task waits for.
     pub owners: BTreeMap<u32, Task>,
     pub names: BTreeMap<u32, Task>,
+    /// Who has taken memory back, for what, and whether it still does.
+    pub reclaims: BTreeMap<u32, (Reclaim, bool)>,
     /// What a task was interrupted by when it lost its CPU: threaded softirqs.
     pub suspended: BTreeMap<u32, Vec<Context>>,
     /// Whether the kernel says when the scheduler is done.
@@ -176,6 +185,21 @@ impl Machine {
         self.names.insert(next.tid, next.clone());
     }
 
+    /// A task begins to take memory back, or is done with it.
+    fn reclaim(&mut self, what: &What) {
+        match what {
+            What::ReclaimBegins { tid, reclaim } => {
+                self.reclaims.insert(*tid, (*reclaim, true));
+            }
+            What::ReclaimEnds { tid } => {
+                if let Some((_, goes_on)) = self.reclaims.get_mut(tid) {
+                    *goes_on = false;
+                }
+            }
+            _ => {}
+        }
+    }
+
     pub fn apply(&mut self, event: &Event) {
         let cpu = self.cpus.entry(event.cpu).or_default();
         cpu.steal.see(event);
@@ -208,19 +232,7 @@ impl Machine {
                 let which = *which;
                 cpu.contexts.push(Context::Softirq { which, raised });
             }
-            What::SoftirqEnds => {
-                let mut contexts = cpu.contexts.iter().rev();
-                let raised = contexts.find_map(|context| match context {
-                    Context::Softirq { raised, .. } => Some(*raised),
-                    _ => None,
-                });
-                cpu.leave(&Context::Softirq {
-                    which: 0,
-                    raised: Raised::Unknown,
-                });
-                let raised = raised.filter(|raised| *raised != Raised::ByTask);
-                cpu.tail = raised.map(|raised| (event.ns, raised));
-            }
+            What::SoftirqEnds => cpu.softirq_ends(event.ns),
             What::WheelTimerBegins { function } => {
                 cpu.contexts.push(Context::WheelTimer(function.clone()));
             }
@@ -236,9 +248,17 @@ impl Machine {
                 function: String::new(),
                 from: None,
             }),
-            What::CallSent { to, by_name, .. } => {
-                self.cpus.entry(*to).or_default().asked_by = Some(by_name.clone());
+            What::CallSent {
+                to,
+                by_name,
+                function,
+                ..
+            } => {
+                // An interrupt does not do it for the task that it found.
+                let by_task = cpu.acts_for_task().then(|| by_name.clone());
+                self.cpus.entry(*to).or_default().sent(function, by_task);
             }
+            What::ReclaimBegins { .. } | What::ReclaimEnds { .. } => self.reclaim(&event.what),
             What::ContentionBegins => cpu.contended += 1,
             What::ContentionEnds => cpu.contended = cpu.contended.saturating_sub(1),
             What::WorkBegins { function } => cpu.work = Some(function.clone()),
@@ -271,6 +291,7 @@ impl Machine {
             | What::Migrate { .. }
             | What::Limited { .. }
             | What::Signal { .. }
+            | What::ClockSet { .. }
             | What::FaultDone { .. }
             | What::Packets { .. } => {}
         }
@@ -302,17 +323,65 @@ impl Cpu {
         }
     }
 
+    fn softirq_ends(&mut self, ns: u64) {
+        let mut contexts = self.contexts.iter().rev();
+        let raised = contexts.find_map(|context| match context {
+            Context::Softirq { raised, .. } => Some(*raised),
+            _ => None,
+        });
+        self.leave(&Context::Softirq {
+            which: 0,
+            raised: Raised::Unknown,
+        });
+        self.packets_from = None;
+        let raised = raised.filter(|raised| *raised != Raised::ByTask);
+        self.tail = raised.map(|raised| (ns, raised));
+    }
+
     /// For whom a softirq works that begins at `ns`, behind what ended last.
     fn raised(&self, tail: Option<(u64, Raised)>, ns: u64) -> Raised {
         let Some(current) = self.current.as_ref().filter(|_| self.contexts_known) else {
             return Raised::Unknown;
         };
         match tail.map(|(tail_ns, whose)| (ns - tail_ns, whose)) {
-            _ if current.name.starts_with("ksoftirqd") => Raised::ByTask,
+            _ if current.name.starts_with(KSOFTIRQD) => Raised::ByTask,
             Some((gap_ns, whose)) if gap_ns < TAIL_NS => whose,
             Some((gap_ns, _)) if gap_ns < TAIL_NS_MAX => Raised::Unknown,
             _ => Raised::ByTask,
         }
+    }
+
+    /// Somebody asks this CPU for a function.
+    fn sent(&mut self, function: &str, by: Option<String>) {
+        if function == PACKETS_WAIT {
+            self.packets_from.clone_from(&by);
+        }
+        self.asked_by = by;
+    }
+
+    /// Whether what happens here is the doing of the task that has it, as far as is known.
+    fn acts_for_task(&self) -> bool {
+        match self.contexts.last() {
+            None => true,
+            Some(Context::Softirq { raised, .. }) => {
+                *raised == Raised::ByTask && self.is_in_own_softirq()
+            }
+            Some(_) => false,
+        }
+    }
+
+    /// It handles what its task raised itself.
+    fn is_in_own_softirq(&self) -> bool {
+        let current = self.current.as_ref();
+        current.is_some_and(|task| task.tid != 0 && !task.name.starts_with(KSOFTIRQD))
+    }
+
+    /// Who sent the packets that its softirq takes from the queue of this machine's own.
+    pub fn sender(&self) -> Option<String> {
+        let own = self.current.as_ref().filter(|_| {
+            matches!(self.contexts.last(), Some(Context::Softirq { .. })) && self.acts_for_task()
+        });
+        own.map(who).or_else(|| self.packets_from.clone())
     }
 
     /// Who asked last for a function to be called here.

@@ -8,6 +8,7 @@
 //! task that is switched away: they are added to the pieces before. What the events do not prove is
 //! unknown, and says what is missing.
 
+mod clock;
 mod label;
 mod machine;
 mod pieces;
@@ -19,7 +20,7 @@ mod waits;
 use crate::lane::Lane;
 use crate::recording::{Event, Hole, Loss, Recording, Task, Timer, What};
 pub(crate) use label::OVERRUN;
-use machine::Machine;
+use machine::{Cpu, Machine};
 use pieces::Pieces;
 use proof::Look;
 use serde::{Deserialize, Serialize};
@@ -109,8 +110,12 @@ pub fn cut(recording: &Recording) -> Vec<Segment> {
     if let Some(last) = events.iter().find(|event| event.ns == subject.end_ns) {
         cutter.learn(last);
     }
-    for stop in stops::stops(&events, &recording.holes, subject.end_ns) {
-        cutter.pieces.machine_stood(stop, recording);
+    let stood = pieces::beyond_the_kernel(recording);
+    for (from_ns, until_ns) in stops::stops(&events, &recording.holes, subject.end_ns) {
+        cutter.pieces.become_within(from_ns, until_ns, None, &stood);
+    }
+    for (from_ns, until_ns, piece) in clock::sets(&events, subject) {
+        cutter.pieces.become_within(from_ns, until_ns, None, &piece);
     }
     cutter.pieces.finish(recording)
 }
@@ -140,6 +145,14 @@ enum Call {
     None,
 }
 
+/// A network device, or one of those that have no name here.
+fn or_some(device: &str) -> &str {
+    match device {
+        "" => "some device",
+        device => device,
+    }
+}
+
 struct Cutter<'a> {
     recording: &'a Recording,
     machine: Machine,
@@ -157,8 +170,8 @@ struct Cutter<'a> {
     stops_seen: bool,
     /// From when to when it is known who kept the timer's interrupt off.
     proven: Vec<(u64, u64)>,
-    /// Who sent the signal that stops.
-    stopped_by: Option<(u32, String)>,
+    /// Who sent the last signal that stops, of each process.
+    stopped_by: BTreeMap<u32, (u32, String)>,
 }
 
 impl<'a> Cutter<'a> {
@@ -195,7 +208,7 @@ impl<'a> Cutter<'a> {
             look: Look::default(),
             stops_seen: proof::stops_seen(recording),
             proven: Vec::new(),
-            stopped_by: None,
+            stopped_by: BTreeMap::new(),
         }
     }
 
@@ -273,7 +286,17 @@ impl<'a> Cutter<'a> {
                 }
             }
             What::TimerBegins(timer) if here => self.timer_begins(timer, event.ns),
-            What::Packets { device, .. } if here => self.pieces.explain_packets(device),
+            What::Packets {
+                device, backlog, ..
+            } if here => {
+                let from = cpu.filter(|_| *backlog || device.is_empty());
+                let packets = match (from, from.and_then(Cpu::sender)) {
+                    (None, _) => format!("packets of {device}"),
+                    (_, None) => format!("packets of {} within this machine", or_some(device)),
+                    (_, Some(name)) => format!("packets of {}, sent by {name}", or_some(device)),
+                };
+                self.pieces.explain_packets(&packets);
+            }
             What::Waking(waking) if waking.tid == self.tid() => {
                 self.interrupts.clear();
                 self.look = Look::default();
@@ -328,8 +351,8 @@ impl<'a> Cutter<'a> {
                 by,
                 by_name,
                 ..
-            } if *process == self.recording.subject.process && *number != waits::SIGCONT => {
-                self.stopped_by = Some((*by, by_name.clone()));
+            } if *number != waits::SIGCONT => {
+                self.stopped_by.insert(*process, (*by, by_name.clone()));
             }
             _ => {}
         }

@@ -2,7 +2,7 @@
 //! The pieces of an interval while they are made, and what is learned of them afterwards.
 
 use super::Segment;
-use super::label::{OWN_TIMER, TIMER};
+use super::label::{OWN_TIMER, TIMER, named};
 use super::proof::{EXIT_NS, Leaves, become_like, firmware};
 use crate::lane::Lane;
 use crate::recording::Recording;
@@ -52,35 +52,16 @@ impl Pieces {
 
     /// The hypervisor had this CPU meanwhile.
     pub fn steal(&mut self, (from_ns, to_ns): (u64, u64), cpu: u32) {
-        self.split(from_ns);
-        self.split(to_ns);
-        for piece in &mut self.all {
-            let within = piece.begin_ns >= from_ns && piece.end_ns <= to_ns;
-            if within && piece.cpu == Some(cpu) {
-                *piece = Segment {
-                    cpu: Some(cpu),
-                    code: Some("its steal clock says so".to_owned()),
-                    culprit: Some("hypervisor".to_owned()),
-                    ..Segment::nobody(piece.begin_ns, piece.end_ns, Lane::Hypervisor)
-                };
-            }
-        }
+        let mut piece = named(Lane::Hypervisor, "hypervisor");
+        piece.code = Some("its steal clock says so".to_owned());
+        self.become_within(from_ns, to_ns, Some(cpu), &piece);
     }
 
     /// From when it slept to `ns` the kernel was allowed to wait.
     pub fn slack(&mut self, since_ns: u64, ns: u64) {
-        self.split(since_ns);
-        self.split(ns);
-        for piece in &mut self.all {
-            if piece.begin_ns >= since_ns && piece.end_ns <= ns {
-                *piece = Segment {
-                    cpu: piece.cpu,
-                    culprit: Some("its own timer slack".to_owned()),
-                    code: Some("prctl(PR_SET_TIMERSLACK) sets it".to_owned()),
-                    ..Segment::nobody(piece.begin_ns, piece.end_ns, Lane::Slack)
-                };
-            }
-        }
+        let mut piece = named(Lane::Slack, "its own timer slack");
+        piece.code = Some("prctl(PR_SET_TIMERSLACK) sets it".to_owned());
+        self.become_within(since_ns, ns, None, &piece);
     }
 
     /// What a task was doing on this CPU, up to now. `stops_seen`: a CPU that stood is known.
@@ -132,30 +113,28 @@ impl Pieces {
             .collect()
     }
 
-    /// No CPU did anything meanwhile, whatever it was at before.
-    pub fn machine_stood(&mut self, (from_ns, to_ns): (u64, u64), recording: &Recording) {
-        let stood = beyond_the_kernel(recording);
+    /// What these moments were taken for before, they are `other`: of this CPU, or of any.
+    pub fn become_within(&mut self, from_ns: u64, to_ns: u64, cpu: Option<u32>, other: &Segment) {
         self.split(from_ns);
         self.split(to_ns);
         for piece in &mut self.all {
-            if piece.begin_ns >= from_ns && piece.end_ns <= to_ns {
-                become_like(piece, &stood);
+            let within = piece.begin_ns >= from_ns && piece.end_ns <= to_ns;
+            if within && (cpu.is_none() || piece.cpu == cpu) {
+                become_like(piece, other);
             }
         }
     }
 
-    /// The softirq that just took packets worked for this device.
-    pub fn explain_packets(&mut self, device: &str) {
+    /// The softirq has just taken these packets.
+    pub fn explain_packets(&mut self, packets: &str) {
         for piece in self.all.iter_mut().rev() {
-            if piece.lane != Lane::Softirq || piece.culprit.as_deref() != Some("NET_RX") {
-                break;
+            match piece.lane {
+                // Interrupts come within it, and wake the thread.
+                Lane::HardInterrupt | Lane::Scheduler | Lane::Hypervisor => continue,
+                Lane::Softirq if piece.culprit.as_deref() == Some("NET_RX") => {}
+                _ => break,
             }
-            if piece.code.is_none() {
-                piece.code = Some(match device {
-                    "" => "packets of the backlog: sent within this machine".to_owned(),
-                    device => format!("packets of {device}"),
-                });
-            }
+            piece.code.get_or_insert_with(|| packets.to_owned());
         }
     }
 
@@ -184,7 +163,7 @@ impl Pieces {
 }
 
 /// Time that neither a task nor the kernel had, of any CPU.
-fn beyond_the_kernel(recording: &Recording) -> Segment {
+pub(super) fn beyond_the_kernel(recording: &Recording) -> Segment {
     let (lane, culprit) = match (recording.virtual_machine, recording.smi) {
         (_, smi) if smi > 0 => return firmware(smi),
         (true, _) => (Lane::Hypervisor, "hypervisor"),

@@ -38,6 +38,10 @@ fn due_by_cpu(after: &[&Event], gap: (u64, u64)) -> BTreeMap<u32, u64> {
         let What::TimerBegins(timer) = &event.what else {
             continue;
         };
+        // A clock that was set makes its timers late without a stop.
+        if timer.settable {
+            continue;
+        }
         let at = timer.due_ns.saturating_add(timer.slack_ns).max(gap.0);
         if gap.1 - at.min(gap.1) >= SILENCE_NS {
             let first = due.entry(event.cpu).or_insert(at);

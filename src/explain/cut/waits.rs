@@ -60,6 +60,8 @@ impl Cutter<'_> {
             (_, Some(call)) => call,
             (_, None) => "its system call".to_owned(),
         };
+        let reclaims = self.reclaims(self.tid());
+        let place = reclaims.map_or(place.clone(), |reclaims| format!("{place} ({reclaims})"));
         // Which lock of the kernel, by the function that waits for it.
         let function = wait.stack.iter().find(|function| is_lock(function));
         let place = function.map_or(place.clone(), |function| format!("{place} ({function})"));
@@ -163,7 +165,7 @@ impl Cutter<'_> {
         let code = match self.tasks.at(awaited, self.pieces.end_ns()) {
             State::Running(number) => {
                 piece.cpu = Some(*number);
-                "runs".to_owned()
+                self.reclaims(awaited).unwrap_or("runs".to_owned())
             }
             State::Ready(number) | State::Waking { to: number, .. } => {
                 piece.cpu = *number;
@@ -193,8 +195,11 @@ impl Cutter<'_> {
                 return piece;
             }
             State::OutOfBudget => {
-                piece.code = out_of_budget().code;
-                return piece;
+                return Segment {
+                    chain: vec!["which its own deadline budget keeps from running".to_owned()],
+                    tid: Some(awaited),
+                    ..out_of_budget(&format!("the deadline budget of {name}"))
+                };
             }
             State::Unknown => {
                 return unknown("what the one did whom it waits for is not in the record");
@@ -208,7 +213,7 @@ impl Cutter<'_> {
                 }
                 let call = wait.call.map(call_name);
                 match &wait.waker {
-                    _ if is_halted(wait.sleep) => halted(wait.sleep).to_owned(),
+                    _ if is_halted(wait.sleep) => self.halted(awaited, wait.sleep),
                     Waker::Task(waker, _) if !seen.contains(waker) => {
                         return self.waits_for(*waker, lane, seen, call.as_deref());
                     }
@@ -232,8 +237,18 @@ impl Cutter<'_> {
         }
     }
 
+    /// How a task is halted, in words. Of its signal it is known only by the process' own number.
+    fn halted(&self, tid: u32, sleep: Option<Sleep>) -> String {
+        match (sleep, self.stopped_by.get(&tid)) {
+            (Some(Sleep::Traced), _) => "is stopped for its tracer".to_owned(),
+            (Some(Sleep::Frozen), _) => "is frozen".to_owned(),
+            (_, Some((_, name))) => format!("is stopped by a signal of {name}"),
+            _ => "is stopped by a signal".to_owned(),
+        }
+    }
+
     fn stopped(&self) -> Segment {
-        let (culprit, tid) = match &self.stopped_by {
+        let (culprit, tid) = match self.stopped_by.get(&self.recording.subject.process) {
             Some((tid, name)) => (name.as_str(), Some(*tid)),
             None => ("a signal", None),
         };
@@ -266,14 +281,6 @@ fn frozen() -> Segment {
 
 fn is_halted(sleep: Option<Sleep>) -> bool {
     matches!(sleep, Some(Sleep::Stopped | Sleep::Traced | Sleep::Frozen))
-}
-
-fn halted(sleep: Option<Sleep>) -> &'static str {
-    match sleep {
-        Some(Sleep::Traced) => "is stopped for its tracer",
-        Some(Sleep::Frozen) => "is frozen",
-        _ => "is stopped by a signal",
-    }
 }
 
 /// What a task that no other one wakes waits for.

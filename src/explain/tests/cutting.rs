@@ -2,7 +2,8 @@
 //! Whatever the events are, the segments are consecutive and sum to the whole.
 
 use artis_explain::recording::{
-    Event, Hole, Loss, Recording, Sleep, Subject, Switch, Task, Timer, Vector, Waking, What,
+    Event, Hole, Loss, Reclaim, Recording, Sleep, Subject, Switch, Task, Timer, Vector, Waking,
+    What,
 };
 use artis_explain::{Lane, cut};
 use proptest::prelude::*;
@@ -67,6 +68,7 @@ fn what() -> impl Strategy<Value = What> {
                 in_user_mode,
                 stack,
                 limit,
+                settable: in_user_mode,
                 ..Timer::default()
             })
         ),
@@ -80,7 +82,7 @@ fn what() -> impl Strategy<Value = What> {
         1 => tid.clone().prop_map(|tid| What::SyscallEnds { tid }),
         1 => tid.clone().prop_map(|tid| What::Fault { tid }),
         1 => tid.clone().prop_map(|tid| What::FaultDone { tid }),
-        1 => (tid.clone(), tid).prop_map(|(waiter, owner)| What::Owner {
+        1 => (tid.clone(), tid.clone()).prop_map(|(waiter, owner)| What::Owner {
             waiter,
             owner: task(owner, 50),
         }),
@@ -89,7 +91,11 @@ fn what() -> impl Strategy<Value = What> {
         1 => prop::option::of(0..3_u32).prop_map(|state| What::Idle { state }),
         1 => Just(What::ContentionBegins),
         1 => Just(What::ContentionEnds),
-        1 => Just(What::Packets { device: "lo".to_owned(), packets: 1 }),
+        1 => any::<bool>()
+            .prop_map(|backlog| What::Packets { device: "lo".to_owned(), packets: 1, backlog }),
+        1 => (-90..90_i64).prop_map(|step_ns| What::ClockSet { step_ns }),
+        1 => tid.clone().prop_map(|tid| What::ReclaimBegins { tid, reclaim: Reclaim::Machine }),
+        1 => tid.clone().prop_map(|tid| What::ReclaimEnds { tid }),
     ]
 }
 

@@ -142,11 +142,7 @@ impl Model {
     }
 
     fn step(&mut self, step: Step) {
-        let blocked = || Switch {
-            blocked: true,
-            call: Some(READ),
-            ..Switch::default()
-        };
+        let blocked = || sleeps(READ);
         match step {
             Step::Works(ns) => self.passes(ns, Lane::OwnWork, "its own overrun"),
             Step::Asks { sleeps, kept, runs } => {
@@ -232,8 +228,22 @@ impl Model {
         }
     }
 
+    /// Now the thread is due since so long, as its clock says from here on.
+    fn set_clock(&mut self, step_ns: u64) {
+        self.passes(step_ns, Lane::ClockSet, "other");
+        let sent = What::CallSent {
+            to: 1,
+            function: "retrigger_next_event".to_owned(),
+            by: OTHER,
+            by_name: "other".to_owned(),
+        };
+        self.on(0, sent);
+        let step_ns = step_ns.cast_signed() + 1;
+        self.on(0, What::ClockSet { step_ns });
+    }
+
     /// The timer that is due now finds the CPU like this; the thread sleeps already.
-    fn timer(&mut self, found: Found, due_ns: u64, evidence: bool) {
+    fn timer(&mut self, found: Found, due_ns: u64, evidence: bool, settable: bool) {
         let (masked, kept) = match found {
             Found::Normal { masked, kept } => (masked, kept),
             Found::Urgent(kept) => (0, kept),
@@ -255,6 +265,7 @@ impl Model {
         let stack = ["asm_sysvec_apic_timer_interrupt", "_raw_spin_unlock_irq"];
         let timer = Timer {
             due_ns,
+            settable,
             interrupts_were_off: were_off.then_some(true),
             stack: stack
                 .map(str::to_owned)
@@ -314,6 +325,15 @@ fn found() -> impl Strategy<Value = Found> {
     ]
 }
 
+/// A task goes to sleep in this call.
+fn sleeps(call: u32) -> Switch {
+    Switch {
+        blocked: true,
+        call: Some(call),
+        ..Switch::default()
+    }
+}
+
 /// The thread was due long before it asked for its timer, or in time. `from`: how much of its
 /// history before is asked for.
 fn history(
@@ -322,6 +342,7 @@ fn history(
     late_by: u64,
     evidence: bool,
     hole: Option<(u64, u64)>,
+    set: Option<u64>,
 ) -> (Recording, Model) {
     let mut model = Model {
         ns: 1_000_000,
@@ -329,28 +350,10 @@ fn history(
     };
     let begin_ns = model.ns;
     // Its last timer that it asked for in time.
-    model.switch(
-        1,
-        0,
-        THREAD,
-        Switch {
-            blocked: true,
-            call: Some(NANOSLEEP),
-            ..Switch::default()
-        },
-    );
-    model.switch(
-        0,
-        0,
-        OTHER,
-        Switch {
-            blocked: true,
-            call: Some(READ),
-            ..Switch::default()
-        },
-    );
+    model.switch(1, 0, THREAD, sleeps(NANOSLEEP));
+    model.switch(0, 0, OTHER, sleeps(READ));
     let from_ns = model.ns;
-    model.timer(Found::Idle, from_ns, true);
+    model.timer(Found::Idle, from_ns, true, false);
     for one in steps {
         model.step(*one);
     }
@@ -364,14 +367,13 @@ fn history(
                 Found::Normal { .. } => NORMAL,
                 Found::Urgent(_) => URGENT,
             };
-            let switch = Switch {
-                blocked: true,
-                call: Some(NANOSLEEP),
-                ..Switch::default()
-            };
-            model.switch(1, next, THREAD, switch);
+            model.switch(1, next, THREAD, sleeps(NANOSLEEP));
             model.ns += 100_000;
-            (model.ns, found)
+            let due_ns = model.ns;
+            if let Some(step_ns) = set {
+                model.set_clock(step_ns);
+            }
+            (due_ns, found)
         }
         None => {
             model.sleeps(NANOSLEEP, None);
@@ -382,7 +384,7 @@ fn history(
     model
         .truth
         .push((model.ns, Lane::OwnSystemCall, "its own system call"));
-    model.timer(found, due_ns, evidence);
+    model.timer(found, due_ns, evidence, set.is_some());
     let hole = hole.map(|(from, length)| Hole {
         cpu: (from % 2) as u32,
         from_ns: begin_ns + from,
@@ -435,8 +437,9 @@ proptest! {
         late_by in 0..20_000_000_u64,
         evidence in any::<bool>(),
         hole in prop::option::of((0..20_000_000_u64, 0..3_000_000_u64)),
+        set in prop::option::of(30_000..5_000_000_u64),
     ) {
-        let (recording, model) = history(&steps, last, late_by, evidence, hole);
+        let (recording, model) = history(&steps, last, late_by, evidence, hole, set);
         let segments = cut(&recording);
         let due_ns = recording.subject.due_ns;
         prop_assert_eq!(segments.iter().map(|one| one.ns()).sum::<u64>(), model.ns - due_ns);

@@ -77,6 +77,21 @@ static u64 code_before(u32 number)
 	return 0;
 }
 
+/* what: a clock that was set since its last timer was handled; a: how much later it says it is. */
+static void look_at_clock(struct recorder_cpu *cpu, u32 clock, u64 offset_ns)
+{
+	s64 step_ns;
+
+	clock %= RECORDER_CLOCKS;
+	step_ns = offset_ns - clock_offset_ns[clock];
+	if (!step_ns)
+		return;
+	clock_offset_ns[clock] = offset_ns;
+	/* the keeper reads two clocks one after the other */
+	if (step_ns > RECORDER_CLOCK_STEP_NS || step_ns < -RECORDER_CLOCK_STEP_NS)
+		record(cpu, RECORDER_CLOCK_SET, clock, step_ns);
+}
+
 /*
  * a: the handler; b: when it was due; other: the stack; what: flags. Due as the thread asked,
  * without slack. @sees_mode: the program may ask came_in_user_mode(), where no stack is needed.
@@ -84,8 +99,8 @@ static u64 code_before(u32 number)
 static __always_inline void hrtimer_begins_of(void *ctx, struct hrtimer *timer, bool sees_mode)
 {
 	struct recorder_cpu *cpu = this_cpu();
-	struct recorder_event *event = begin(cpu, RECORDER_HRTIMER_ENTRY);
-	u64 number, due_ns, latest_ns;
+	struct recorder_event *event;
+	u64 number, due_ns, latest_ns, offset_ns = timer->base->offset;
 	int context = timer->is_soft ? 1 : 0;
 	/* what comes behind another timer is late by that one: when did the interrupt come? */
 	bool first = !cpu->irq_depth || cpu->timers_since_ns != cpu->irq_since_ns;
@@ -93,14 +108,17 @@ static __always_inline void hrtimer_begins_of(void *ctx, struct hrtimer *timer, 
 	u64 came_ns = cpu->irq_depth ? cpu->irq_since_ns : 0;
 
 	cpu->timers_since_ns = cpu->irq_since_ns;
+	if (offset_ns)
+		look_at_clock(cpu, timer->base->clockid, offset_ns);
+	event = begin(cpu, RECORDER_HRTIMER_ENTRY);
 	if (!event)
 		return;
 	if (!came_ns)
 		came_ns = event->ns;
 	number = event->a;
 	/* the offset of a clock that can be set makes its times those of CLOCK_MONOTONIC */
-	due_ns = timer->_softexpires - timer->base->offset;
-	latest_ns = timer->node.expires - timer->base->offset;
+	due_ns = timer->_softexpires - offset_ns;
+	latest_ns = timer->node.expires - offset_ns;
 	cpu->timer_due_ns[context] = due_ns;
 	cpu->timer[context] = (u64)timer;
 	event->a = (u64)timer->function;
@@ -124,6 +142,8 @@ static __always_inline void hrtimer_begins_of(void *ctx, struct hrtimer *timer, 
 			*(u64 *)event->name = code_before(event->other);
 		}
 	}
+	if (offset_ns)
+		event->what |= RECORDER_SETTABLE;
 	if (limit_timer && event->a == limit_timer) {
 		event->what |= RECORDER_OF_LIMIT;
 		*(u64 *)event->name = (u64)timer;
@@ -218,12 +238,34 @@ VECTOR(x86_platform_ipi, RECORDER_PLATFORM)
 VECTOR(thermal_apic, RECORDER_THERMAL)
 VECTOR(error_apic, RECORDER_APIC_ERROR)
 
+/* include/linux/interrupt.h */
+#define NET_RX_SOFTIRQ 3
+
+/* The device of the packets that wait here and came by none that has a queue. */
+static void look_at_backlog(struct recorder_cpu *cpu)
+{
+	struct softnet_data *data = (struct softnet_data *)cpu->backlog;
+	struct net_device *first, *last;
+	struct sk_buff *packet;
+
+	cpu->device[0] = 0;
+	packet = BPF_CORE_READ(data, input_pkt_queue.next);
+	if (!packet || (u64)packet == (u64)__builtin_preserve_access_index(&data->input_pkt_queue))
+		return;
+	first = BPF_CORE_READ(packet, dev);
+	last = BPF_CORE_READ(data, input_pkt_queue.prev, dev);
+	if (first == last)
+		bpf_probe_read_kernel_str(cpu->device, RECORDER_NAME, BPF_CORE_READ(first, name));
+}
+
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(softirq_begins, unsigned int which)
 {
 	struct recorder_cpu *cpu = this_cpu();
 
 	irq_begins(cpu, record(cpu, RECORDER_SOFTIRQ_ENTRY, which, 0));
+	if (which == NET_RX_SOFTIRQ && cpu->backlog)
+		look_at_backlog(cpu);
 	return 0;
 }
 
@@ -273,11 +315,12 @@ int BPF_PROG(timer_ends)
 	return 0;
 }
 
-/* name: the network device that packets were taken from; a: how many. */
+/* name: the network device that packets were taken from; a: how many; what: they had waited. */
 SEC("tp_btf/napi_poll")
 int BPF_PROG(napi_polled, struct napi_struct *napi, int work)
 {
-	struct recorder_event *event = begin(this_cpu(), RECORDER_NAPI);
+	struct recorder_cpu *cpu = this_cpu();
+	struct recorder_event *event = begin(cpu, RECORDER_NAPI);
 	struct net_device *device;
 	u64 number;
 
@@ -287,8 +330,14 @@ int BPF_PROG(napi_polled, struct napi_struct *napi, int work)
 	event->a = work;
 	event->name[0] = 0;
 	device = napi->dev;
-	if (device)
+	if (device) {
 		bpf_probe_read_kernel_str(event->name, RECORDER_NAME, device->name);
+	} else {
+		event->what = 1;
+		bpf_probe_read_kernel(event->name, RECORDER_NAME, cpu->device);
+		cpu->device[0] = 0;
+		cpu->backlog = (u64)napi - bpf_core_field_offset(struct softnet_data, backlog);
+	}
 	done(event, number);
 	return 0;
 }

@@ -65,6 +65,9 @@ const volatile u64 event_calls[8] = {};
 
 const volatile struct recorder_names names = {};
 
+/* From CLOCK_MONOTONIC to each clock, as its last timer had it; first as the keeper reads it. */
+u64 clock_offset_ns[RECORDER_CLOCKS];
+
 /* Lost times above it are marked. Raised by the keeper. */
 u64 bar_ns;
 /* A lost time above it ends the recording. */

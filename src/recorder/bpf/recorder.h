@@ -22,6 +22,10 @@
 /* Owners of locks that are followed, from a waiting thread on. */
 #define RECORDER_CHAIN 4
 #define RECORDER_NAME 16
+/* Clocks that can be set, by their numbers. */
+#define RECORDER_CLOCKS 16
+/* Sets by less are not seen. */
+#define RECORDER_CLOCK_STEP_NS 50000
 
 enum recorder_kind {
 	RECORDER_NOTHING,
@@ -57,6 +61,9 @@ enum recorder_kind {
 	RECORDER_PRIORITY,
 	RECORDER_LIMITED,
 	RECORDER_SIGNAL,
+	RECORDER_CLOCK_SET,
+	RECORDER_RECLAIM,
+	RECORDER_RECLAIM_DONE,
 };
 
 /* Interrupts that the processor itself or another CPU makes. */
@@ -94,6 +101,14 @@ enum recorder_timer_flags {
 	RECORDER_IN_USER_MODE = 1 << 0,	/* its interrupt came in user mode */
 	RECORDER_CALL_KNOWN = 1 << 1,	/* name, from the ninth byte on: the call that it came into */
 	RECORDER_OF_LIMIT = 1 << 2,	/* name: the timer, which ends a period of a cgroup's limit */
+	RECORDER_SETTABLE = 1 << 3,	/* its clock is one that can be set */
+};
+
+/* Of RECORDER_RECLAIM: what is short of memory. */
+enum recorder_reclaim {
+	RECORDER_MACHINE,
+	RECORDER_CGROUP,
+	RECORDER_COMPACTION,	/* there is no large piece of it */
 };
 
 /* What happened, one cache line. Which member means what stands at the program that writes it. */
@@ -201,6 +216,7 @@ struct recorder_names {
 	enum recorder_switch_flags flags;
 	enum recorder_switch_parts parts;
 	enum recorder_timer_flags timer;
+	enum recorder_reclaim reclaim;
 	enum recorder_loss loss;
 	enum recorder_follow follow;
 	enum recorder_call call;
@@ -223,6 +239,8 @@ struct recorder_cpu {
 	u64 scheduler_ns;	/* when the scheduler began; 0: it did not */
 	u64 untraced;		/* wakeups of watched threads that the kernel did not trace */
 	u64 switched_ns;	/* when the last switch was; 0: none was seen */
+	u64 backlog;		/* where packets of this machine itself wait; 0: not seen yet */
+	char device[RECORDER_NAME];	/* that they came by; empty: by several, or not known */
 	u32 running;		/* who has the CPU since then */
 	u32 irq_depth;
 	u32 watched;		/* the thread that has the CPU, if it is watched; else 0 */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Locks, works, idle states, and how long the scheduler itself takes.
+ * Locks, works, memory that is taken back, idle states, and how long the scheduler itself takes.
  */
 #ifndef ARTIS_RECORDER_WORK_H
 #define ARTIS_RECORDER_WORK_H
@@ -34,6 +34,38 @@ int BPF_PROG(work_ends)
 	record(this_cpu(), RECORDER_WORK_END, 0, 0);
 	return 0;
 }
+
+/* pid: who takes memory back before it gets any; what: enum recorder_reclaim. */
+static void reclaims(u16 kind, u16 which)
+{
+	struct recorder_event *event = begin(this_cpu(), kind);
+	u64 number;
+
+	if (!event)
+		return;
+	number = event->a;
+	event->what = which;
+	event->pid = bpf_get_current_task_btf()->pid;
+	done(event, number);
+}
+
+#define RECLAIM(hook, which)									   \
+	SEC("tp_btf/mm_" #hook "_begin")							   \
+	int BPF_PROG(hook##_begins)								   \
+	{											   \
+		reclaims(RECORDER_RECLAIM, which);						   \
+		return 0;									   \
+	}											   \
+	SEC("tp_btf/mm_" #hook "_end")								   \
+	int BPF_PROG(hook##_ends)								   \
+	{											   \
+		reclaims(RECORDER_RECLAIM_DONE, which);						   \
+		return 0;									   \
+	}
+
+RECLAIM(vmscan_direct_reclaim, RECORDER_MACHINE)
+RECLAIM(vmscan_memcg_reclaim, RECORDER_CGROUP)
+RECLAIM(compaction, RECORDER_COMPACTION)
 
 /* a: the idle state; all bits: it ends. */
 SEC("tp_btf/cpu_idle")

@@ -19,6 +19,8 @@ use artis_machine::{Root, virtualisation};
 use libbpf_rs::btf::Btf;
 use libbpf_rs::skel::{OpenSkel, Skel, SkelBuilder};
 use libbpf_rs::{MapHandle, OpenObject};
+use nix::sys::time::TimeSpec;
+use nix::time::{ClockId, clock_gettime};
 use std::collections::BTreeSet;
 use std::mem::MaybeUninit;
 use std::os::fd::{IntoRawFd, OwnedFd};
@@ -139,6 +141,9 @@ impl<'obj> Recorder<'obj> {
 
     /// Attaches the programs, that which `counts` raise, too.
     fn attach(&mut self, counts: Vec<OwnedFd>) -> Result<(), Error> {
+        if let Some(data) = self.skeleton.maps.bss_data.as_deref_mut() {
+            set_clocks(&mut data.clock_offset_ns);
+        }
         self.skeleton
             .attach()
             .map_err(Error::bpf("attach the BPF program"))?;
@@ -162,6 +167,33 @@ fn set(constants: &mut rodata, ends: FaultEnds, functions: &Functions) {
     (constants.timer_entry, constants.timer_entry_end) = (entry.start, entry.end);
     constants.idle_calls = calls::idle();
     constants.event_calls = calls::event();
+}
+
+/// Writes down what the clocks say, by their numbers.
+fn set_clocks(offsets_ns: &mut [u64]) {
+    use ClockId as Clock;
+    for clock in [
+        Clock::CLOCK_REALTIME,
+        Clock::CLOCK_BOOTTIME,
+        Clock::CLOCK_TAI,
+    ] {
+        offsets_ns[clock.as_raw() as usize] = clock_offset_ns(clock);
+    }
+}
+
+/// From `CLOCK_MONOTONIC` to another clock, by the readings that came closest to each other.
+fn clock_offset_ns(clock: ClockId) -> u64 {
+    let now = |clock| {
+        let time = clock_gettime(clock).unwrap_or(TimeSpec::new(0, 0));
+        time.tv_sec() * 1_000_000_000 + time.tv_nsec()
+    };
+    let readings = (0..8).map(|_| {
+        let before_ns = now(ClockId::CLOCK_MONOTONIC);
+        let ns = now(clock);
+        (now(ClockId::CLOCK_MONOTONIC) - before_ns, ns - before_ns)
+    });
+    let closest = readings.min().unwrap_or_default();
+    closest.1.cast_unsigned()
 }
 
 /// Whether this kernel lets a program wait for the end of a function: some are built without what

@@ -230,7 +230,7 @@ pub(super) fn colour(lane: Lane) -> &'static str {
         Lane::Stopped | Lane::Traced => "#3b3b3b",
         Lane::RunqueueLock | Lane::Lock | Lane::Wait => "#7b3294",
         Lane::Scheduler => "#888888",
-        Lane::Slack => "#bbbbbb",
+        Lane::Slack | Lane::ClockSet => "#bbbbbb",
         Lane::OwnFault | Lane::OwnSystemCall | Lane::OwnWork => "#009e73",
         Lane::Unknown => "#f0e442",
     }

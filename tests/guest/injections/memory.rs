@@ -121,14 +121,23 @@ fn read(file: &File, offset: usize) {
     }
 }
 
+/// Memory that children share.
+pub(super) fn map_shared(bytes: usize) -> *mut u8 {
+    map_of(bytes, libc::MAP_SHARED)
+}
+
 pub(super) fn map(bytes: usize, flags: libc::c_int) -> *mut u8 {
+    map_of(bytes, libc::MAP_PRIVATE | flags)
+}
+
+fn map_of(bytes: usize, flags: libc::c_int) -> *mut u8 {
     // SAFETY: a new mapping at an address of the kernel's choice.
     let memory = unsafe {
         libc::mmap(
             std::ptr::null_mut(),
             bytes,
             libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | flags,
+            libc::MAP_ANONYMOUS | flags,
             -1,
             0,
         )

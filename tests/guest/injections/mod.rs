@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The victim, and what is done to it.
 
+mod freezer;
+mod halts;
 mod interrupts;
+mod kinds;
 mod memory;
 mod softirq;
 mod swap;
@@ -9,7 +12,6 @@ mod tasks;
 mod work;
 
 use crate::named;
-use artis::explain::Lane;
 use artis::machine::CpuList;
 use artis::task::syscall::{self, affinity};
 use nix::sys::time::TimeSpec;
@@ -21,6 +23,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+pub use kinds::{Evidence, Kind};
+
 /// The victim's period and priority.
 const PERIOD_NS: u64 = 1_000_000;
 const VICTIM: i32 = 50;
@@ -30,144 +34,6 @@ pub const SPIN: Duration = Duration::from_micros(400);
 const PAUSE_MS: std::ops::Range<u64> = 8..31;
 /// How long before the victim is due an injection begins.
 const AIM_NS: std::ops::Range<u64> = 20_000..320_000;
-
-/// What is injected.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Fifo,
-    Deadline,
-    Softirq,
-    /// membarrier(2) from another CPU.
-    Ipi,
-    /// A page of the process is made read-only on another CPU.
-    Tlb,
-    /// Reads of a disk whose interrupts come to the victim's CPU.
-    Device,
-    /// A large address space is unmapped.
-    Kernel,
-    /// A work item of the CPU's own workqueue.
-    Work,
-    Faults,
-    /// Pages that a fork(2) made shared.
-    Cow,
-    /// Pages that have to be read from a disk.
-    Disk,
-    /// Pages that were swapped out.
-    Swap,
-    Lock,
-    Throttling,
-    /// A system call in which a normal task cannot be preempted, on any kernel.
-    Kept,
-    /// One with interrupts off.
-    Masked,
-    /// One long interrupt from another CPU.
-    Barrier,
-}
-
-/// By their names on the command line.
-pub const KINDS: [(&str, Kind); 17] = [
-    ("fifo", Kind::Fifo),
-    ("deadline", Kind::Deadline),
-    ("softirq", Kind::Softirq),
-    ("ipi", Kind::Ipi),
-    ("tlb", Kind::Tlb),
-    ("device", Kind::Device),
-    ("kernel", Kind::Kernel),
-    ("work", Kind::Work),
-    ("faults", Kind::Faults),
-    ("cow", Kind::Cow),
-    ("disk", Kind::Disk),
-    ("swap", Kind::Swap),
-    ("lock", Kind::Lock),
-    ("throttling", Kind::Throttling),
-    ("kept", Kind::Kept),
-    ("masked", Kind::Masked),
-    ("barrier", Kind::Barrier),
-];
-
-/// How it is known, without the recorder, that an injection made a loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Evidence {
-    /// It had the CPU for most of the loss: it has to be the chief culprit.
-    Covers,
-    /// It did so many things within the loss, which a task made long: the segments are counted. Of
-    /// `percent` of them there has to be a segment, and at least one.
-    Within { percent: usize },
-    /// The victim did it to itself within an activation, and did not wait for the CPU meanwhile for
-    /// a large part of the loss: it has to be the chief culprit.
-    Own,
-    /// The victim asked for a lock.
-    Lock,
-}
-
-impl Kind {
-    pub fn named(name: &str) -> Option<Self> {
-        let found = KINDS.iter().find(|(one, _)| *one == name);
-        found.map(|(_, kind)| *kind)
-    }
-
-    /// Losses up to it are the victim's usual ones.
-    pub fn threshold_ns(self) -> u64 {
-        match self {
-            // On a kernel that is not preemptible others cause such losses, too.
-            Self::Kernel | Self::Work | Self::Softirq => 150_000,
-            // The share of normal tasks is tens of milliseconds.
-            Self::Throttling => 5_000_000,
-            _ => 80_000,
-        }
-    }
-
-    pub fn evidence(self) -> Evidence {
-        match self {
-            Self::Ipi | Self::Tlb => Evidence::Within { percent: 90 },
-            // One interrupt may report several requests.
-            Self::Device => Evidence::Within { percent: 0 },
-            Self::Faults | Self::Cow | Self::Disk | Self::Swap => Evidence::Own,
-            Self::Lock => Evidence::Lock,
-            _ => Evidence::Covers,
-        }
-    }
-
-    /// Lane and culprit that are right.
-    pub fn expects(self, lane: Lane, culprit: &str, shared: &Shared) -> bool {
-        match self {
-            Self::Fifo => lane == Lane::RealTimeTask && culprit.starts_with("inj-fifo"),
-            Self::Deadline => lane == Lane::DeadlineTask && culprit.starts_with("inj-deadline"),
-            Self::Softirq => lane == Lane::Softirq && culprit == "NET_RX",
-            Self::Ipi | Self::Tlb | Self::Barrier => {
-                lane == Lane::HardInterrupt && culprit == "IPI from inj-ipi"
-            }
-            Self::Device => {
-                let device = shared.device.get().map_or("", String::as_str);
-                let named = culprit.strip_prefix("interrupt of ");
-                // The recorder keeps the first letters of a long name.
-                lane == Lane::HardInterrupt && named.is_some_and(|name| device.starts_with(name))
-            }
-            // A long call has interrupts off in places.
-            Self::Kernel => {
-                matches!(lane, Lane::PreemptionOff | Lane::InterruptsOff)
-                    && culprit.starts_with("inj-kernel")
-            }
-            Self::Kept => lane == Lane::PreemptionOff && culprit.starts_with("inj-kept"),
-            // Where the victim was woken just before, it waits for the same task to let go.
-            Self::Masked => {
-                matches!(lane, Lane::PreemptionOff | Lane::InterruptsOff)
-                    && culprit.starts_with("inj-masked")
-            }
-            Self::Work => {
-                matches!(lane, Lane::PreemptionOff | Lane::InterruptsOff)
-                    && culprit.starts_with("kworker/")
-            }
-            Self::Faults | Self::Cow | Self::Disk | Self::Swap => lane == Lane::OwnFault,
-            Self::Lock => lane == Lane::Lock && culprit.starts_with("inj-middle"),
-            // A kernel with a deadline server for normal tasks throttles nobody: it runs one.
-            Self::Throttling => {
-                lane == Lane::RtThrottling
-                    || lane == Lane::DeadlineServer && culprit.starts_with("inj-normal")
-            }
-        }
-    }
-}
 
 /// When something was done: on the victim's CPU, or to it.
 #[derive(Clone, Copy, Debug)]
@@ -189,7 +55,8 @@ pub struct Shared {
     other: u32,
     /// When the victim wants to run next.
     due_ns: AtomicU64,
-    lock: std::cell::UnsafeCell<libc::pthread_mutex_t>,
+    /// In memory that a child shares.
+    lock: *mut libc::pthread_mutex_t,
     /// Counts what the victim is to answer: somebody took the lock, or did something to its memory.
     asked: AtomicU64,
     answered: AtomicU64,
@@ -211,7 +78,7 @@ impl Shared {
             cpu: cpus.last().expect("a CPU"),
             other: cpus.first().expect("a CPU"),
             due_ns: AtomicU64::new(0),
-            lock: std::cell::UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER),
+            lock: shared_lock(),
             asked: AtomicU64::new(0),
             answered: AtomicU64::new(0),
             device: OnceLock::new(),
@@ -226,21 +93,40 @@ impl Shared {
 
     fn lock(&self) {
         // SAFETY: set up, and does not move while threads have it.
-        assert_eq!(unsafe { libc::pthread_mutex_lock(self.lock.get()) }, 0);
+        assert_eq!(unsafe { libc::pthread_mutex_lock(self.lock) }, 0);
     }
 
     fn unlock(&self) {
         // SAFETY: as above; the caller has it.
-        unsafe { libc::pthread_mutex_unlock(self.lock.get()) };
+        unsafe { libc::pthread_mutex_unlock(self.lock) };
     }
 
     /// Has the victim do its part, and waits until it has.
     fn ask(&self) {
-        let number = self.asked.fetch_add(1, Relaxed) + 1;
+        self.asked.fetch_add(1, Relaxed);
+        self.wait_for_answers();
+    }
+
+    fn wait_for_answers(&self) {
+        let number = self.asked.load(Relaxed);
         while self.answered.load(Relaxed) < number {
             std::thread::sleep(Duration::from_micros(500));
         }
     }
+}
+
+/// A lock that other processes may take, too.
+fn shared_lock() -> *mut libc::pthread_mutex_t {
+    let lock: *mut libc::pthread_mutex_t =
+        memory::map_shared(size_of::<libc::pthread_mutex_t>()).cast();
+    let mut attributes = std::mem::MaybeUninit::uninit();
+    // SAFETY: attributes and lock are there, of the right size, and nobody has the lock yet.
+    unsafe {
+        libc::pthread_mutexattr_init(attributes.as_mut_ptr());
+        libc::pthread_mutexattr_setpshared(attributes.as_mut_ptr(), libc::PTHREAD_PROCESS_SHARED);
+        assert_eq!(libc::pthread_mutex_init(lock, attributes.as_ptr()), 0);
+    }
+    lock
 }
 
 /// The thread that is made late. Says when it did something to itself.
@@ -251,15 +137,16 @@ pub fn victim(kind: Kind, shared: &Shared) -> Vec<Injection> {
     let mut own = Vec::with_capacity(100_000);
     let waiting = Waiting::here();
     shared.victim.store(named(c"victim"), Relaxed);
-    let mut due_ns = now_ns();
+    let clock = kind.clock();
+    let mut due_ns = now_by(clock);
     while !shared.done.load(Relaxed) {
         due_ns += PERIOD_NS;
         // A thread that was held up long does not try to catch up.
-        due_ns = due_ns.max(now_ns());
+        due_ns = due_ns.max(now_by(clock));
         shared.due_ns.store(due_ns, Relaxed);
         // Before the sleep: a thread that was woken and has no CPU yet is within its activation.
         let waited_before_ns = waiting.ns();
-        sleep_until(due_ns);
+        sleep_by(clock, due_ns);
         let asked = shared.asked.load(Relaxed);
         if asked == shared.answered.load(Relaxed) {
             continue;
@@ -303,6 +190,10 @@ pub fn make(kind: Kind, shared: &Shared, times: usize) -> Result<Vec<Injection>,
         Kind::Kernel => memory::unmappings(shared, times),
         Kind::Work | Kind::Kept | Kind::Masked | Kind::Barrier => work::work(kind, shared, times)?,
         Kind::Faults | Kind::Disk => memory::ask(shared, times),
+        Kind::Stopped | Kind::Frozen => halts::holder(kind, shared, times)?,
+        Kind::Budget => tasks::budget(shared, times),
+        Kind::Traced => halts::tracer(shared, times)?,
+        Kind::Clock => halts::clock(shared, times)?,
         Kind::Swap => {
             let _area = swap::Area::on()?;
             memory::ask(shared, times)
@@ -313,15 +204,22 @@ pub fn make(kind: Kind, shared: &Shared, times: usize) -> Result<Vec<Injection>,
     })
 }
 
-fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("the clock exists");
+fn now_by(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock).expect("the clock exists");
     now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64
 }
 
-fn sleep_until(ns: u64) {
+fn now_ns() -> u64 {
+    now_by(ClockId::CLOCK_MONOTONIC)
+}
+
+fn sleep_by(clock: ClockId, ns: u64) {
     let time = TimeSpec::from_duration(Duration::from_nanos(ns));
-    let absolute = ClockNanosleepFlags::TIMER_ABSTIME;
-    let _ = clock_nanosleep(ClockId::CLOCK_MONOTONIC, absolute, &time);
+    let _ = clock_nanosleep(clock, ClockNanosleepFlags::TIMER_ABSTIME, &time);
+}
+
+fn sleep_until(ns: u64) {
+    sleep_by(ClockId::CLOCK_MONOTONIC, ns);
 }
 
 /// Sleeps a random time, and then until the victim is due soon.

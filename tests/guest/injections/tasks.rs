@@ -115,6 +115,22 @@ pub(super) fn lock(shared: &Shared, times: usize) -> Vec<Injection> {
     })
 }
 
+/// Who has the lock uses up its budget as a deadline task.
+pub(super) fn budget(shared: &Shared, times: usize) -> Vec<Injection> {
+    named(c"inj-budget");
+    syscall::set_affinity(0, &shared.cpus).expect("the CPUs from the beginning");
+    become_deadline(shared);
+    let injected = repeat(shared, times, || {
+        shared.lock();
+        shared.asked.fetch_add(1, Relaxed);
+        // Beyond its budget, and the tick at which a kernel may look.
+        spin(shared, 15 * shared.spin_ns);
+        shared.unlock();
+    });
+    become_normal();
+    injected
+}
+
 /// No interrupt takes as long: somebody else had the CPU.
 const INTERRUPTED_NS: u64 = 1_000_000;
 
