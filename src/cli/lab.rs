@@ -233,18 +233,7 @@ fn run_command(kernels: &dyn Distro, args: Run) -> anyhow::Result<ExitCode> {
             })
         })?;
     let mut progress = Stderr::default();
-    let modules_of_image = args.module_folder.as_deref();
-    let kernel = match own::is_path(&args.kernel) {
-        true => {
-            file::regular(Path::new(&args.kernel))?;
-            own::kernel(kernels, Path::new(&args.kernel), modules_of_image)?
-        }
-        false if modules_of_image.is_some() => {
-            let words = "--module-folder is for a kernel image, --kernel PATH";
-            return Err(UsageError(words.to_owned()).into());
-        }
-        false => resolve(kernels, &args.kernel, &mut progress)?,
-    };
+    let kernel = kernel_or_image(kernels, &args, &mut progress)?;
     let drivers = devices.modules().map(str::to_owned);
     let names: Vec<String> = drivers.chain(args.modules).collect();
     let modules = resolve_modules(kernels, &kernel, &names, &mut progress)?;
@@ -292,12 +281,34 @@ fn run_command(kernels: &dyn Distro, args: Run) -> anyhow::Result<ExitCode> {
     if args.output.is_none() && !outcome.unpacked.files.is_empty() {
         progress.note("the command wrote files; --output DIR would have kept them");
     }
-    Ok(match outcome.ended {
+    Ok(exit_code(outcome.ended, args.timeout, &mut progress))
+}
+
+/// The kernel of that name, or the image at that path.
+fn kernel_or_image(
+    kernels: &dyn Distro,
+    args: &Run,
+    progress: &mut Stderr,
+) -> anyhow::Result<Kernel> {
+    let modules_of_image = args.module_folder.as_deref();
+    if own::is_path(&args.kernel) {
+        let image = Path::new(&args.kernel);
+        file::regular(image)?;
+        return Ok(own::kernel(kernels, image, modules_of_image)?);
+    }
+    if modules_of_image.is_some() {
+        let words = "--module-folder is for a kernel image, --kernel PATH";
+        return Err(UsageError(words.to_owned()).into());
+    }
+    resolve(kernels, &args.kernel, progress)
+}
+
+fn exit_code(ended: Ended, timeout_s: u64, progress: &mut Stderr) -> ExitCode {
+    match ended {
         Ended::Exit(status) => ExitCode::from(status),
         Ended::TimedOut => {
             progress.note(&format!(
-                "the command ran longer than {} s and was ended (--timeout SECONDS)",
-                args.timeout
+                "the command ran longer than {timeout_s} s and was ended (--timeout SECONDS)"
             ));
             ExitCode::from(TIMED_OUT)
         }
@@ -305,7 +316,7 @@ fn run_command(kernels: &dyn Distro, args: Run) -> anyhow::Result<ExitCode> {
             progress.note("interrupted; the virtual machine was ended");
             ended_by(signal)
         }
-    })
+    }
 }
 
 /// Refuses a file that does not fit into the guest, or that the lab's own files would replace.

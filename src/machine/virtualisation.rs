@@ -172,25 +172,16 @@ mod tests {
 
     #[test]
     fn each_source_is_understood() {
-        for (files, name) in [
+        // One row a line.
+        #[rustfmt::skip]
+        let rows = [
             (vec![("sys/hypervisor/type", "xen\n")], "xen"),
-            (
-                vec![FLAGGED, ("sys/class/dmi/id/sys_vendor", "QEMU\n")],
-                "qemu",
-            ),
-            (
-                vec![
-                    FLAGGED,
-                    ("sys/class/dmi/id/sys_vendor", "Microsoft Corporation\n"),
-                ],
-                "hyper-v",
-            ),
+            (vec![FLAGGED, ("sys/class/dmi/id/sys_vendor", "QEMU\n")], "qemu"),
+            (vec![FLAGGED, ("sys/class/dmi/id/sys_vendor", "Microsoft Corporation\n")], "hyper-v"),
             (vec![FLAGGED], "unknown"),
-            (
-                vec![("proc/device-tree/hypervisor/compatible", "linux,kvm")],
-                "kvm",
-            ),
-        ] {
+            (vec![("proc/device-tree/hypervisor/compatible", "linux,kvm")], "kvm"),
+        ];
+        for (files, name) in rows {
             assert_eq!(seen(&files).as_deref(), Some(name));
         }
     }

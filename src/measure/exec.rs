@@ -8,11 +8,11 @@
 //! against real-time tasks that never sleep (RT throttling, deadline servers: both give 5 % of the
 //! time to others), and the machine would be unusable. The rests are between samples, never in one.
 
-use super::clock::{SECOND_NS, difference_ns, now_ns};
+use super::clock::{after_ns, difference_ns, now_ns, seconds};
 use super::live::Live;
 use super::routine::Work;
 use super::thread::{self, Policy};
-use super::threads::{self, SpawnError};
+use super::threads;
 use artis_result::names::{EXCESS, EXECUTION_TIME, EXECUTION_TIME_UNLOADED};
 use artis_result::{BlockMaxima, Distribution, Kind, Series, Unit};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,6 +25,8 @@ const STRETCH_NS: u64 = 10_000_000;
 const REST_DIVISOR: u64 = 9;
 /// How often the caller looks at the thread.
 const LOOK: Duration = Duration::from_millis(100);
+
+pub use threads::Error;
 
 /// What is measured, and where.
 #[derive(Clone, Copy, Debug)]
@@ -65,14 +67,13 @@ impl Samples {
         }
     }
 
-    /// Does the work once and adds how long it took: that time, ns, and whether it is the longest
-    /// so far. Allocates nothing, locks nothing.
-    pub fn work(&mut self, work: &Work, t_min_ns: Option<u64>, began_ns: u64) -> (u64, bool) {
+    /// Does the work once and adds how long it took: that time, ns. Allocates nothing, locks
+    /// nothing.
+    pub fn work(&mut self, work: &Work, t_min_ns: Option<u64>, began_ns: u64) -> u64 {
         let start_ns = now_ns();
         work.run();
         let took_ns = now_ns() - start_ns;
-        let new_max = self.time.record(took_ns.cast_signed());
-        if new_max {
+        if self.time.record(took_ns.cast_signed()) {
             self.max_at_s = seconds(began_ns, start_ns);
         }
         let after_ns = start_ns.saturating_sub(began_ns);
@@ -80,12 +81,8 @@ impl Samples {
         if let Some(t_min_ns) = t_min_ns {
             self.excess.record(difference_ns(took_ns, t_min_ns));
         }
-        (took_ns, new_max)
+        took_ns
     }
-}
-
-fn seconds(began_ns: u64, at_ns: u64) -> f64 {
-    difference_ns(at_ns, began_ns) as f64 / SECOND_NS as f64
 }
 
 /// Both runs as the series of a result.
@@ -105,15 +102,6 @@ pub fn series(cpu: u32, unloaded: &Samples, loaded: &Samples) -> Vec<Series> {
     ]
 }
 
-/// Why it could not be measured.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error(transparent)]
-    Thread(#[from] thread::Error),
-    #[error(transparent)]
-    Spawn(#[from] SpawnError),
-}
-
 /// Measures until the duration is over or `stop` is not 0: one sample at least. `look` is called
 /// ten times a second.
 ///
@@ -125,34 +113,27 @@ pub fn measure(
     look: &mut dyn FnMut(&Live),
 ) -> Result<Samples, Error> {
     let live = Live::default();
-    let mut samples = threads::run(
-        1,
-        |_| -> Result<Samples, Error> {
+    threads::run_one(
+        || -> Result<Samples, Error> {
             thread::prepare(Some(plan.cpu), plan.policy)?;
             let samples = Samples::prefaulted();
             // Once for the caches and the branch predictor.
             plan.work.run();
             Ok(samples)
         },
-        |_, samples| sample(plan, samples, &live, stop),
-        |finished| {
-            while !finished() {
-                std::thread::sleep(LOOK.min(plan.duration));
-                look(&live);
-            }
-        },
-    )?;
-    Ok(samples.remove(0))
+        |samples| sample(plan, samples, &live, stop),
+        LOOK.min(plan.duration),
+        || look(&live),
+    )
 }
 
 fn sample(plan: &Plan, mut samples: Samples, live: &Live, stop: &AtomicUsize) -> Samples {
     let began_ns = now_ns();
-    let duration_ns = u64::try_from(plan.duration.as_nanos()).unwrap_or(u64::MAX);
-    let end_ns = began_ns.saturating_add(duration_ns);
+    let end_ns = after_ns(began_ns, Some(plan.duration));
     let mut unrested_ns = 0;
     loop {
-        let (took_ns, new_max) = samples.work(plan.work, plan.t_min_ns, began_ns);
-        live.publish(samples.time.count(), new_max.then_some(took_ns));
+        let took_ns = samples.work(plan.work, plan.t_min_ns, began_ns);
+        live.publish(samples.time.count(), took_ns.cast_signed());
         let now_ns = now_ns();
         if now_ns >= end_ns || stop.load(Ordering::Relaxed) != 0 {
             samples.seconds = seconds(began_ns, now_ns);

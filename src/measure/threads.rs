@@ -5,14 +5,25 @@
 //! hundreds of microseconds. A thread on the same CPU that still measures would wait for that. So a
 //! thread that has done its work sleeps until all have.
 
+use super::thread;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread::ScopedJoinHandle;
+use std::time::Duration;
 
 /// A thread could not be started.
 #[derive(Debug, thiserror::Error)]
 #[error("could not start a measuring thread; raise the limit of threads (ulimit -u)")]
 pub struct SpawnError(#[source] std::io::Error);
+
+/// Why threads could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Thread(#[from] thread::Error),
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+}
 
 /// What the threads wait for.
 const WAIT: u8 = 0;
@@ -37,6 +48,33 @@ where
     E: Send + From<SpawnError>,
 {
     run_until(&|| false, count, prepare, work, meanwhile)
+}
+
+/// As [`run`], of one thread; `look` is called each `pause` until it has done its work.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_one<P, T, E>(
+    prepare: impl Fn() -> Result<P, E> + Sync,
+    work: impl Fn(P) -> T + Sync,
+    pause: Duration,
+    look: impl FnMut(),
+) -> Result<T, E>
+where
+    T: Send,
+    E: Send + From<SpawnError>,
+{
+    let (prepare, work) = (|_| prepare(), |_, prepared| work(prepared));
+    let mut all = run(1, prepare, work, |finished| watch(finished, pause, look))?;
+    Ok(all.remove(0))
+}
+
+/// Looks each `pause` until it is finished.
+pub fn watch(finished: &dyn Fn() -> bool, pause: Duration, mut look: impl FnMut()) {
+    while !finished() {
+        std::thread::sleep(pause);
+        look();
+    }
 }
 
 /// As [`run`]. Once `stopped` says so, no more threads are started, but one at least.

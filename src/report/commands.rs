@@ -4,13 +4,12 @@
 use super::times::IN_80;
 use super::words::plain;
 use super::{loads, rounded};
-use artis_measure::thread::Policy;
 use artis_result::Document;
 use artis_result::names::{COMMAND, CPU_TIME};
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 /// The table; `command` is what was run.
-pub fn table(document: &Document, command: &str, policy: Policy) -> String {
+pub fn table(document: &Document, command: &str, policy: impl Display) -> String {
     let seconds = document.seconds.unwrap_or(0.0);
     let count = document.merged(COMMAND).map_or(0, |all| all.count());
     let mut text = format!("{}, {policy}\n", plain(command));
@@ -24,39 +23,21 @@ pub fn table(document: &Document, command: &str, policy: Policy) -> String {
         return text;
     }
     let _ = writeln!(text, "{:.1} a second\n", count as f64 / seconds);
-    text += &IN_80.head();
-    for (name, series) in [("time", COMMAND), ("CPU time", CPU_TIME)] {
-        let line = document
-            .merged(series)
-            .and_then(|all| IN_80.line(name, &all));
-        text += &line.unwrap_or_default();
-    }
-    text
+    text + &IN_80.table(document, &[("time", COMMAND), ("CPU time", CPU_TIME)])
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::values;
+    use super::super::tests::document_of;
     use super::*;
-    use artis_measure::commands::Outcome;
-    use artis_measure::commands::series::series;
-    use artis_result::Setup;
 
     fn document(times: &[i64]) -> Document {
-        let mut document = Document::new(Setup::default());
-        document.seconds = Some(2.0);
-        document.series = series(&Outcome {
-            times: values(times),
-            cpu_times: values(times),
-            seconds: 2.0,
-            failed: None,
-        });
-        document
+        document_of(2.0, &[(COMMAND, times), (CPU_TIME, times)])
     }
 
     #[test]
     fn the_table_gives_times_and_how_many_in_a_second() {
-        let text = table(&document(&[1000, 2000]), "true", Policy::Normal);
+        let text = table(&document(&[1000, 2000]), "true", "normal");
         assert!(
             text.starts_with("true, normal\n2 times in 2 s, without --load\n"),
             "{text}"
@@ -73,7 +54,7 @@ mod tests {
 
     #[test]
     fn no_command_is_no_figure() {
-        let text = table(&document(&[]), "sleep 600", Policy::Normal);
+        let text = table(&document(&[]), "sleep 600", "normal");
         assert_eq!(text.lines().count(), 2, "{text}");
     }
 }

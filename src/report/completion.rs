@@ -3,12 +3,11 @@
 
 use super::loads;
 use artis_decide::completion::curves;
-use artis_measure::thread::Policy;
 use artis_result::Document;
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 /// The table: a line a length of work.
-pub fn table(document: &Document, cpu: u32, policy: Policy) -> String {
+pub fn table(document: &Document, cpu: u32, policy: impl Display) -> String {
     let mut text = format!(
         "units of work on CPU {cpu}, {policy}, {:.1} s, {}\n\n{:13} {:>9} {:>8} {:>11} {:>11} {:>11} {:>11}\n",
         document.seconds.unwrap_or(0.0),
@@ -41,29 +40,23 @@ pub fn table(document: &Document, cpu: u32, policy: Policy) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::values;
+    use super::super::tests::document_of;
     use super::*;
-    use artis_measure::completion::series::series;
-    use artis_measure::completion::{Samples, Times};
-    use artis_result::{Nature, Setup};
 
     #[test]
     fn every_length_has_its_line() {
-        let times = |length_us| Times {
-            nature: Nature::SystemCalls,
-            length_us,
-            start: values(&[2000, 4000]),
-            work: values(&[10_000, 12_000]),
-            completion: values(&[12_000, 16_000]),
-        };
-        let samples = Samples {
-            times: vec![times(10), times(100_000)],
-            seconds: 2.5,
-        };
-        let mut document = Document::new(Setup::default());
-        document.seconds = Some(samples.seconds);
-        document.series = series(1, &samples);
-        let text = table(&document, 1, Policy::Fifo(98));
+        let mut series: Vec<(String, &[i64])> = Vec::new();
+        for length_us in [10, 100_000] {
+            let parts: [(&str, &[i64]); 3] = [
+                ("start", &[2000, 4000]),
+                ("work", &[10_000, 12_000]),
+                ("completion", &[12_000, 16_000]),
+            ];
+            let name = |part| format!("{part}.system-calls.{length_us}us");
+            series.extend(parts.map(|(part, values)| (name(part), values)));
+        }
+        let document = document_of(2.5, &series);
+        let text = table(&document, 1, "FIFO 98");
         assert!(text.lines().all(|line| line.len() <= 80), "{text}");
         let line = text.lines().find(|line| line.contains("  10  ")).unwrap();
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -8,7 +8,7 @@ use super::picture::{Entry, Picture};
 use super::rounded;
 use super::style::{FAINT, INK, MARK, Sheet, TEXT_PX, Words};
 use super::style::{font, frame, line, mark, sample};
-use super::svg::{Anchor, Stroke};
+use super::svg::{Anchor, Stroke, Svg};
 use super::words::plain;
 use artis_decide::completion::{Crossing, Curve, Point, crossing};
 use artis_result::Nature;
@@ -89,33 +89,10 @@ fn picture(
         svg.path(&[(at, sheet.top), (at, sheet.bottom)], dashed);
     }
     for (index, curve) in &curves {
-        let place = |point: &Point| (x.pixel(point.length_us), y.pixel(point.completion_us_mean));
-        let places: Vec<(f64, f64)> = curve.points.iter().map(place).collect();
-        svg.path(&places, line(*index));
-        for point in &curve.points {
-            let words = format!(
-                "{}: {} us of work done {} us after the event; the worst of {}: {} us",
-                plain(all[*index].name),
-                digits(point.length_us),
-                digits(point.completion_us_mean),
-                point.samples,
-                digits(point.completion_us_max)
-            );
-            svg.value(&words, |svg| mark(svg, place(point), *index, MARK));
-        }
+        draw(&mut svg, (&x, &y), all[*index].name, *index, curve);
     }
     if sheet.worded {
-        let column = f64::midpoint(sheet.left, sheet.right) - sheet.left;
-        for (at, entry) in legend.iter().enumerate() {
-            let left = sheet.left + (at % 2) as f64 * column;
-            let y = sheet.bottom + 66.0 + (at / 2) as f64 * LEGEND_LINE;
-            sample(&mut svg, (left, y), 32.0, entry.index);
-            svg.text(
-                (left + 40.0, y + TEXT_PX / 3.0),
-                &entry.words,
-                font(Anchor::Start, INK),
-            );
-        }
+        draw_legend(&mut svg, sheet, &legend);
     }
     Some(Picture {
         svg: svg.finish(),
@@ -123,6 +100,36 @@ fn picture(
         caption: subtitle,
         legend,
     })
+}
+
+/// A curve and its points.
+fn draw(svg: &mut Svg, (x, y): (&Axis, &Axis), name: &str, index: usize, curve: &Curve) {
+    let place = |point: &Point| (x.pixel(point.length_us), y.pixel(point.completion_us_mean));
+    let places: Vec<(f64, f64)> = curve.points.iter().map(place).collect();
+    svg.path(&places, line(index));
+    for point in &curve.points {
+        let words = format!(
+            "{}: {} us of work done {} us after the event; the worst of {}: {} us",
+            plain(name),
+            digits(point.length_us),
+            digits(point.completion_us_mean),
+            point.samples,
+            digits(point.completion_us_max)
+        );
+        svg.value(&words, |svg| mark(svg, place(point), index, MARK));
+    }
+}
+
+/// In two columns, below the picture.
+fn draw_legend(svg: &mut Svg, sheet: &Sheet, legend: &[Entry]) {
+    let column = f64::midpoint(sheet.left, sheet.right) - sheet.left;
+    for (at, entry) in legend.iter().enumerate() {
+        let left = sheet.left + (at % 2) as f64 * column;
+        let y = sheet.bottom + 66.0 + (at / 2) as f64 * LEGEND_LINE;
+        sample(svg, (left, y), 32.0, entry.index);
+        let place = (left + 40.0, y + TEXT_PX / 3.0);
+        svg.text(place, &entry.words, font(Anchor::Start, INK));
+    }
 }
 
 /// Where each curve crosses the baseline's.

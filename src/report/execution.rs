@@ -2,13 +2,12 @@
 //! How much the time of a fixed piece of work varied, as text.
 
 use super::{loads, us};
-use artis_measure::thread::Policy;
 use artis_result::names::{EXCESS, EXECUTION_TIME, EXECUTION_TIME_UNLOADED};
 use artis_result::{Document, PERCENTILES};
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 /// The table; `what` is the piece of work.
-pub fn table(document: &Document, what: &str, cpu: u32, policy: Policy) -> String {
+pub fn table(document: &Document, what: &str, cpu: u32, policy: impl Display) -> String {
     let mut text = String::new();
     let of = |name: &str| document.series.iter().find(|series| series.name == name);
     let (Some(time), Some(excess), Some(unloaded)) =
@@ -61,28 +60,18 @@ pub fn table(document: &Document, what: &str, cpu: u32, policy: Policy) -> Strin
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::values;
+    use super::super::tests::document_of;
     use super::*;
-    use artis_measure::exec::{Samples, series};
-    use artis_result::{BlockMaxima, Setup};
 
     #[test]
     fn the_table_gives_the_excess_in_us_and_per_cent() {
-        let samples = |time: &[i64], excess: &[i64]| Samples {
-            time: values(time),
-            excess: values(excess),
-            maxima: BlockMaxima::new(),
-            max_at_s: 0.25,
-            seconds: 1.0,
-        };
-        let mut document = Document::new(Setup::default());
-        document.seconds = Some(1.0);
-        document.series = series(
-            1,
-            &samples(&[1_000_000], &[]),
-            &samples(&[1_000_500, 1_020_600], &[500, 20_600]),
-        );
-        let text = table(&document, "10 steps", 1, Policy::Fifo(98));
+        let all: [(&str, &[i64]); 3] = [
+            (EXECUTION_TIME, &[1_000_500, 1_020_600]),
+            (EXCESS, &[500, 20_600]),
+            (EXECUTION_TIME_UNLOADED, &[1_000_000]),
+        ];
+        let document = document_of(1.0, &all);
+        let text = table(&document, "10 steps", 1, "FIFO 98");
         let row = |name: &str| {
             let line = text.lines().find(|line| line.starts_with(name)).unwrap();
             line.split_whitespace().skip(1).collect::<Vec<_>>()

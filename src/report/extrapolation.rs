@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What a law of extremes says of a miss, in words.
 
+use super::units::time;
 use artis_decide::extremes::binomial::upper;
 use artis_decide::extremes::{Estimate, Extrapolation};
 use artis_decide::verdict::miss::CONFIDENCE;
-use artis_decide::verdict::time::time;
 
 /// What a law of extremes says, on what condition, and what it is made of.
 pub fn sentences(found: &Extrapolation, activations: u64) -> String {

@@ -16,125 +16,10 @@ pub(super) fn in_words(facts: &Facts) -> Vec<(&'static str, String, &str)> {
     if let Some(kernel) = facts.kernel.get() {
         lines.of_kernel(kernel);
     }
-    lines.add("build", &facts.build, |build| match build.debugging.len() {
-        0 => "without debugging options".to_owned(),
-        _ => build.debugging.join(", "),
-    });
-    lines.add("tick", &facts.tick, |tick| {
-        let hz = tick.hz.map_or_else(String::new, |hz| format!(", {hz} Hz"));
-        let timers = if tick.high_resolution {
-            "high-resolution timers"
-        } else {
-            "timers of the tick's resolution"
-        };
-        format!("{}{hz}, {timers}", tick.mode)
-    });
-    lines.add("CPUs", &facts.cpus, |cpus| {
-        format!(
-            "online {}, possible {}, isolated {}, nohz_full {}",
-            cpus.online,
-            cpus.possible,
-            or_none(&cpus.isolated),
-            or_none(&cpus.nohz_full)
-        )
-    });
-    lines.add_or_none("isolcpus", &facts.isolcpus, |isolcpus| {
-        format!("{} {}", isolcpus.flags.join(","), isolcpus.cpus)
-    });
-    lines.add("rcu_nocbs", &facts.rcu_nocbs, or_none);
-    if facts.rcu_may_wait.get() == Some(&true) {
-        let words = |_: &bool| "may wait where threads run them".to_owned();
-        lines.add("RCU callbacks", &facts.rcu_may_wait, words);
-    }
-    lines.add("cpuset partitions", &facts.isolated_partitions, or_none);
-    lines.add("topology", &facts.topology, topology);
-    lines.add_or_none("virtual machine", &facts.virtualisation, String::clone);
-    lines.add("steal since boot", &facts.cpu_times, |times| {
-        let ticks: u64 = times.values().map(|times| times.steal).sum();
-        format!("{:.2} s of all CPUs", ticks as f64 / 100.0)
-    });
-    lines.add("clock source", &facts.clock, |clock| {
-        format!("{} (of {})", clock.current, clock.available.join(", "))
-    });
-    lines.add("governors", &facts.governors, by_cpus);
-    lines.add("idle states", &facts.idle_states, |states| {
-        let words = states.iter().map(|state| {
-            let (name, us) = (&state.name, state.exit_latency_us);
-            format!("{name} ({us} us, {})", state.cpus.in_words())
-        });
-        or_nothing(words.collect())
-    });
-    lines.add("SMIs", &facts.smis, |smis| {
-        format!("{} in {} s", smis.count, smis.uptime_s)
-    });
-    lines.add("mitigations", &facts.mitigations, |holes| {
-        or_nothing(
-            holes
-                .iter()
-                .map(|(name, state)| format!("{name}: {state}"))
-                .collect(),
-        )
-    });
-    lines.add("RT groups", &facts.rt_group, |group| {
-        let budget = if group.has_budget() { "a" } else { "no" };
-        format!("on, {budget} budget for this one")
-    });
-    lines.add("deadline servers", &facts.deadline_servers, by_cpus);
-    lines.add("interrupts", &facts.interrupts, |interrupts| {
-        interrupts_in_words(interrupts)
-    });
-    lines.add(
-        "default affinity",
-        &facts.default_irq_affinity,
-        CpuList::in_words,
-    );
-    lines.add("kernel threads", &facts.threads, |threads| {
-        let kernel = threads.iter().filter(|one| one.task.is_kernel);
-        let bound = kernel.clone().filter(|one| one.task.is_bound).count();
-        let real_time = kernel.clone().filter(|one| one.task.policy.is_real_time());
-        format!(
-            "{}, {bound} bound to CPUs, {} real-time",
-            kernel.count(),
-            real_time.count()
-        )
-    });
-    lines.add("real-time tasks", &facts.threads, |threads| {
-        let user = threads.iter().filter(|one| !one.task.is_kernel);
-        format!("{} besides the kernel's", user.count())
-    });
-    lines.add("workqueues", &facts.workqueues, |workqueues| {
-        let mut all = BTreeMap::from([("unbound".to_owned(), workqueues.cpus.clone())]);
-        all.extend(workqueues.own.clone());
-        by_cpus(&all)
-    });
-    lines.add("timer migration", &facts.timer_migration, |number| {
-        on_or_off(*number != 0).to_owned()
-    });
-    if facts.pressure.get() == Some(&true) {
-        lines.add("pressure accounts", &facts.pressure, |_| "on".to_owned());
-    }
-    lines.add("watchdogs", &facts.watchdogs, |watchdogs| {
-        format!(
-            "soft {}, NMI {}, {}",
-            on_or_off(watchdogs.soft),
-            on_or_off(watchdogs.nmi),
-            watchdogs.cpus.in_words()
-        )
-    });
-    lines.add("memory", &facts.memory, memory);
-    lines.add("rights", &facts.privilege, rights);
-    lines.add("container", &facts.container, String::clone);
-    lines.add("/sys", &facts.sysfs_writable, |writable| {
-        if *writable { "writable" } else { "read-only" }.to_owned()
-    });
-    lines.add("managers", &facts.managers, |managers| {
-        or_nothing(
-            managers
-                .iter()
-                .map(|one| format!("{} ({})", one.name, one.pid))
-                .collect(),
-        )
-    });
+    lines.of_cpus(facts);
+    lines.of_hardware(facts);
+    lines.of_settings(facts);
+    lines.of_machine(facts);
     lines.0
 }
 
@@ -161,6 +46,139 @@ impl<'a> Lines<'a> {
             (None, None) => "none".to_owned(),
         };
         self.0.push((name, value, &fact.from));
+    }
+
+    /// How the kernel was built, and which CPUs are whose.
+    fn of_cpus(&mut self, facts: &'a Facts) {
+        self.add("build", &facts.build, |build| match build.debugging.len() {
+            0 => "without debugging options".to_owned(),
+            _ => build.debugging.join(", "),
+        });
+        self.add("tick", &facts.tick, |tick| {
+            let hz = tick.hz.map_or_else(String::new, |hz| format!(", {hz} Hz"));
+            let timers = if tick.high_resolution {
+                "high-resolution timers"
+            } else {
+                "timers of the tick's resolution"
+            };
+            format!("{}{hz}, {timers}", tick.mode)
+        });
+        self.add("CPUs", &facts.cpus, |cpus| {
+            format!(
+                "online {}, possible {}, isolated {}, nohz_full {}",
+                cpus.online,
+                cpus.possible,
+                or_none(&cpus.isolated),
+                or_none(&cpus.nohz_full)
+            )
+        });
+        self.add_or_none("isolcpus", &facts.isolcpus, |isolcpus| {
+            format!("{} {}", isolcpus.flags.join(","), isolcpus.cpus)
+        });
+        self.add("rcu_nocbs", &facts.rcu_nocbs, or_none);
+        if facts.rcu_may_wait.get() == Some(&true) {
+            let words = |_: &bool| "may wait where threads run them".to_owned();
+            self.add("RCU callbacks", &facts.rcu_may_wait, words);
+        }
+        self.add("cpuset partitions", &facts.isolated_partitions, or_none);
+    }
+
+    fn of_hardware(&mut self, facts: &'a Facts) {
+        self.add("topology", &facts.topology, topology);
+        self.add_or_none("virtual machine", &facts.virtualisation, String::clone);
+        self.add("steal since boot", &facts.cpu_times, |times| {
+            let ticks: u64 = times.values().map(|times| times.steal).sum();
+            format!("{:.2} s of all CPUs", ticks as f64 / 100.0)
+        });
+        self.add("clock source", &facts.clock, |clock| {
+            format!("{} (of {})", clock.current, clock.available.join(", "))
+        });
+        self.add("governors", &facts.governors, by_cpus);
+        self.add("idle states", &facts.idle_states, |states| {
+            let words = states.iter().map(|state| {
+                let (name, us) = (&state.name, state.exit_latency_us);
+                format!("{name} ({us} us, {})", state.cpus.in_words())
+            });
+            or_nothing(words.collect())
+        });
+        self.add("SMIs", &facts.smis, |smis| {
+            format!("{} in {} s", smis.count, smis.uptime_s)
+        });
+        self.add("mitigations", &facts.mitigations, |holes| {
+            or_nothing(
+                holes
+                    .iter()
+                    .map(|(name, state)| format!("{name}: {state}"))
+                    .collect(),
+            )
+        });
+    }
+
+    /// What can be set, and who runs where.
+    fn of_settings(&mut self, facts: &'a Facts) {
+        self.add("RT groups", &facts.rt_group, |group| {
+            let budget = if group.has_budget() { "a" } else { "no" };
+            format!("on, {budget} budget for this one")
+        });
+        self.add("deadline servers", &facts.deadline_servers, by_cpus);
+        self.add("interrupts", &facts.interrupts, |interrupts| {
+            interrupts_in_words(interrupts)
+        });
+        self.add(
+            "default affinity",
+            &facts.default_irq_affinity,
+            CpuList::in_words,
+        );
+        self.add("kernel threads", &facts.threads, |threads| {
+            let kernel = threads.iter().filter(|one| one.task.is_kernel);
+            let bound = kernel.clone().filter(|one| one.task.is_bound).count();
+            let real_time = kernel.clone().filter(|one| one.task.policy.is_real_time());
+            format!(
+                "{}, {bound} bound to CPUs, {} real-time",
+                kernel.count(),
+                real_time.count()
+            )
+        });
+        self.add("real-time tasks", &facts.threads, |threads| {
+            let user = threads.iter().filter(|one| !one.task.is_kernel);
+            format!("{} besides the kernel's", user.count())
+        });
+        self.add("workqueues", &facts.workqueues, |workqueues| {
+            let mut all = BTreeMap::from([("unbound".to_owned(), workqueues.cpus.clone())]);
+            all.extend(workqueues.own.clone());
+            by_cpus(&all)
+        });
+        self.add("timer migration", &facts.timer_migration, |number| {
+            on_or_off(*number != 0).to_owned()
+        });
+        if facts.pressure.get() == Some(&true) {
+            self.add("pressure accounts", &facts.pressure, |_| "on".to_owned());
+        }
+        self.add("watchdogs", &facts.watchdogs, |watchdogs| {
+            format!(
+                "soft {}, NMI {}, {}",
+                on_or_off(watchdogs.soft),
+                on_or_off(watchdogs.nmi),
+                watchdogs.cpus.in_words()
+            )
+        });
+    }
+
+    fn of_machine(&mut self, facts: &'a Facts) {
+        self.add("memory", &facts.memory, memory);
+        self.add("rights", &facts.privilege, rights);
+        self.add("container", &facts.container, String::clone);
+        self.add("/sys", &facts.sysfs_writable, |writable| {
+            if *writable { "writable" } else { "read-only" }.to_owned()
+        });
+        self.add("managers", &facts.managers, |managers| {
+            or_nothing(
+                managers
+                    .iter()
+                    .map(|one| format!("{} ({})", one.name, one.pid))
+                    .collect(),
+            )
+        });
     }
 
     fn of_kernel(&mut self, kernel: &'a Kernel) {

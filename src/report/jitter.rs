@@ -3,13 +3,12 @@
 
 use super::{loads, us};
 use artis_machine::CpuList;
-use artis_measure::jitter::Plan;
 use artis_result::names::{LOST, NOISE, ROUND, SLOWEST};
 use artis_result::{Distribution, Document};
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
-/// The table.
-pub fn table(document: &Document, plan: &Plan) -> String {
+/// The table; `piece` is what each thread does in a round.
+pub fn table(document: &Document, piece: &str, policy: impl Display) -> String {
     let mut text = String::new();
     let of = |name: &'static str| {
         document
@@ -24,20 +23,17 @@ pub fn table(document: &Document, plan: &Plan) -> String {
     else {
         return text;
     };
-    let cpus: CpuList = plan.cpus.iter().copied().collect();
+    let cpus: CpuList = of(NOISE).filter_map(|noise| noise.cpu).collect();
     let ideal_us = us(time.min - loss.min);
     let _ = writeln!(
         text,
-        "{} rounds of {} x {} {}, CPUs {cpus}, {}\n\
+        "{} rounds of {} x {piece}, CPUs {cpus}, {policy}\n\
          ideal {ideal_us:.3} us a round, from the shortest pieces before any load\n\
          {:.2} % of {:.1} s lost, {}\n\
          the longest round lost {:.1} us, after {:.2} s\n\n\
          {:8} {:>9} {:>11} {:>11} {:>11} {:>11} {:>11}",
         time.count,
-        plan.cpus.len(),
-        plan.count,
-        plan.routine.steps(),
-        plan.policy,
+        of(NOISE).count(),
         loss.mean * 100.0 / time.mean,
         document.seconds.unwrap_or(0.0),
         loads::names(document),
@@ -81,35 +77,25 @@ fn row(name: &str, share: &str, values: &Distribution) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::values;
+    use super::super::tests::document_of;
     use super::*;
-    use artis_measure::jitter::series::series;
-    use artis_measure::jitter::{Rounds, Samples};
-    use artis_measure::routine::Routine;
-    use artis_measure::thread::Policy;
-    use artis_result::Setup;
-    use std::time::Duration;
 
     #[test]
     fn the_table_says_what_is_lost_and_by_whom() {
-        let plan = Plan {
-            cpus: vec![0, 2],
-            policy: Policy::Normal,
-            routine: Routine::Integer,
-            count: 10,
-            duration: Duration::from_secs(1),
-            ideal_ns: vec![100_000, 100_000],
-        };
-        let mut rounds = Rounds::new(2, 100_000);
-        rounds.record(1000, [101_000, 151_000].into_iter());
-        rounds.record(201_000, [301_000, 301_000].into_iter());
-        let loaded = Samples {
-            pieces: vec![values(&[0, 0]), values(&[50_000, 0])],
-            rounds,
-        };
-        let mut document = Document::new(Setup::default());
-        document.series = series(&plan, &loaded, &loaded);
-        let text = table(&document, &plan);
+        // The second thread lost 50 us in the first of two rounds.
+        let all: [(&str, &[i64]); 6] = [
+            (ROUND, &[150_000, 100_000]),
+            (LOST, &[50_000, 0]),
+            (NOISE, &[0, 0]),
+            (NOISE, &[50_000, 0]),
+            (SLOWEST, &[1]),
+            (SLOWEST, &[1]),
+        ];
+        let mut document = document_of(1.0, &all);
+        for (series, cpu) in document.series[2..].iter_mut().zip([0, 2, 0, 2]) {
+            series.cpu = Some(cpu);
+        }
+        let text = table(&document, "10 steps", "normal");
         // 50 of 250 us.
         assert!(
             text.contains("20.00 %") && text.contains("ideal 100.000 us"),

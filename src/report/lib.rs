@@ -46,6 +46,7 @@ mod svg;
 pub mod tasks;
 pub mod throughput;
 mod times;
+mod units;
 pub mod warnings;
 pub mod words;
 
@@ -78,7 +79,7 @@ fn list_or_count(cpus: &CpuList, width: usize) -> String {
 mod tests {
     use super::rounded;
     use artis_decide::compare::{Comparison, compare, figures};
-    use artis_result::Distribution;
+    use artis_result::{Distribution, Document, Kind, Series, Setup, Unit};
     use artis_testing::experiment::of_rows;
 
     /// A comparison of rows whose seeds have these maxima.
@@ -96,6 +97,18 @@ mod tests {
             distribution.record(*value);
         }
         distribution
+    }
+
+    /// A result of series with these names and values, which took so long.
+    pub(super) fn document_of(seconds: f64, all: &[(impl AsRef<str>, &[i64])]) -> Document {
+        let mut document = Document::new(Setup::default());
+        document.seconds = Some(seconds);
+        let series = all.iter().map(|(name, all)| {
+            let kind = Kind::Duration;
+            Series::new(name.as_ref(), kind, Unit::Nanoseconds, values(all))
+        });
+        document.series = series.collect();
+        document
     }
 
     #[test]

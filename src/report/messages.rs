@@ -3,28 +3,23 @@
 
 use super::times::IN_80;
 use super::{loads, rounded};
-use artis_measure::messages::Plan;
 use artis_result::Document;
 use artis_result::names::{PER_CPU_SECOND, PER_SECOND, ROUND_TRIP, WAKEUP};
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
-/// The table.
-pub fn table(document: &Document, plan: &Plan) -> String {
+/// The table: of so many messengers, with so many workers each.
+pub fn table(document: &Document, pairs: usize, workers: usize, policy: impl Display) -> String {
     let number = |count: usize, one: &str| match count {
         1 => format!("1 {one}"),
         count => format!("{count} {one}s"),
     };
-    let threads = match plan.workers {
-        1 => format!("{} of threads", number(plan.pairs, "pair")),
-        workers => format!(
-            "{}, {workers} workers each",
-            number(plan.pairs, "messenger")
-        ),
+    let threads = match workers {
+        1 => format!("{} of threads", number(pairs, "pair")),
+        workers => format!("{}, {workers} workers each", number(pairs, "messenger")),
     };
     let count = |name| document.merged(name).map_or(0, |all| all.count());
     let mut text = format!(
-        "{threads}, {}\n{} in {} s, {}\n",
-        plan.policy,
+        "{threads}, {policy}\n{} in {} s, {}\n",
         number(count(ROUND_TRIP) as usize, "round trip"),
         rounded(document.seconds.unwrap_or(0.0), 3),
         loads::names(document)
@@ -37,45 +32,22 @@ pub fn table(document: &Document, plan: &Plan) -> String {
         );
     }
     text.push('\n');
-    text += &IN_80.head();
-    for (name, series) in [("round trip", ROUND_TRIP), ("wakeup", WAKEUP)] {
-        let line = document
-            .merged(series)
-            .and_then(|all| IN_80.line(name, &all));
-        text += &line.unwrap_or_default();
-    }
-    text
+    text + &IN_80.table(document, &[("round trip", ROUND_TRIP), ("wakeup", WAKEUP)])
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::values;
+    use super::super::tests::document_of;
     use super::*;
-    use artis_measure::messages::Outcome;
-    use artis_measure::messages::series::series;
-    use artis_measure::thread::Policy;
-    use artis_result::Setup;
-    use std::time::Duration;
 
     fn text(pairs: usize, workers: usize) -> String {
-        let mut document = Document::new(Setup::default());
-        document.seconds = Some(0.5);
-        document.series = series(&Outcome {
-            round_trip: values(&[8000, 12_000]),
-            wakeup: values(&[1000, 2000]),
-            messages: 4,
-            cpu_time: Duration::from_millis(400),
-            seconds: 0.5,
-        });
-        let plan = Plan {
-            pairs,
-            workers,
-            cpus: None,
-            policy: Policy::Normal,
-            rounds: None,
-            duration: None,
-        };
-        table(&document, &plan)
+        let all: [(&str, &[i64]); 4] = [
+            (ROUND_TRIP, &[8000, 12_000]),
+            (WAKEUP, &[1000, 2000]),
+            (PER_SECOND, &[8]),
+            (PER_CPU_SECOND, &[10]),
+        ];
+        table(&document_of(0.5, &all), pairs, workers, "normal")
     }
 
     #[test]

@@ -37,7 +37,6 @@ pub fn picture(all: &[Timeline], unit: &str, sheet: &Sheet) -> Option<Picture> {
             .flat_map(|one| &one.blocks)
             .flat_map(|it| &it.all)
     };
-    let us = |ns: i64| (ns as f64 / NS_PER_US).max(LOWEST_US);
     let end_s = every().map(|one| one.max_at_s).fold(0.0, f64::max);
     every().next()?;
     let x = Axis::linear(end_s, sheet.across());
@@ -72,17 +71,10 @@ pub fn picture(all: &[Timeline], unit: &str, sheet: &Sheet) -> Option<Picture> {
     let unit = plain(first_word(unit));
     let edge = |column: usize| x.pixel(column as f64 * width_s);
     for column in 0..columns {
-        let held = all.iter().zip(&maxima);
-        let held: Vec<String> = held
-            .filter_map(|(one, maxima)| {
-                let worst = digits(us(maxima[column]?));
-                Some(format!("{} {worst} {unit}", plain(one.name)))
-            })
-            .collect();
-        if !held.is_empty() {
+        if let Some(held) = held(all, &maxima, column, &unit) {
             let from = digits(column as f64 * width_s);
             let to = digits((column + 1) as f64 * width_s);
-            let words = format!("{from} to {to} s: {}", held.join(", "));
+            let words = format!("{from} to {to} s: {held}");
             let across = (edge(column), edge(column + 1));
             svg.value(&words, |svg| svg.target(across, (sheet.top, sheet.bottom)));
         }
@@ -117,6 +109,25 @@ pub fn picture(all: &[Timeline], unit: &str, sheet: &Sheet) -> Option<Picture> {
         caption: subtitle,
         legend,
     })
+}
+
+fn us(ns: i64) -> f64 {
+    (ns as f64 / NS_PER_US).max(LOWEST_US)
+}
+
+/// The worst of a column in words; none where nothing was measured.
+fn held(
+    all: &[Timeline],
+    maxima: &[Vec<Option<i64>>],
+    column: usize,
+    unit: &str,
+) -> Option<String> {
+    let held = all.iter().zip(maxima).filter_map(|(one, maxima)| {
+        let worst = digits(us(maxima[column]?));
+        Some(format!("{} {worst} {unit}", plain(one.name)))
+    });
+    let held: Vec<String> = held.collect();
+    (!held.is_empty()).then(|| held.join(", "))
 }
 
 /// The largest value of each column; none where nothing was measured.

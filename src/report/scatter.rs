@@ -9,7 +9,7 @@ use super::explain::short;
 use super::picture::{Drawn, Entry, Picture};
 use super::style::{FAINT, INK, MARK, Sheet, TEXT_PX, Words};
 use super::style::{first_word, font, frame, mark};
-use super::svg::{Anchor, Stroke, text_width};
+use super::svg::{Anchor, Stroke, Svg, text_width};
 use super::words::plain;
 use artis_decide::compare::metric::{Quantity, Stat};
 use artis_decide::compare::{Comparison, Metric, are_alike};
@@ -77,33 +77,9 @@ pub fn picture(all: &Comparison, sheet: &Sheet) -> Drawn {
         .iter()
         .map(|one| (x.pixel(one.kept), y.pixel(one.max_us)))
         .collect();
-    let mut taken: Vec<Area> = places.iter().map(|place| Area::around(*place)).collect();
-    taken.push(Area {
-        left: sheet.right - text_width(HINT, TEXT_PX),
-        right: sheet.right,
-        top: sheet.bottom - 10.0 - TEXT_PX,
-        bottom: sheet.bottom,
-    });
-    let equal = all_alike(all).is_some();
     // A legend names them where there is no room.
-    let labelled = points.iter().zip(&places).filter(|_| !sheet.is_narrow());
-    for (point, place) in labelled {
-        let name = short(&point.name, NAME_MAX);
-        let label = match equal {
-            true => name,
-            false => format!("{name} ({} samples)", counted(point.samples)),
-        };
-        let (at, anchor, area) = label_place(sheet, *place, &label, &taken);
-        taken.push(area);
-        if (at.1 - TEXT_PX / 3.0 - place.1).abs() > FAR && at.0 != place.0 {
-            let leader = Stroke {
-                colour: FAINT,
-                width: 0.8,
-                dash: "",
-            };
-            svg.path(&[*place, (at.0, at.1 - TEXT_PX / 3.0)], leader);
-        }
-        svg.text(at, &label, font(anchor, INK));
+    if !sheet.is_narrow() {
+        draw_names(&mut svg, sheet, &points, &places, all_alike(all).is_some());
     }
     let unit = plain(first_word(&all.unit));
     let mut legend = Vec::new();
@@ -138,6 +114,35 @@ pub fn picture(all: &Comparison, sheet: &Sheet) -> Drawn {
             legend,
         }),
         absent,
+    }
+}
+
+/// Each point's name beside it, with its number of samples unless those are `equal`.
+fn draw_names(svg: &mut Svg, sheet: &Sheet, points: &[Point], places: &[(f64, f64)], equal: bool) {
+    let mut taken: Vec<Area> = places.iter().map(|place| Area::around(*place)).collect();
+    taken.push(Area {
+        left: sheet.right - text_width(HINT, TEXT_PX),
+        right: sheet.right,
+        top: sheet.bottom - 10.0 - TEXT_PX,
+        bottom: sheet.bottom,
+    });
+    for (point, place) in points.iter().zip(places) {
+        let name = short(&point.name, NAME_MAX);
+        let label = match equal {
+            true => name,
+            false => format!("{name} ({} samples)", counted(point.samples)),
+        };
+        let (at, anchor, area) = label_place(sheet, *place, &label, &taken);
+        taken.push(area);
+        if (at.1 - TEXT_PX / 3.0 - place.1).abs() > FAR && at.0 != place.0 {
+            let leader = Stroke {
+                colour: FAINT,
+                width: 0.8,
+                dash: "",
+            };
+            svg.path(&[*place, (at.0, at.1 - TEXT_PX / 3.0)], leader);
+        }
+        svg.text(at, &label, font(anchor, INK));
     }
 }
 

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The times and context switches of a workload's runs, as text.
 
-use artis_measure::throughput::permutation::Setting;
-use artis_measure::throughput::series::{distributions, quantities};
-use artis_measure::throughput::{Plan, Run};
+use artis_result::runs::{Run, distributions};
 use artis_result::{Kind, Moments};
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 const NS_PER_S: f64 = 1e9;
 
 /// What the sign of life says: `longest 12.300 s, 3 of 5 runs`, of all settings.
-pub fn progress(plan: &Plan, runs: &[Vec<Run>]) -> String {
+pub fn progress(all: usize, runs: &[Vec<Run>]) -> String {
     let worst = runs.iter().flatten().map(|run| run.real).max();
     let done: usize = runs.iter().map(Vec::len).sum();
-    let all = plan.settings.len() * plan.runs as usize;
     let worst = worst.map_or_else(
         || "the first run is not recorded".to_owned(),
         |worst| format!("longest {:.3} s", worst.as_secs_f64()),
@@ -28,7 +25,9 @@ pub fn runs_table(runs: &[Run]) -> String {
         "", "real s", "user s", "sys s", "voluntary", "involuntary"
     );
     for (number, run) in runs.iter().enumerate() {
-        let cells = quantities(run).map(|(_, kind, value)| cell(kind, value as f64));
+        let cells = run
+            .quantities()
+            .map(|(_, kind, value)| cell(kind, value as f64));
         row(&mut text, &format!("run {}", number + 1), &cells);
     }
     let statistic = |of: fn(&Moments) -> Option<f64>| -> Vec<String> {
@@ -70,7 +69,7 @@ fn cell(kind: Kind, value: f64) -> String {
 }
 
 /// A line for each permutation: mean and standard deviation of the times, mean of the switches.
-pub fn permutations_table(settings: &[Setting], measured: &[Vec<Run>]) -> String {
+pub fn permutations_table(settings: &[impl Display], measured: &[Vec<Run>]) -> String {
     let mut text = format!(
         "{:<24}{:>17}{:>17}{:>17}{:>11}{:>13}\n",
         "policy, CPUs, instances", "real s", "user s", "sys s", "voluntary", "involuntary"
@@ -131,17 +130,15 @@ mod tests {
         let table = runs_table(&[run(1.0)]);
         let last: Vec<_> = table.lines().last().unwrap().split_whitespace().collect();
         assert_eq!(last, ["std.", "dev.", "-", "-", "-", "-", "-"]);
-        let settings = [Setting::plain()];
-        let text = permutations_table(&settings, &[vec![run(1.0)]]);
+        let text = permutations_table(&["normal"], &[vec![run(1.0)]]);
         assert!(text.contains("1.000 ± - "), "{text}");
     }
 
     #[test]
     fn each_permutation_has_a_line() {
-        let settings = Setting::ten(&"0-1".parse().unwrap()).unwrap();
-        let measured = vec![vec![run(1.0), run(2.0)]; settings.len()];
-        let text = permutations_table(&settings, &measured);
-        assert_eq!(text.lines().count(), 11);
+        let measured = vec![vec![run(1.0), run(2.0)]; 2];
+        let text = permutations_table(&["normal", "FIFO 98, CPUs 0-1"], &measured);
+        assert_eq!(text.lines().count(), 3);
         assert!(text.contains("1.500 ± 0.707"), "{text}");
     }
 

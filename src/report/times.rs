@@ -2,7 +2,7 @@
 //! Distributions of times in microseconds, a line each.
 
 use super::{rounded, us};
-use artis_result::Distribution;
+use artis_result::{Distribution, Document};
 
 /// From here on one decimal is enough, microseconds. The columns hold 100 s then.
 const LONG_US: f64 = 100_000.0;
@@ -42,6 +42,14 @@ impl Columns {
         let first = [figure(us(moments.min)), figure(moments.mean / 1000.0)].into_iter();
         let cells = first.chain(percentiles).chain([figure(us(moments.max))]);
         Some(self.cells(name, cells))
+    }
+
+    /// A line for each of these series of a result, by its name in the table.
+    pub fn table(&self, document: &Document, rows: &[(&str, &str)]) -> String {
+        let lines = rows
+            .iter()
+            .filter_map(|(name, series)| self.line(name, &document.merged(series)?));
+        self.head() + &lines.collect::<String>()
     }
 
     fn cells(&self, name: &str, cells: impl Iterator<Item = String>) -> String {

@@ -3,7 +3,7 @@
 
 use crate::watching::document;
 use artis_explain::Document;
-use artis_measure::latency::sampler::Live;
+use artis_measure::live::Live;
 use artis_recorder::{Error, Recorder, Settings, Storage, Watched};
 use std::collections::BTreeSet;
 use std::time::Instant;

@@ -156,54 +156,6 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-#[test]
-fn wrong_words_get_a_sentence() {
-    for (words, status, says) in [
-        (&["explain", "run"][..], 64, "required"),
-        (
-            &["explain", "run", "--pid", "4194303"],
-            1,
-            "process 4194303 does not exist",
-        ),
-        (
-            &["explain", "run", "--thread", "4194303"],
-            1,
-            "thread 4194303 does not exist",
-        ),
-        (&["explain", "run", "--comm", ""], 1, "--comm is empty"),
-        (
-            &["explain", "run", "--cgroup", "/no/such"],
-            1,
-            "cannot read the cgroup /no/such: there is no such folder",
-        ),
-        (
-            &["explain", "run", "--cgroup", "/dev/shm"],
-            1,
-            "/dev/shm is no cgroup",
-        ),
-        (
-            &["explain", "run", "--pid", "1", "--worst", "0"],
-            64,
-            "1000",
-        ),
-        (
-            &["explain", "run", "--pid", "1", "--thread", "1"],
-            64,
-            "cannot be used with",
-        ),
-        (&["explain", "show", "/no/such/file"], 1, "cannot read"),
-        (
-            &["explain", "show", "/proc/version"],
-            1,
-            "version:1:1: this is not JSON",
-        ),
-    ] {
-        let output = artis(words);
-        assert_eq!(output.status.code(), Some(status), "{words:?}: {output:?}");
-        assert!(said(&output).contains(says), "{words:?}: {output:?}");
-    }
-}
-
 /// Who has no such name yet is waited for, and watched from its first moment on, however short it
 /// lives.
 #[test]

@@ -367,7 +367,9 @@ fn ill_formed_results_are_refused_with_line_reason_and_remedy() {
     let one = &document["series"][0];
     let mut furlongs = one.clone();
     furlongs["unit"] = "furlongs".into();
-    for (content, line, reason) in [
+    // One row a line.
+    #[rustfmt::skip]
+    let rows = [
         ("{".to_owned(), Some(1), "it is cut off or empty"),
         (own[..own.len() / 3].to_owned(), None, "copy it again"),
         (own[..own.len() - 3].to_owned(), None, "copy it again"),
@@ -382,21 +384,9 @@ fn ill_formed_results_are_refused_with_line_reason_and_remedy() {
             "\"artis.result/1\" is needed here; give the file to the command that reads it",
         ),
         (with("seconds", (-1).into()), None, "correct the number"),
-        (
-            with("seconds", 1e308.into()),
-            None,
-            "from 0 to 1152921505 (36 years)",
-        ),
-        (
-            with("series", serde_json::json!([])),
-            None,
-            "neither a series nor a load",
-        ),
-        (
-            with("series", serde_json::json!([one, one])),
-            None,
-            "a second series \"latency\"",
-        ),
+        (with("seconds", 1e308.into()), None, "from 0 to 1152921505 (36 years)"),
+        (with("series", serde_json::json!([])), None, "neither a series nor a load"),
+        (with("series", serde_json::json!([one, one])), None, "a second series \"latency\""),
         (
             with("series", serde_json::json!(["latency"])),
             None,
@@ -407,7 +397,8 @@ fn ill_formed_results_are_refused_with_line_reason_and_remedy() {
             None,
             "\"furlongs\" is not known here; write \"ns\" or \"count\"",
         ),
-    ] {
+    ];
+    for (content, line, reason) in rows {
         std::fs::write(&name, &content).unwrap();
         let message = refused(&name);
         let (found, _) = message[1..].split_once(':').unwrap();

@@ -9,15 +9,6 @@ pub const FILES: &[Exception] = &[];
 
 /// Functions of more than 80 lines.
 pub const FUNCTIONS: &[Exception] = &[
-    ("src/cli/lab.rs: run_command", 100),
-    ("src/cli/measure/latency.rs: run", 90),
-    ("src/decide/job/mod.rs: check", 86),
-    (
-        "src/decide/job/tests.rs: wrong_jobs_are_refused_with_a_sentence",
-        104,
-    ),
-    ("src/decide/verdict/choice/mod.rs: choose", 86),
-    ("src/decide/verdict/principles.rs: principles", 131),
     ("src/explain/advice.rs: of", 118),
     ("src/explain/cut/machine.rs: apply", 96),
     ("src/explain/cut/tasks.rs: apply", 85),
@@ -27,29 +18,15 @@ pub const FUNCTIONS: &[Exception] = &[
     ),
     ("src/explain/tests/histories.rs: history", 82),
     ("src/explain/tests/histories.rs: step", 86),
-    ("src/lab/explain/mod.rs: document", 102),
     ("src/machine/facts.rs: read", 116),
     ("src/recorder/convert.rs: what", 107),
     ("src/recorder/watch/load.rs: load_quietly", 86),
-    ("src/report/curves.rs: picture", 86),
-    ("src/report/facts.rs: in_words", 126),
-    ("src/report/over_time.rs: picture", 87),
-    ("src/report/scatter.rs: picture", 104),
     ("src/sched/bpf/place.h: artis_enqueue", 96),
     (
         "src/sched/policy/tests/queue.rs: a_runnable_task_goes_where_the_table_says",
         105,
     ),
     ("src/sched/service.rs: run", 142),
-    (
-        "tests/host/decide/mod.rs: what_is_not_alike_is_named_or_refused",
-        103,
-    ),
-    ("tests/host/poor_inputs/rows.rs: write_files", 87),
-    (
-        "tests/host/report/mod.rs: what_cannot_be_shown_or_written_is_said",
-        89,
-    ),
     ("tests/host/schema/explain.rs: whole", 101),
 ];
 

@@ -11,7 +11,7 @@ use crate::cli::exit::{BOUND_MISSED, UNKNOWN, UsageError};
 use crate::cli::output::{print_json, stdout};
 use crate::cli::progress::Sign;
 use crate::decide::job::Job;
-use crate::decide::verdict::{self, Candidate, Facts, Standing, Verdict, WAYS, Way};
+use crate::decide::verdict::{self, Candidate, Facts, Standing, WAYS, Way};
 use crate::report::decision;
 use anyhow::Context;
 use artis_run::ways::Measured;
@@ -60,7 +60,7 @@ struct Document<'a> {
     schema: &'static str,
     tool: String,
     #[serde(flatten)]
-    verdict: &'a Verdict,
+    verdict: decision::Document<'a>,
     notes: &'a [String],
 }
 
@@ -151,7 +151,7 @@ fn judge(
         let document = Document {
             schema: SCHEMA,
             tool: format!("artis {}", env!("CARGO_PKG_VERSION")),
-            verdict: &verdict,
+            verdict: decision::Document::of(&verdict),
             notes: &notes,
         };
         print_json(&mut out, &document)?;

@@ -14,7 +14,6 @@ use crate::task::syscall::affinity;
 use artis_run::session::alone;
 use artis_run::watching::document;
 use std::process::ExitCode;
-use std::slice::from_ref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -79,7 +78,7 @@ fn explained(plan: Plan, stop: &AtomicUsize, sign: &Sign) -> anyhow::Result<(Vec
         true => "with inheritance, worst",
     };
     let waits = inversion::run(plan, stop, &mut |high, live| {
-        sign.show(|| so_far(from_ref(live), step, 0, "rounds"));
+        sign.show(|| so_far(step, live.max_ns(), live.count(), "rounds"));
         if high != watched {
             refused = recorder.watch(&Watched::Thread(high)).err();
             watched = high;

@@ -8,6 +8,7 @@
 
 use super::common::Common;
 use super::piece::{self, Piece};
+use super::sentences::{failure, progress};
 use super::{cpus, latency as latency_command};
 use crate::cli::exit::UsageError;
 use crate::cli::value;
@@ -20,7 +21,6 @@ use crate::measure::latency::{self, Outcome, Plan, ThreadPlan};
 use crate::measure::reference::{doubts, shortest_ns};
 use crate::measure::routine::Work;
 use crate::report::control_loop::table;
-use crate::report::latency::progress;
 use crate::result::names::LATENCY;
 use crate::result::{Series, Warning};
 use artis_run::session::{Figures, Session, Threads};
@@ -110,7 +110,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         series: resolved.series(&outcome, &unloaded),
         counted: Some(LATENCY),
         doubts: all_doubts(&outcome, &unloaded),
-        failure: latency_command::failure(&outcome, SourceKind::Timer),
+        failure: failure(&outcome, SourceKind::Timer),
         ..Figures::default()
     });
     finished.publish_table(|document| table(document, &piece.in_words(), resolved.interval_us))?;

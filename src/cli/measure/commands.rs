@@ -19,7 +19,6 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::ExitCode;
-use std::slice::from_ref;
 use std::time::Duration;
 
 /// The policy where nobody asks for one.
@@ -76,7 +75,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let sign = measurement.voice().sign(plan.duration);
     let outcome = commands::measure(&plan, &stop, &mut |live| {
         args.until.show_part(&sign, live.count(), 1);
-        sign.show(|| so_far(from_ref(live), "longest", 0, "commands"));
+        sign.show(|| so_far("longest", live.max_ns(), live.count(), "commands"));
     })?;
     drop(sign);
     let finished = measurement.finish(Figures {

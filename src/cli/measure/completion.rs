@@ -16,7 +16,6 @@ use artis_run::session::{Figures, Session, Threads};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::slice::from_ref;
 use std::time::Duration;
 
 /// The setting that must be the same where results are compared.
@@ -102,7 +101,14 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let measurement = session.start()?;
     let sign = measurement.voice().sign(Some(args.duration));
     let samples = completion::measure(&plan, &stop, &mut |live| {
-        sign.show(|| so_far(from_ref(live), "worst start delay", 0, "units of work"));
+        sign.show(|| {
+            so_far(
+                "worst start delay",
+                live.max_ns(),
+                live.count(),
+                "units of work",
+            )
+        });
     })?;
     drop(sign);
     let finished = measurement.finish(Figures {

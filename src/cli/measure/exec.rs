@@ -14,7 +14,6 @@ use anyhow::Context;
 use artis_run::session::{Figures, Session, Threads};
 use serde_json::json;
 use std::process::ExitCode;
-use std::slice::from_ref;
 
 /// Measure how much the execution time of a fixed piece of work varies
 #[derive(clap::Args)]
@@ -68,7 +67,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let measurement = session.start()?;
     let sign = measurement.voice().sign(Some(piece.duration));
     let loaded = exec::measure(&plan, &stop, &mut |live| {
-        sign.show(|| so_far(from_ref(live), "worst excess", t_min_ns, "samples"));
+        let excess_ns = (live.max_ns() - t_min_ns.cast_signed()).max(0);
+        sign.show(|| so_far("worst excess", excess_ns, live.count(), "samples"));
     })?;
     drop(sign);
     let finished = measurement.finish(Figures {

@@ -18,7 +18,6 @@ use crate::result::{Distribution, Warning};
 use artis_run::session::{Figures, Session, Threads};
 use serde_json::json;
 use std::process::ExitCode;
-use std::slice::from_ref;
 
 /// Measure the OS noise of barrier-based computing
 #[derive(clap::Args)]
@@ -81,7 +80,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let measurement = session.start()?;
     let sign = measurement.voice().sign(Some(piece.duration));
     let mut look = |live: &Live| {
-        sign.show(|| so_far(from_ref(live), "longest round", 0, "rounds"));
+        sign.show(|| so_far("longest round", live.max_ns(), live.count(), "rounds"));
     };
     let look = sign.is_seen().then_some(&mut look as &mut dyn FnMut(&Live));
     let loaded = jitter::measure(&plan, &stop, look)?;
@@ -93,7 +92,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         doubts: doubts(&plan, &loaded),
         ..Figures::default()
     });
-    finished.publish_table(|document| table(document, &plan))?;
+    let piece = format!("{} {}", plan.count, plan.routine.steps());
+    finished.publish_table(|document| table(document, &piece, plan.policy))?;
     Ok(ExitCode::SUCCESS)
 }
 

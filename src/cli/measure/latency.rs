@@ -5,6 +5,7 @@ use super::common::Common;
 use super::cpus;
 use super::cyclictest::Others;
 use super::policy::{self, Scheduling};
+use super::sentences::{failure, progress};
 use crate::cli::duration;
 use crate::cli::exit::{BOUND_MISSED, UsageError};
 use crate::cli::value;
@@ -13,7 +14,7 @@ use crate::measure::latency::sampler::Limits;
 use crate::measure::latency::series::series;
 use crate::measure::latency::source::{GpioLines, Request, SourceKind};
 use crate::measure::latency::split::Split;
-use crate::measure::latency::{self, Outcome, Plan, ThreadPlan};
+use crate::measure::latency::{self, Plan, ThreadPlan};
 use crate::measure::thread::{PRIORITY, Policy};
 use crate::measure::tracing;
 use crate::recorder::Storage;
@@ -24,7 +25,7 @@ use crate::result::export::{CyclictestHistogram, Exporter};
 use crate::result::file::{Target, to_json};
 use crate::result::names::LATENCY;
 use artis_run::explainer::Explainer;
-use artis_run::session::{Figures, Session, Threads};
+use artis_run::session::{Figures, Finished, Session, Threads};
 use artis_run::voice::Voice;
 use humantime::format_duration;
 use serde_json::{Value, json};
@@ -225,14 +226,16 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         if let Some(explainer) = &mut explainer {
             explainer.look(threads);
         }
-        sign.show(|| report::progress(threads));
+        sign.show(|| progress(threads));
     })?;
     drop(sign);
     if let Some(explainer) = &mut explainer {
         explainer.finish();
     }
-    let exceeded = report::exceeded(&outcome);
-    let mut finished = measurement.finish(Figures {
+    let exceeded = outcome
+        .exceeded()
+        .map(|(thread, late)| report::exceeded(thread, late.latency_ns, late.at_s));
+    let finished = measurement.finish(Figures {
         seconds: Some(outcome.seconds),
         series: series(&outcome, resolved.cpus()),
         counted: Some(LATENCY),
@@ -245,6 +248,21 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     sign.step("explaining");
     let explained = explainer.map(Explainer::explain);
     drop(sign);
+    publish(args, finished, (histfile, explain_json), explained)?;
+    if let Some(exceeded) = exceeded {
+        say!("artis: {exceeded}");
+        return Ok(ExitCode::from(BOUND_MISSED));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what was found, and writes the files that were asked for.
+fn publish(
+    args: &Args,
+    mut finished: Finished,
+    (histfile, explain_json): (Option<Target>, Option<Target>),
+    explained: Option<crate::explain::Document>,
+) -> anyhow::Result<()> {
     let histogram = match args.cyclictest_histogram(&finished.document) {
         Ok(histogram) => histogram,
         Err(error) => {
@@ -255,8 +273,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let (Some(target), Some(text)) = (histfile, &histogram) {
         finished.files.push((target, text.clone().into_bytes()));
     }
-    let explanation = explained.as_ref().map(explain::text);
-    let explanation = explanation.map_or_else(String::new, |text| format!("\n{text}"));
+    let explanation = explained.as_ref().map_or_else(String::new, |explained| {
+        format!("\n{}", explain::text(explained))
+    });
     if let (Some(target), Some(explained)) = (explain_json, &explained) {
         match to_json(explained) {
             Ok(text) => finished.files.push((target, text)),
@@ -264,14 +283,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         }
     }
     match histogram.filter(|_| args.buckets().is_some()) {
-        Some(text) => finished.publish(&(text + &explanation))?,
-        None => finished.publish_table(|document| of_document(document) + &explanation)?,
+        Some(text) => finished.publish(&(text + &explanation)),
+        None => finished.publish_table(|document| of_document(document) + &explanation),
     }
-    if let Some(exceeded) = exceeded {
-        say!("artis: {exceeded}");
-        return Ok(ExitCode::from(BOUND_MISSED));
-    }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// More threads are a typing error. All their memory is locked.
@@ -311,11 +325,6 @@ pub(super) fn refuse_long(period: Duration, duration: Duration) -> Result<(), Us
             format_duration(duration)
         ))),
     }
-}
-
-/// A source that failed in the middle.
-pub(super) fn failure(outcome: &Outcome, source: SourceKind) -> Option<anyhow::Error> {
-    report::failure(outcome, &source.to_string()).map(anyhow::Error::msg)
 }
 
 impl Args {

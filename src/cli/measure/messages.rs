@@ -78,8 +78,9 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let sign = measurement.voice().sign(plan.duration);
     let outcome = messages::measure(&plan, &stop, &mut |live| {
         let rounds = live.iter().map(Live::count).sum();
+        let max_ns = Live::worst_ns(live);
         args.until.show_part(&sign, rounds, plan.pairs);
-        sign.show(|| so_far(live, "longest", 0, "round trips"));
+        sign.show(|| so_far("longest", max_ns, rounds, "round trips"));
     })?;
     drop(sign);
     let finished = measurement.finish(Figures {
@@ -88,7 +89,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         counted: Some(ROUND_TRIP),
         ..Figures::default()
     });
-    finished.publish_table(|document| report::table(document, &plan))?;
+    finished
+        .publish_table(|document| report::table(document, plan.pairs, plan.workers, plan.policy))?;
     Ok(ExitCode::SUCCESS)
 }
 

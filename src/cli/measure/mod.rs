@@ -13,6 +13,7 @@ mod latency;
 mod messages;
 mod piece;
 mod policy;
+mod sentences;
 mod throughput;
 mod until;
 mod words;

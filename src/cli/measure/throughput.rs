@@ -70,7 +70,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let outcome = throughput::measure(&plan, &stop, &mut |runs| {
         let sign = sign.get_or_insert_with(|| voice.sign(None));
         sign.done(done(&plan, runs));
-        sign.show(|| progress(&plan, runs));
+        sign.show(|| progress(plan.settings.len() * plan.runs as usize, runs));
     });
     drop(sign);
     let outcome = outcome?;

@@ -12,11 +12,12 @@ use super::width;
 use crate::machine::Root;
 use crate::partition::host::Host;
 use crate::report::partition::reverted as reverted_in_words;
-use crate::report::scheduler::{Counters, in_words, restored as restored_in_words};
+use crate::report::scheduler::{self, Counters, restored as restored_in_words};
+use crate::sched::COUNTERS;
 use crate::sched::control::{self, Stopped};
 use crate::sched::runtime::Runtime;
 use crate::sched::service;
-use crate::sched::status::Status;
+use crate::sched::status::{Details, Status};
 use crate::service::partition;
 use crate::task::scheduler::SCHED_EXT;
 use anyhow::Context;
@@ -88,6 +89,42 @@ fn clean_up_partition(host: &Host<'_>) -> anyhow::Result<()> {
         say_text!("artis: {text}");
     }
     Ok(())
+}
+
+/// The status as text.
+fn in_words(details: &Details, counters: Counters) -> String {
+    let value = |name: &str| details.counters.get(name).copied().unwrap_or(0);
+    let times = details.rt_cpu_times.iter();
+    let times = times.map(|times| scheduler::CpuTimes {
+        cpu: times.cpu,
+        known_ns: [
+            times.linux_ns,
+            times.rt1_ns,
+            times.kthread_ns,
+            times.offline_ns,
+        ],
+        idle_ns: times.idle_ns,
+        rt0_and_interrupts_ns: times.rt0_and_interrupts_ns,
+    });
+    let status = scheduler::Status {
+        pid: details.pid,
+        since: &details.since,
+        uptime_s: details.uptime_s,
+        kernel: &details.kernel,
+        rt_cpus: &details.rt_cpus,
+        nrt_cpus: &details.nrt_cpus,
+        rt_cpus_offline: &details.rt_cpus_offline,
+        detector: details.detector.to_string(),
+        blind_spots: &details.detector_blind_spots,
+        counters: COUNTERS
+            .iter()
+            .map(|(name, meaning)| (value(name), *meaning))
+            .collect(),
+        linux_wait_ns_max: details.linux_wait_ns_max,
+        leave_ns_max: details.leave_ns_max,
+        rt_cpu_times: times.collect(),
+    };
+    scheduler::in_words(&status, counters)
 }
 
 fn status(args: &StatusArgs) -> anyhow::Result<ExitCode> {

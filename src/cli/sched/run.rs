@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis sched run`: schedule, with a partition where the configuration file asks for one.
 
-use super::clean_up_partition;
 use super::settings::{Options, Settings};
 use super::voice::Voice;
+use super::{clean_up_partition, in_words};
 use crate::cli::output::{print_json, stdout};
 use crate::machine::Root;
 use crate::machine::cpusets::Claim;
 use crate::partition::host::Host;
 use crate::partition::plan::Left;
-use crate::report::scheduler::{Counters, in_words};
+use crate::report::scheduler::Counters;
 use crate::sched::control;
 use crate::sched::detector::Detector;
 use crate::sched::ending::Ending;

@@ -6,7 +6,7 @@ use crate::machine::cpus::Cpus;
 use crate::machine::kernel::Kernel;
 use crate::machine::{CpuList, Root};
 use crate::partition::plan::Request;
-use crate::report::scheduler::heading;
+use crate::report::scheduler::{Cost, heading};
 use crate::result::file;
 use crate::sched::detector::Detector;
 use crate::sched::watch::breakpoint;
@@ -142,6 +142,12 @@ impl Settings {
     /// The first lines of a run.
     pub fn heading(&self) -> [String; 2] {
         let why = self.no_breakpoints.as_ref();
-        heading(&self.kernel, &self.rt, &self.nrt, self.detector, why)
+        let cost = match self.detector {
+            Detector::Breakpoint => Cost::OnRtCpus,
+            Detector::Syscall => Cost::Everywhere,
+            Detector::Entry => Cost::EachEntry,
+        };
+        let detector = (self.detector, cost);
+        heading(&self.kernel, &self.rt, &self.nrt, detector, why)
     }
 }

@@ -262,6 +262,13 @@ impl Job {
     /// # Errors
     /// [`Error::Contradiction`].
     pub fn check(&self) -> Result<(), Error> {
+        self.check_numbers()?;
+        self.check_whole()?;
+        self.check_work()
+    }
+
+    /// Numbers are within their ranges, and misses can be counted.
+    fn check_numbers(&self) -> Result<(), Error> {
         if self
             .rate
             .is_some_and(|rate| !(rate > 0.0 && rate <= PER_SECOND_MAX))
@@ -294,6 +301,11 @@ impl Job {
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    /// What belongs together is there together.
+    fn check_whole(&self) -> Result<(), Error> {
         if self.deadline_us.is_some() && self.work.is_none() {
             return Err(Error::Missing {
                 what: "a deadline is met by the end of the work, and no work is given",
@@ -311,6 +323,18 @@ impl Job {
                              and --probability",
             });
         }
+        if self.memory_needed.is_some() != self.memory.is_some() {
+            return Err(Error::Missing {
+                what: "the memory that is needed and that there is belong together",
+                in_file: "give both memory_needed and memory below [machine], or neither",
+                as_options: "give both --memory-needed SIZE and --memory SIZE, or neither",
+            });
+        }
+        Ok(())
+    }
+
+    /// Commands have words, and a CPU can do the work.
+    fn check_work(&self) -> Result<(), Error> {
         let says_nothing = |word: &String| word.trim().is_empty();
         match &self.work {
             Some(Work::Command(words)) if words.first().is_none_or(says_nothing) => {
@@ -327,13 +351,6 @@ impl Job {
             return wrong(
                 "the command below [rest] has its words, such as [\"make\", \"-j8\"]; it is empty",
             );
-        }
-        if self.memory_needed.is_some() != self.memory.is_some() {
-            return Err(Error::Missing {
-                what: "the memory that is needed and that there is belong together",
-                in_file: "give both memory_needed and memory below [machine], or neither",
-                as_options: "give both --memory-needed SIZE and --memory SIZE, or neither",
-            });
         }
         if let (Some(Work::Us(work_us)), Some(rate)) = (&self.work, self.rate) {
             let share = work_us * rate / 1e6;

@@ -51,17 +51,11 @@ fn every_field_is_understood() {
 
 #[test]
 fn wrong_jobs_are_refused_with_a_sentence() {
-    for (from, to, part) in [
-        (
-            "deadline",
-            "dead_line",
-            "line 4: dead_line is no key here; write deadline, period",
-        ),
-        (
-            "250us",
-            "250",
-            "line 4: deadline: write a time with its unit",
-        ),
+    // One row a line.
+    #[rustfmt::skip]
+    let rows = [
+        ("deadline", "dead_line", "line 4: dead_line is no key here; write deadline, period"),
+        ("250us", "250", "line 4: deadline: write a time with its unit"),
         (
             "\"250us\"",
             "250",
@@ -72,72 +66,41 @@ fn wrong_jobs_are_refused_with_a_sentence() {
             "per_hour = \"x\"",
             "line 9: per_hour: \"x\" does not fit; write a number",
         ),
-        (
-            "250us",
-            "1e300s",
-            "line 4: deadline: write a time with its unit, from 1ns",
-        ),
-        (
-            "1GiB",
-            "1e300TiB",
-            "line 15: memory: write a size with its unit, up to",
-        ),
-        (
-            "period = \"1ms\"",
-            "per_second = 1e300",
-            "above 0, up to 1e9",
-        ),
+        ("250us", "1e300s", "line 4: deadline: write a time with its unit, from 1ns"),
+        ("1GiB", "1e300TiB", "line 15: memory: write a size with its unit, up to"),
+        ("period = \"1ms\"", "per_second = 1e300", "above 0, up to 1e9"),
         ("probability = 1e-6", "per_hour = 1e300", "from 0 to 3.6e12"),
-        (
-            "250us",
-            "-1us",
-            "line 4: deadline: write a time with its unit",
-        ),
+        ("250us", "-1us", "line 4: deadline: write a time with its unit"),
         (
             "system-calls",
             "kernel",
             "line 7: nature: \"kernel\" is not known here; write \"user\" or",
         ),
         ("work = \"100 us\"", "", "no work is given"),
-        (
-            "work = ",
-            "work_file = \"a.json\"\nwork = ",
-            "there are several",
-        ),
-        (
-            "period = ",
-            "per_second = 5\nperiod = ",
-            "say the same thing",
-        ),
-        (
-            "probability = 1e-6",
-            "probability = 2",
-            "above 0 and below 1",
-        ),
-        (
-            "probability = 1e-6",
-            "hard = true\nper_hour = 2",
-            "give one of them",
-        ),
+        ("work = ", "work_file = \"a.json\"\nwork = ", "there are several"),
+        ("period = ", "per_second = 5\nperiod = ", "say the same thing"),
+        ("probability = 1e-6", "probability = 2", "above 0 and below 1"),
+        ("probability = 1e-6", "hard = true\nper_hour = 2", "give one of them"),
         ("10 %", "110 %", "line 12: loss: write a part"),
         ("memory = \"1GiB\"", "", "give both"),
         ("1GiB", "much", "line 15: memory: write a size"),
         ("100 us", "2ms", "200 % of a CPU"),
         ("[rest]", "[rest", "line 10"),
-        (
-            "probability = 1e-6",
-            "hard = false",
-            "add per_hour or probability",
-        ),
+        ("probability = 1e-6", "hard = false", "add per_hour or probability"),
         ("work = \"100 us\"", "work_command = []", "it is empty"),
         ("load = \"hackbench\"", "command = []", "it is empty"),
         ("[rest]", "[rest]\ncommand = [\"make\"]", "give one of them"),
         ("work = \"100 us\"", "work_command = [\" \"]", "it is empty"),
-    ] {
+    ];
+    for (from, to, part) in rows {
         assert!(WHOLE.contains(from), "{from}");
         let error = Job::parse(&WHOLE.replacen(from, to, 1)).unwrap_err();
         assert!(error.to_string().contains(part), "{to}: {error}");
     }
+}
+
+#[test]
+fn what_is_missing_is_named_for_a_file_and_as_an_option() {
     let text = WHOLE.replace("probability = 1e-6", "per_hour = 5");
     let text = text.replace("period = \"1ms\"", "");
     let error = Job::parse(&text).unwrap_err();

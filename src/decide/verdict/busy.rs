@@ -60,34 +60,29 @@ pub fn cpus(list: &str) -> u32 {
     list.split(',').map_while(count).sum()
 }
 
-/// Why what was measured says nothing of the job's peak; none where it does. Under a shield the
-/// same loads use less, so the busiest candidate counts.
-pub fn too_idle(job: &Job, facts: &Facts) -> Option<String> {
+/// What was measured says nothing of the job's peak.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TooIdle {
+    /// The part of the CPUs' time that the job uses at its peak.
+    pub wanted: f64,
+    /// What the loads used; none where no file says it.
+    pub share: Option<f64>,
+}
+
+/// None where it does say something. Under a shield the same loads use less, so the busiest
+/// candidate counts.
+pub fn too_idle(job: &Job, facts: &Facts) -> Option<TooIdle> {
     let wanted = job.utilisation?;
-    let per_cent = |part: f64| format!("{:.0} %", part * 100.0);
-    let mut most = None;
+    let mut share: Option<f64> = None;
     for one in &facts.candidates {
         match one.busy {
             Busy::Loads => return None,
             Busy::Unknown => {}
-            Busy::Share(share) => most = Some(share.max(most.unwrap_or(0.0))),
+            Busy::Share(its) => share = Some(its.max(share.unwrap_or(0.0))),
         }
     }
-    match most {
-        Some(share) if share + SURPLUS >= wanted => None,
-        Some(share) => Some(format!(
-            "the job uses {} of the CPUs' time at its peak, and the loads used {} while this was \
-             measured: how late it is at the peak is not known",
-            per_cent(wanted),
-            per_cent(share)
-        )),
-        None if facts.candidates.is_empty() => None,
-        None => Some(format!(
-            "the job uses {} of the CPUs' time at its peak, and the files do not say how busy the \
-             machine was: how late it is at the peak is not known",
-            per_cent(wanted)
-        )),
-    }
+    let is_enough = share.is_some_and(|share| share + SURPLUS >= wanted);
+    (!facts.candidates.is_empty() && !is_enough).then_some(TooIdle { wanted, share })
 }
 
 #[cfg(test)]

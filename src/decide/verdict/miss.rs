@@ -212,17 +212,6 @@ pub struct Misses {
     pub slack_us: f64,
 }
 
-impl Misses {
-    /// In words: `10`, `1 to 10`, `at least 1`.
-    pub fn how_many(&self) -> String {
-        match (self.at_least, self.misses_most) {
-            (true, _) => format!("at least {}", self.misses),
-            (false, most) if most > self.misses => format!("{} to {most}", self.misses),
-            _ => self.misses.to_string(),
-        }
-    }
-}
-
 /// Whether it is good enough.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]

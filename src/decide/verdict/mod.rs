@@ -2,15 +2,15 @@
 //! Real time or real fast, for this job on this machine.
 //!
 //! Owns the judgement of each candidate ([`miss`]), the choice ([`choice`]), the paper's
-//! principles and decision flow with the fact behind each answer ([`flow`], [`principles`]), and
-//! the numbers that would flip the choice ([`flips`]). Source: McKenney, "'Real Time' vs. 'Real
+//! principles and decision flow ([`flow`], [`principles`]), and the numbers that would flip the
+//! choice ([`flips`]). Writes no sentence: that is `report::decision`. Source: McKenney, "'Real Time' vs. 'Real
 //! Fast': How to Choose?", section 5.
 //!
 //! Measured facts decide. The paper's flow is a rule of thumb and is shown beside them; only
 //! what a measurement of latency cannot show (memory that is oversubscribed, a virtual machine
 //! that was not measured) overrules them.
 
-mod busy;
+pub mod busy;
 pub mod candidate;
 pub mod choice;
 mod facts;
@@ -19,20 +19,20 @@ pub mod flow;
 pub mod miss;
 mod missing;
 pub mod principles;
-pub mod time;
 
 pub use candidate::{Candidate, Origin, Way};
-pub use choice::{Choice, Decided};
+pub use choice::{Because, Choice, Decided, Nearest};
 pub use facts::Facts;
 pub use flips::Flip;
 pub use miss::{Meets, Misses, Slowdown, WorkTimes};
-pub use missing::Again;
+pub use missing::{Again, Next, Unknown};
 
 use crate::compare::metric::Stat;
 use crate::compare::{self, Interval};
 use crate::completion::{self, Crossing, Line};
 use crate::job::{self, Job, Work};
 use artis_result::{Distribution, Nature};
+use principles::{Principle, Speaks};
 use serde::Serialize;
 
 /// The names that candidates may have.
@@ -169,24 +169,31 @@ pub struct BreakEven {
 }
 
 /// The whole answer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     pub job: Job,
     pub unit: String,
     pub decided: Decided,
-    /// What to type when the answer is unknown.
-    pub next: Option<String>,
+    /// What to measure when the answer is unknown.
+    pub next: Option<Next>,
+    /// The words that ask again.
+    pub again: Again,
     /// What should be alike in the files and is not, a sentence each.
     pub unlike: Vec<String>,
     pub candidates: Vec<Judged>,
+    /// Name of the candidate that prices are relative to, and whether it is a virtual machine.
+    pub base: Option<String>,
+    pub base_is_virtual: bool,
+    /// How long the work takes on the baseline; none where that is not known.
+    pub work_us_mean: Option<f64>,
     pub flips: Vec<Flip>,
     pub break_even: Vec<BreakEven>,
     pub flow: Vec<flow::Answer>,
     /// What the flow ends in.
     pub flow_says: flow::End,
-    pub principles: Vec<principles::Principle>,
-    /// What is not known and would matter, a sentence each.
-    pub unknown: Vec<String>,
+    pub principles: [(Principle, Speaks); 6],
+    /// What is not known and would matter.
+    pub unknown: Vec<Unknown>,
 }
 
 /// How far a verdict carries.
@@ -201,11 +208,16 @@ pub enum Standing {
 }
 
 impl Verdict {
+    /// The candidate of this name.
+    pub fn candidate(&self, name: &str) -> Option<&Judged> {
+        self.candidates.iter().find(|one| one.name == name)
+    }
+
     /// How far it carries.
     pub fn standing(&self) -> Standing {
         let here = |name: &String| {
-            let mut all = self.candidates.iter();
-            all.any(|one| one.name == *name && one.origin == Origin::Measured)
+            let candidate = self.candidate(name);
+            candidate.is_some_and(|one| one.origin == Origin::Measured)
         };
         match self.decided.choice {
             Choice::NotOnThisMachine => Standing::Cannot,
@@ -235,7 +247,7 @@ pub fn verdict(question: &Question, facts: &Facts) -> Result<Verdict, Error> {
     let none = flips::Changes::none(facts);
     let judged = choice::judge(question, facts, &none);
     let decided = choice::choose(question, facts, &judged, &none);
-    let (flow, flow_says) = flow::flow(question, facts);
+    let (flow, flow_says) = flow::flow(question);
     Ok(Verdict {
         job: question.job.clone(),
         unit: facts.unit.clone(),
@@ -246,6 +258,10 @@ pub fn verdict(question: &Question, facts: &Facts) -> Result<Verdict, Error> {
         principles: principles::principles(question, facts, &judged),
         unknown: missing::unknown(question, facts, &judged, &decided),
         next: missing::next(&question.again, facts, &decided),
+        again: question.again.clone(),
+        base: facts.base().map(|base| base.name().to_owned()),
+        base_is_virtual: facts.base().is_some_and(Candidate::is_virtual),
+        work_us_mean: question.work.as_ref().map(WorkTimes::mean_us),
         unlike: facts.unlike(),
         decided,
         candidates: judged,

@@ -2,7 +2,7 @@
 //! An engine without a guest, for tests of what surrounds a guest: the cache, the samples of an
 //! experiment, interruptions, lost guests. A thread plays the guest's side of the protocol.
 
-use super::{Channels, Engine, Hardware, Limits, Power, Prepared, Started, pair};
+use super::{Channels, Engine, Hardware, Limits, Power, Prepared, Started};
 use crate::Error;
 use crate::host::cache::Cache;
 use crate::progress::Progress;
@@ -88,10 +88,6 @@ impl Engine for Fake {
         "console=none".to_owned()
     }
 
-    fn own_part(&self, _hardware: &Hardware) -> Vec<u8> {
-        Vec::new()
-    }
-
     fn prepare(
         &self,
         _cache: &Cache,
@@ -113,22 +109,11 @@ impl Prepared for Fake {
             Behaviour::Dies(fault) => *fault,
             _ => None,
         };
-        let (console, console_end) = pair()?;
-        let (control, control_end) = pair()?;
-        let (stdout, stdout_end) = pair()?;
-        let (stderr, stderr_end) = pair()?;
-        let (files, files_end) = pair()?;
-        let ends = [console_end, control_end, stdout_end, stderr_end, files_end];
+        let (channels, ends) = Channels::new()?;
         thread::spawn(move || play(&behaviour, ends));
         Ok(Started {
             power: Box::new(FakePower(fault)),
-            channels: Channels {
-                console,
-                control,
-                stdout,
-                stderr,
-                files,
-            },
+            channels,
             remark: None,
         })
     }

@@ -138,8 +138,11 @@ pub trait Engine: Debug + Send + Sync {
     /// Kernel arguments of every guest.
     fn arguments(&self) -> String;
 
-    /// The parts of the engine itself that decide what a guest does, where that repeats.
-    fn own_part(&self, hardware: &Hardware) -> Vec<u8>;
+    /// The parts of the engine itself that decide what a guest does, where that repeats; none
+    /// where it does not.
+    fn own_part(&self, _hardware: &Hardware) -> Vec<u8> {
+        Vec::new()
+    }
 
     /// Its programs, fetched from `mirror` into the cache first when they are not there.
     ///
@@ -200,6 +203,28 @@ pub trait Power {
 
     /// What the emulator itself complained about, if it did.
     fn complaint(&mut self) -> Option<String>;
+}
+
+impl Channels {
+    /// The host's ends, and the guest's in the same order.
+    fn new() -> Result<(Self, [UnixStream; 5]), Error> {
+        let ends = [pair()?, pair()?, pair()?, pair()?, pair()?];
+        let [
+            (console, a),
+            (control, b),
+            (stdout, c),
+            (stderr, d),
+            (files, e),
+        ] = ends;
+        let host = Self {
+            console,
+            control,
+            stdout,
+            stderr,
+            files,
+        };
+        Ok((host, [a, b, c, d, e]))
+    }
 }
 
 /// Two connected sockets: the host's end and the guest's.

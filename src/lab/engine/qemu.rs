@@ -9,8 +9,7 @@ use super::devices::{Devices, Network};
 use super::process::{Process, inherited_path};
 use super::topology::Topology;
 use super::{
-    Channels, Engine, Hardware, Limits, Power, Prepared, Started, first_words, pair,
-    random_end_mark,
+    Channels, Engine, Hardware, Limits, Power, Prepared, Started, first_words, random_end_mark,
 };
 use crate::Error;
 use crate::debian::program::{Program, STABLE, Wanted};
@@ -156,10 +155,6 @@ impl Engine for Qemu {
         arguments.join(" ")
     }
 
-    fn own_part(&self, _hardware: &Hardware) -> Vec<u8> {
-        Vec::new()
-    }
-
     fn prepare(
         &self,
         cache: &Cache,
@@ -213,11 +208,8 @@ fn start(hardware: &Hardware, engine: &PreparedQemu, initramfs: &File) -> Result
         cache,
         clock,
     } = engine;
-    let (console, console_end) = pair()?;
-    let (control, control_end) = pair()?;
-    let (stdout, stdout_end) = pair()?;
-    let (stderr, stderr_end) = pair()?;
-    let (files, files_end) = pair()?;
+    let (channels, ends) = Channels::new()?;
+    let [console_end, control_end, stdout_end, stderr_end, files_end] = &ends;
     let mut qemu = emulator.command();
     for folder in FIRMWARE {
         qemu.arg("-L").arg(emulator.path(folder));
@@ -230,13 +222,13 @@ fn start(hardware: &Hardware, engine: &PreparedQemu, initramfs: &File) -> Result
     qemu.arg("-kernel").arg(&hardware.vmlinuz);
     qemu.arg("-append").arg(&hardware.arguments);
     qemu.arg("-initrd").arg(inherited_path(initramfs));
-    qemu.args(socket("console", &console_end));
+    qemu.args(socket("console", console_end));
     qemu.args(["-serial", "chardev:console"]);
     let ports = [
-        (protocol::CONTROL, &control_end),
-        (protocol::STDOUT, &stdout_end),
-        (protocol::STDERR, &stderr_end),
-        (protocol::FILES, &files_end),
+        (protocol::CONTROL, control_end),
+        (protocol::STDOUT, stdout_end),
+        (protocol::STDERR, stderr_end),
+        (protocol::FILES, files_end),
     ];
     for (name, end) in ports {
         qemu.args(socket(name, end));
@@ -257,13 +249,6 @@ fn start(hardware: &Hardware, engine: &PreparedQemu, initramfs: &File) -> Result
         .collect();
     qemu.stdout(Stdio::null());
     let process = Process::spawn(cache, "QEMU", qemu, inherited)?;
-    let channels = Channels {
-        console,
-        control,
-        stdout,
-        stderr,
-        files,
-    };
     Ok(Started {
         power: Box::new(Running(process)),
         channels,

@@ -35,7 +35,7 @@ use std::ffi::OsString;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use translate::{Span, TICK_NS};
-use watch::Watched;
+use watch::{Fitted, Watched};
 
 /// Where the functions of a kernel are listed.
 const LIST: &str = "/proc/kallsyms";
@@ -313,33 +313,8 @@ fn document(
         return Err(unseen("activations"));
     }
     let soonest_ns = fitted.soonest * TICK_NS.cast_signed();
-    let mut absent = vec![
-        "names and priorities of tasks are in no call: a process is known by its page table, and a \
-         kernel thread by the first function that it called"
-            .to_owned(),
-        "returns are not reported: where a task was is shown by the functions that it called last \
-         before RT0 was due, the latest first"
-            .to_owned(),
-    ];
-    if (soonest_ns - moments.min).abs() > NEAR_NS {
-        absent.push(format!(
-            "the soonest wakeup seen took {:.1} us, the soonest sample is {:.1} us: the clocks do \
-             not fit, and the times above are so far off",
-            soonest_ns as f64 / 1000.0,
-            moments.min as f64 / 1000.0
-        ));
-    }
     let usual = fitted.lengths.iter().copied().min().unwrap_or_default();
-    let spans: Vec<Span<'_>> = match which {
-        Which::Wakeups => {
-            let worst = fitted.worst.iter();
-            worst.map(|(late, one)| Span::wakeup(one, *late)).collect()
-        }
-        Which::Activations => {
-            let longest = fitted.longest.iter();
-            longest.map(|one| Span::activation(one, usual)).collect()
-        }
-    };
+    let spans = spans(which, &fitted, usual);
     let recordings = spans
         .iter()
         .map(|span| translate::recording(span, rt0, cpu, functions))
@@ -356,7 +331,7 @@ fn document(
         memory_bytes: 0,
         events: seen as u64,
         missed: Missed::default(),
-        absent,
+        absent: absent(soonest_ns, moments.min),
         threads: vec![Thread {
             tid: 1,
             name: "RT0".to_owned(),
@@ -379,6 +354,41 @@ fn document(
         advice: Vec::new(),
     };
     Ok((document.explain(recordings), calls::list(&spans, functions)))
+}
+
+/// What is explained; `usual` is the shortest activation.
+fn spans(which: Which, fitted: &Fitted, usual: u64) -> Vec<Span<'_>> {
+    match which {
+        Which::Wakeups => {
+            let worst = fitted.worst.iter();
+            worst.map(|(late, one)| Span::wakeup(one, *late)).collect()
+        }
+        Which::Activations => {
+            let longest = fitted.longest.iter();
+            longest.map(|one| Span::activation(one, usual)).collect()
+        }
+    }
+}
+
+/// What calls do not show, a sentence each; the soonest wakeup seen and the soonest sample, ns.
+fn absent(seen_ns: i64, sample_ns: i64) -> Vec<String> {
+    let mut absent = vec![
+        "names and priorities of tasks are in no call: a process is known by its page table, and a \
+         kernel thread by the first function that it called"
+            .to_owned(),
+        "returns are not reported: where a task was is shown by the functions that it called last \
+         before RT0 was due, the latest first"
+            .to_owned(),
+    ];
+    if (seen_ns - sample_ns).abs() > NEAR_NS {
+        absent.push(format!(
+            "the soonest wakeup seen took {:.1} us, the soonest sample is {:.1} us: the clocks do \
+             not fit, and the times above are so far off",
+            seen_ns as f64 / 1000.0,
+            sample_ns as f64 / 1000.0
+        ));
+    }
+    absent
 }
 
 #[cfg(test)]

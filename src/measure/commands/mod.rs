@@ -12,7 +12,7 @@
 
 pub mod series;
 
-use super::clock::{SECOND_NS, difference_ns, now_ns};
+use super::clock::{after_ns, now_ns, seconds};
 use super::live::Live;
 use super::program;
 use super::thread::{self, Policy};
@@ -144,21 +144,17 @@ pub fn measure(
 ) -> Result<Outcome, Error> {
     let live = Live::default();
     let running = Mutex::new(None);
-    let mut outcomes = threads::run(
-        1,
-        |_| Starter::prepare(plan, &running),
-        |_, starter| starter.run(stop, &live),
-        |finished| {
-            while !finished() {
-                std::thread::sleep(plan.duration.map_or(LOOK, |duration| duration.min(LOOK)));
-                look(&live);
-                if stop.load(Ordering::Relaxed) != 0 {
-                    kill(&running);
-                }
+    let outcome = threads::run_one(
+        || Starter::prepare(plan, &running),
+        |starter| starter.run(stop, &live),
+        plan.duration.map_or(LOOK, |duration| duration.min(LOOK)),
+        || {
+            look(&live);
+            if stop.load(Ordering::Relaxed) != 0 {
+                kill(&running);
             }
         },
     )?;
-    let outcome = outcomes.remove(0);
     match outcome.failed {
         Some(error) if outcome.times.count() == 0 => Err(error),
         _ => Ok(outcome),
@@ -224,15 +220,12 @@ impl<'a> Starter<'a> {
         };
         let is_stopped = || stop.load(Ordering::Relaxed) != 0;
         let began_ns = now_ns();
-        let duration_ns = plan.duration.map_or(u64::MAX, |duration| {
-            u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-        });
+        let end_ns = after_ns(began_ns, plan.duration);
         while outcome.failed.is_none() && !is_stopped() {
-            let mut new_max_ns = None;
             match self.time() {
                 Ok((took_ns, used)) => {
-                    let is_new_max = outcome.times.record(took_ns.cast_signed());
-                    new_max_ns = is_new_max.then_some(took_ns);
+                    outcome.times.record(took_ns.cast_signed());
+                    live.publish(outcome.times.count(), took_ns.cast_signed());
                     let cpu_ns = (used.user + used.system).as_nanos();
                     let cpu_ns = i64::try_from(cpu_ns).unwrap_or(i64::MAX);
                     outcome.cpu_times.record(cpu_ns);
@@ -240,21 +233,18 @@ impl<'a> Starter<'a> {
                 Err(error) => outcome.failed = Some(error),
             }
             let count = outcome.times.count();
-            live.publish(count, new_max_ns);
-            if plan.count.is_some_and(|wanted| count >= wanted)
-                || now_ns() - began_ns >= duration_ns
-            {
+            if plan.count.is_some_and(|wanted| count >= wanted) || now_ns() >= end_ns {
                 break;
             }
-            let left_ns = duration_ns.saturating_sub(now_ns() - began_ns);
+            let left_ns = end_ns.saturating_sub(now_ns());
             rest(plan.pause.min(Duration::from_nanos(left_ns)), stop);
-            if now_ns() - began_ns >= duration_ns {
+            if now_ns() >= end_ns {
                 break;
             }
         }
         // The stop killed it.
         outcome.failed = outcome.failed.filter(|_| !is_stopped());
-        outcome.seconds = difference_ns(now_ns(), began_ns) as f64 / SECOND_NS as f64;
+        outcome.seconds = seconds(began_ns, now_ns());
         outcome
     }
 
@@ -339,6 +329,7 @@ impl<'a> Starter<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::clock::SECOND_NS;
     use super::*;
 
     fn plan(words: &[&str]) -> Plan {

@@ -13,13 +13,14 @@
 pub mod series;
 mod unit;
 
+pub use super::threads::Error;
 pub use unit::{Steps, Unit, steps_per_us};
 
-use super::clock::{SECOND_NS, difference_ns, now_ns};
+use super::clock::{after_ns, difference_ns, now_ns, seconds};
 use super::latency::timer::sleep_until;
 use super::live::Live;
 use super::thread::{self, Policy};
-use super::threads::{self, SpawnError};
+use super::threads;
 use artis_result::{Distribution, Nature};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -52,15 +53,6 @@ pub struct Times {
     pub completion: Distribution,
 }
 
-/// Why it could not be measured.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error(transparent)]
-    Thread(#[from] thread::Error),
-    #[error(transparent)]
-    Spawn(#[from] SpawnError),
-}
-
 /// What a run gave.
 #[derive(Clone, Debug)]
 pub struct Samples {
@@ -81,22 +73,16 @@ pub fn measure(
     look: &mut dyn FnMut(&Live),
 ) -> Result<Samples, Error> {
     let live = Live::default();
-    let mut all = threads::run(
-        1,
-        |_| -> Result<Vec<Times>, Error> {
+    threads::run_one(
+        || -> Result<Vec<Times>, Error> {
             thread::prepare(Some(plan.cpu), plan.policy)?;
             thread::leave_timer_slack(plan.policy)?;
             Ok(plan.units.iter().map(Times::prefaulted).collect())
         },
-        |_, times| sample(plan, times, &live, stop),
-        |finished| {
-            while !finished() {
-                std::thread::sleep(LOOK.min(plan.duration));
-                look(&live);
-            }
-        },
-    )?;
-    Ok(all.remove(0))
+        |times| sample(plan, times, &live, stop),
+        LOOK.min(plan.duration),
+        || look(&live),
+    )
 }
 
 impl Times {
@@ -114,8 +100,7 @@ impl Times {
 /// Allocates nothing, locks nothing.
 fn sample(plan: &Plan, mut times: Vec<Times>, live: &Live, stop: &AtomicUsize) -> Samples {
     let began_ns = now_ns();
-    let duration_ns = u64::try_from(plan.duration.as_nanos()).unwrap_or(u64::MAX);
-    let end_ns = began_ns.saturating_add(duration_ns);
+    let end_ns = after_ns(began_ns, Some(plan.duration));
     let mut rest_ns = REST_NS;
     let mut done: u64 = 0;
     'measuring: loop {
@@ -134,8 +119,7 @@ fn sample(plan: &Plan, mut times: Vec<Times>, live: &Live, stop: &AtomicUsize) -
             times.completion.record(difference_ns(finished_ns, due_ns));
             rest_ns = REST_NS.max((finished_ns - started_ns) / REST_DIVISOR);
             done += 1;
-            let late_ns = late_ns.max(0).unsigned_abs();
-            live.publish(done, (late_ns > live.max_ns()).then_some(late_ns));
+            live.publish(done, late_ns);
             if stop.load(Ordering::Relaxed) != 0 {
                 break 'measuring;
             }
@@ -146,7 +130,7 @@ fn sample(plan: &Plan, mut times: Vec<Times>, live: &Live, stop: &AtomicUsize) -
     }
     Samples {
         times,
-        seconds: difference_ns(now_ns(), began_ns) as f64 / SECOND_NS as f64,
+        seconds: seconds(began_ns, now_ns()),
     }
 }
 

@@ -110,8 +110,7 @@ pub fn run(
                 let asked_ns = now_ns();
                 let wait_ns = lock.hold(|| now_ns() - asked_ns);
                 wait.store(wait_ns, Ordering::Relaxed);
-                let is_new_max = wait_ns > live.max_ns();
-                live.publish(u64::from(round) + 1, is_new_max.then_some(wait_ns));
+                live.publish(u64::from(round) + 1, wait_ns.cast_signed());
             }
             Ok(())
         })?);

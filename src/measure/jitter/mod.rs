@@ -14,13 +14,14 @@ mod barrier;
 mod rounds;
 pub mod series;
 
+pub use super::threads::Error;
 pub use rounds::Rounds;
 
-use super::clock::{difference_ns, now_ns};
+use super::clock::{after_ns, difference_ns, now_ns};
 use super::live::Live;
 use super::routine::{Routine, Work};
 use super::thread::{self, Policy};
-use super::threads::{self, SpawnError};
+use super::threads;
 use artis_result::Distribution;
 use barrier::Barrier;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -52,15 +53,6 @@ pub struct Samples {
     /// For each thread: the time of its pieces less its ideal, or the time where there is no ideal.
     pub pieces: Vec<Distribution>,
     pub rounds: Rounds,
-}
-
-/// Why it could not be measured.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error(transparent)]
-    Thread(#[from] thread::Error),
-    #[error(transparent)]
-    Spawn(#[from] SpawnError),
 }
 
 /// What the last thread to arrive decides for all.
@@ -175,8 +167,8 @@ impl Shared<'_> {
             .finished
             .iter()
             .map(|finish| finish.0.load(Ordering::Relaxed));
-        let new_max_ns = conductor.rounds.record(released_ns, finished_ns);
-        self.live.publish(conductor.rounds.time.count(), new_max_ns);
+        let took_ns = conductor.rounds.record(released_ns, finished_ns);
+        self.live.publish(conductor.rounds.time.count(), took_ns);
         let now_ns = now_ns();
         let rest_is_due = now_ns - conductor.rested_ns >= STRETCH_NS;
         let next = if now_ns >= conductor.end_ns || self.stop.load(Ordering::Relaxed) != 0 {
@@ -192,9 +184,8 @@ impl Shared<'_> {
 
 impl Conductor {
     fn begin(&mut self, plan: &Plan) {
-        let duration_ns = u64::try_from(plan.duration.as_nanos()).unwrap_or(u64::MAX);
         self.rested_ns = now_ns();
-        self.end_ns = self.rested_ns.saturating_add(duration_ns);
+        self.end_ns = after_ns(self.rested_ns, Some(plan.duration));
     }
 
     fn rested(&mut self) {

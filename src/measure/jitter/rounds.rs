@@ -37,30 +37,25 @@ impl Rounds {
     }
 
     /// Counts a round: its threads were released at `released_ns` and were done at `finished_ns`.
-    /// Gives its time, ns, where it is the longest so far. Allocates nothing.
-    pub fn record(
-        &mut self,
-        released_ns: u64,
-        finished_ns: impl Iterator<Item = u64>,
-    ) -> Option<u64> {
+    /// Gives its time, ns. Allocates nothing.
+    pub fn record(&mut self, released_ns: u64, finished_ns: impl Iterator<Item = u64>) -> i64 {
         // The first of equals: no thread waited for the second.
         let slowest = finished_ns
             .enumerate()
             .reduce(|one, two| if two.1 > one.1 { two } else { one });
-        let (thread, last_ns) = slowest?;
+        let (thread, last_ns) = slowest.unwrap_or((0, released_ns));
         if self.time.count() == 0 {
             self.began_ns = released_ns;
         }
         let seconds = |ns: u64| ns.saturating_sub(self.began_ns) as f64 / SECOND_NS as f64;
         let took_ns = difference_ns(last_ns, released_ns);
         self.seconds = seconds(last_ns);
-        let is_new_max = self.time.record(took_ns);
-        if is_new_max {
+        if self.time.record(took_ns) {
             self.max_at_s = seconds(released_ns);
         }
         self.lost.record(took_ns - self.ideal_ns.cast_signed());
         self.slowest[thread] += 1;
-        is_new_max.then_some(took_ns.unsigned_abs())
+        took_ns
     }
 }
 

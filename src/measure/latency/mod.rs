@@ -20,14 +20,15 @@ pub mod timer;
 pub mod timerfd;
 pub mod wake;
 
-use crate::clock::{SECOND_NS, now_ns};
+use crate::clock::{SECOND_NS, after_ns, now_ns};
+use crate::live::Live;
 use crate::thread::{self, Policy};
 use crate::threads::{self, SpawnError};
 use nix::errno::Errno;
 use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
 use nix::unistd::{getpid, gettid};
 use place::{Places, Tick};
-use sampler::{End, Limits, Live, Sampler, Samples, Task};
+use sampler::{End, Exceeded, Limits, Sampler, Samples, Task};
 use source::{Request, Unavailable};
 use split::{SlotReader, Split};
 use std::fs::File;
@@ -77,6 +78,20 @@ pub struct Outcome {
     pub threads: Vec<Measured>,
     /// How long was measured, seconds.
     pub seconds: f64,
+}
+
+impl Outcome {
+    /// The first thread that passed the threshold.
+    pub fn exceeded(&self) -> Option<(usize, Exceeded)> {
+        let mut threads = self.threads.iter().enumerate();
+        threads.find_map(|(index, one)| Some((index, one.samples.exceeded?)))
+    }
+
+    /// The first thread whose source failed, its samples, and why.
+    pub fn failed(&self) -> Option<(usize, u64, Errno)> {
+        let mut threads = self.threads.iter().enumerate();
+        threads.find_map(|(index, one)| Some((index, one.samples.latency.count(), one.failed?)))
+    }
 }
 
 /// One thread's samples.
@@ -198,10 +213,8 @@ fn wait_for_the_end(
     finished: &dyn Fn() -> bool,
     look: &mut dyn FnMut(),
 ) {
-    let end_ns = plan.duration.map(|duration| {
-        let duration_ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-        (now_ns() + LEAD_NS).saturating_add(duration_ns)
-    });
+    let begins_ns = now_ns() + LEAD_NS;
+    let end_ns = plan.duration.map(|_| after_ns(begins_ns, plan.duration));
     loop {
         let left = end_ns.map(|end_ns| Duration::from_nanos(end_ns.saturating_sub(now_ns())));
         if left == Some(Duration::ZERO)
@@ -300,6 +313,20 @@ mod tests {
                 assert!(kind.is_signed() || moments.min >= 0, "{kind}");
             }
         }
+    }
+
+    #[test]
+    fn the_first_thread_that_ended_the_measurement_is_named() {
+        let mut outcome = run(&plan(SourceKind::Timer, 2, 200_000, HUNDRED)).unwrap();
+        assert_eq!((outcome.exceeded(), outcome.failed()), (None, None));
+        let late = Exceeded {
+            latency_ns: 200_500,
+            at_s: 1.5,
+        };
+        outcome.threads[1].samples.exceeded = Some(late);
+        outcome.threads[1].failed = Some(Errno::EIO);
+        assert_eq!(outcome.exceeded(), Some((1, late)));
+        assert_eq!(outcome.failed(), Some((1, 100, Errno::EIO)));
     }
 
     #[test]

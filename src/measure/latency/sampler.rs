@@ -7,62 +7,13 @@ use super::source::{Event, Source};
 use super::split::SlotReader;
 use crate::clock::{SECOND_NS, difference_ns};
 use crate::exec;
+use crate::live::Live;
 use crate::routine::Work;
 use artis_result::{BlockMaxima, Distribution};
 use nix::errno::Errno;
-use nix::unistd::Pid;
 use std::fs::File;
 use std::io::Write;
-use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU64, Ordering};
-
-/// What the others may see of a measuring thread while it runs. Only the thread writes.
-#[derive(Debug)]
-pub struct Live {
-    /// Kernel's id of the thread; 0 before it began.
-    tid: AtomicI32,
-    samples: AtomicU64,
-    last_ns: AtomicI64,
-    max_ns: AtomicI64,
-}
-
-impl Default for Live {
-    fn default() -> Self {
-        Self {
-            tid: AtomicI32::new(0),
-            samples: AtomicU64::new(0),
-            last_ns: AtomicI64::new(0),
-            max_ns: AtomicI64::new(i64::MIN),
-        }
-    }
-}
-
-impl Live {
-    /// For the thread itself, before it measures.
-    pub(super) fn begin(&self, tid: Pid) {
-        self.tid.store(tid.as_raw(), Ordering::Relaxed);
-    }
-
-    /// The thread's id in the kernel.
-    pub fn tid(&self) -> Pid {
-        Pid::from_raw(self.tid.load(Ordering::Relaxed))
-    }
-
-    /// Samples so far.
-    pub fn samples(&self) -> u64 {
-        self.samples.load(Ordering::Relaxed)
-    }
-
-    /// The last latency, ns.
-    pub fn last_ns(&self) -> i64 {
-        self.last_ns.load(Ordering::Relaxed)
-    }
-
-    /// The largest latency, ns; none before the first sample.
-    pub fn max_ns(&self) -> Option<i64> {
-        let max_ns = self.max_ns.load(Ordering::Relaxed);
-        (max_ns != i64::MIN).then_some(max_ns)
-    }
-}
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// When the measurement ended, for all its threads.
 #[derive(Debug, Default)]
@@ -228,7 +179,6 @@ impl Sampler<'_> {
             .record(latency_ns, after_ns.max(0).unsigned_abs());
         if samples.latency.record(latency_ns) {
             samples.max_at_s = Some(at_s());
-            self.live.max_ns.store(latency_ns, Ordering::Relaxed);
         }
         if let Some(places) = &mut samples.places {
             places.record(event.due_ns, latency_ns);
@@ -238,8 +188,7 @@ impl Sampler<'_> {
             parts.record(slot, &event);
         }
         let count = samples.latency.count();
-        self.live.last_ns.store(latency_ns, Ordering::Relaxed);
-        self.live.samples.store(count, Ordering::Relaxed);
+        self.live.publish(count, latency_ns);
         if let (Some(task), Some(work)) = (self.task, &mut samples.work) {
             work.work(task.work, Some(task.t_min_ns), start_ns);
         }
@@ -315,7 +264,7 @@ mod tests {
         };
         let mut samples = sampler.prepare();
         let ended = sampler.run(&mut samples, SECOND_NS);
-        assert_eq!(live.samples(), samples.latency.count());
+        assert_eq!(live.count(), samples.latency.count());
         (samples, ended)
     }
 

@@ -11,7 +11,7 @@
 
 pub mod series;
 
-use super::clock::{SECOND_NS, difference_ns, now_ns};
+use super::clock::{after_ns, difference_ns, now_ns, seconds};
 use super::live::Live;
 use super::thread::{self, Policy};
 use super::threads::{self, SpawnError};
@@ -107,10 +107,8 @@ pub fn measure(
             role.map(|role| role.run(plan, stop, &live[index % plan.pairs], times))
         },
         |finished| {
-            while !finished() {
-                std::thread::sleep(plan.duration.map_or(LOOK, |duration| duration.min(LOOK)));
-                look(&live);
-            }
+            let pause = plan.duration.map_or(LOOK, |duration| duration.min(LOOK));
+            threads::watch(finished, pause, || look(&live));
         },
     )?;
     let ended: Result<Vec<Ended>, Errno> = ended.into_iter().flatten().collect();
@@ -162,7 +160,7 @@ fn sum(plan: &Plan, ended: &[Ended]) -> Outcome {
         round_trip,
         wakeup,
         cpu_time: ended.iter().map(|one| one.cpu_time).sum(),
-        seconds: difference_ns(ended_ns, began_ns) as f64 / SECOND_NS as f64,
+        seconds: seconds(began_ns, ended_ns),
     }
 }
 
@@ -228,21 +226,18 @@ impl Messenger {
         live: &Live,
         times: &mut Distribution,
     ) -> Result<u64, Errno> {
-        let duration_ns = plan.duration.map_or(u64::MAX, |duration| {
-            u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-        });
         // Not recorded: it waits until the workers have begun.
         self.round()?;
         let first_ns = now_ns();
-        let end_ns = first_ns.saturating_add(duration_ns);
+        let end_ns = after_ns(first_ns, plan.duration);
         let mut began_ns = first_ns;
         loop {
             self.round()?;
             let now_ns = now_ns();
             let took_ns = now_ns - began_ns;
             began_ns = now_ns;
-            let new_max = times.record(took_ns.cast_signed());
-            live.publish(times.count(), new_max.then_some(took_ns));
+            times.record(took_ns.cast_signed());
+            live.publish(times.count(), took_ns.cast_signed());
             if now_ns >= end_ns
                 || plan.rounds.is_some_and(|rounds| times.count() >= rounds)
                 || stop.load(Ordering::Relaxed) != 0
@@ -291,6 +286,7 @@ impl Worker {
 
 #[cfg(test)]
 mod tests {
+    use super::super::clock::SECOND_NS;
     use super::*;
     use artis_task::syscall::affinity;
 

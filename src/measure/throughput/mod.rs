@@ -12,6 +12,8 @@ pub mod permutation;
 pub mod series;
 pub mod workload;
 
+pub use artis_result::runs::Run;
+
 use artis_load::Error;
 use artis_load::supervised::{Event, Inside, Supervised, Usage};
 use permutation::Setting;
@@ -29,25 +31,13 @@ pub struct Plan {
     pub runs: u32,
 }
 
-/// What one run took, all its instances together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Run {
-    pub real: Duration,
-    pub user: Duration,
-    pub system: Duration,
-    pub voluntary_switches: u64,
-    pub involuntary_switches: u64,
-}
-
-impl Run {
-    fn new(real: Duration, usage: Usage) -> Self {
-        Self {
-            real,
-            user: usage.user,
-            system: usage.system,
-            voluntary_switches: usage.voluntary_switches,
-            involuntary_switches: usage.involuntary_switches,
-        }
+fn run_of(real: Duration, usage: Usage) -> Run {
+    Run {
+        real,
+        user: usage.user,
+        system: usage.system,
+        voluntary_switches: usage.voluntary_switches,
+        involuntary_switches: usage.involuntary_switches,
     }
 }
 
@@ -165,7 +155,7 @@ fn run(inside: &mut Inside, instances: &[Instance], setting: &Setting) -> Result
             used += usage;
         }
         if pids.iter().all(Option::is_none) {
-            return Ok(Run::new(began.elapsed(), used));
+            return Ok(run_of(began.elapsed(), used));
         }
     }
 }

@@ -3,40 +3,8 @@
 
 use super::Run;
 use super::permutation::Setting;
-use artis_result::{Distribution, Kind, Series, Unit};
-use std::time::Duration;
-
-/// The quantities of a run: name, kind of series, value in nanoseconds or a count.
-pub fn quantities(run: &Run) -> [(&'static str, Kind, u64); 5] {
-    let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-    [
-        ("real", Kind::Duration, ns(run.real)),
-        ("user", Kind::Duration, ns(run.user)),
-        ("sys", Kind::Duration, ns(run.system)),
-        ("voluntary_switches", Kind::Count, run.voluntary_switches),
-        (
-            "involuntary_switches",
-            Kind::Count,
-            run.involuntary_switches,
-        ),
-    ]
-}
-
-/// One distribution for each quantity, in the order of [`quantities`]; none without a run.
-pub fn distributions(runs: &[Run]) -> Vec<(&'static str, Kind, Distribution)> {
-    let mut all = Vec::new();
-    for run in runs {
-        for (index, (name, kind, value)) in quantities(run).into_iter().enumerate() {
-            if all.len() == index {
-                all.push((name, kind, Distribution::new()));
-            }
-            all[index]
-                .2
-                .record(i64::try_from(value).unwrap_or(i64::MAX));
-        }
-    }
-    all
-}
+use artis_result::runs::distributions;
+use artis_result::{Kind, Series, Unit};
 
 /// The series of all settings, each named after its setting.
 pub fn series(settings: &[Setting], measured: &[Vec<Run>]) -> Vec<Series> {
@@ -57,6 +25,7 @@ pub fn series(settings: &[Setting], measured: &[Vec<Run>]) -> Vec<Series> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn each_setting_has_series_of_its_own() {

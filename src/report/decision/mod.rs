@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! A verdict in words: the choice first, then the candidates, what the runs allow to claim, what
 //! would flip it, and the paper's questions with their answers.
+//!
+//! How a verdict is worded stands in this folder and nowhere else.
+
+mod because;
+mod document;
+mod open;
+mod paper;
+
+pub(super) use because::{because, choice};
+pub use document::Document;
+pub(super) use open::next;
 
 use super::comparison::WIDTH;
 use super::curves::in_words;
 use super::extrapolation;
 use super::paragraph::{Layout, TITLED};
+use super::units::{time, time_to};
 use super::words::plain;
 use artis_decide::extremes::Refusal;
 use artis_decide::extremes::binomial::activations_needed;
 use artis_decide::job::{Job, Miss, Work};
 use artis_decide::verdict::flips::What;
-use artis_decide::verdict::flow::End;
 use artis_decide::verdict::miss::{CONFIDENCE, allowed};
-use artis_decide::verdict::principles::Speaks;
-use artis_decide::verdict::time::{time, time_to};
-use artis_decide::verdict::{Choice, Flip, Judged, Meets, Origin, Verdict, Way};
+use artis_decide::verdict::{Flip, Judged, Meets, Origin, Verdict};
 use std::fmt::Write;
 
 const WORDS: Layout = Layout {
@@ -31,10 +40,10 @@ const FLIP_DIGITS: usize = 4;
 /// The whole answer.
 pub fn text(verdict: &Verdict, notes: &[String]) -> String {
     let mut text = TITLED.paragraph("job", &job(&verdict.job));
-    text += &TITLED.paragraph("verdict", &verdict.decided.choice.to_string());
-    text += &TITLED.paragraph("because", &verdict.decided.because);
-    if let Some(next) = &verdict.next {
-        text += &command("type", next);
+    text += &TITLED.paragraph("verdict", &choice(verdict.decided.choice));
+    text += &TITLED.paragraph("because", &because(verdict));
+    if let Some(next) = next(verdict) {
+        text += &command("type", &next);
     }
     for sentence in &verdict.unlike {
         text += &TITLED.paragraph("unlike", sentence);
@@ -78,9 +87,9 @@ pub(super) fn sections(verdict: &Verdict) -> [(&'static str, Vec<String>); 6] {
         ("What it costs", costs(verdict)),
         ("What the runs allow to claim", claims(verdict)),
         ("What would flip it", flips(verdict)),
-        ("The paper's principles", principles(verdict)),
-        ("The paper's decision flow", flow(verdict)),
-        ("Unknown", verdict.unknown.clone()),
+        ("The paper's principles", paper::principles(verdict)),
+        ("The paper's decision flow", paper::flow(verdict)),
+        ("Unknown", open::unknown(verdict)),
     ]
 }
 
@@ -353,7 +362,7 @@ fn flip(one: &Flip) -> String {
         true => ("above", "more than"),
         false => ("below", "less than"),
     };
-    let then = one.then.to_string();
+    let then = choice(one.then);
     let (at, now) = (one.at, one.now);
     // A little beyond what is written the verdict has to flip.
     let time = |us| time_to(us, FLIP_DIGITS);
@@ -416,51 +425,6 @@ fn flip(one: &Flip) -> String {
         ),
         What::Virtual => format!("no virtual machine: {then}"),
     }
-}
-
-fn principles(verdict: &Verdict) -> Vec<String> {
-    let all = verdict.principles.iter();
-    all.map(|one| {
-        let speaks = match one.speaks {
-            Speaks::ForRealTime => ": real time",
-            Speaks::ForRealFast => ": real fast",
-            Speaks::Neither | Speaks::Unknown => "",
-        };
-        format!("{}. {}: {}{speaks}.", one.number, one.about, one.fact)
-    })
-    .collect()
-}
-
-fn flow(verdict: &Verdict) -> Vec<String> {
-    let mut all: Vec<String> = verdict
-        .flow
-        .iter()
-        .map(|one| {
-            let answer = match one.yes {
-                Some(true) => "yes",
-                Some(false) => "no",
-                None => "unknown",
-            };
-            format!("{} {answer}: {}.", one.question, one.fact)
-        })
-        .collect();
-    let end = match verdict.flow_says {
-        End::RealFast => "real fast",
-        End::RealTime => "real time",
-        End::Both => "real time and real fast at once, for less OS jitter",
-    };
-    let agrees = match (verdict.flow_says, verdict.decided.choice) {
-        (_, Choice::Unknown | Choice::NotOnThisMachine)
-        | (End::Both, _)
-        | (End::RealFast, Choice::Take(Way::Stock)) => "",
-        (End::RealTime, Choice::Take(Way::Stock)) => {
-            "; the facts say that this machine is in time as it is"
-        }
-        (End::RealFast, _) => "; the facts say otherwise, and they decide",
-        (End::RealTime, _) => "",
-    };
-    all.push(format!("The rule of thumb says {end}{agrees}."));
-    all
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub(super) fn sentence(content: &Content) -> String {
         let choice = verdict.decided.choice;
         return match choice {
             Choice::Unknown => "Not enough is known for a verdict".to_owned(),
-            choice => format!("Verdict: {choice}"),
+            choice => format!("Verdict: {}", decision::choice(choice)),
         };
     }
     if let Some(all) = content.comparison {
@@ -147,10 +147,10 @@ fn compared(all: &Comparison) -> String {
 pub(super) fn below(content: &Content) -> Markup {
     html! {
         @if let Some(verdict) = content.verdict {
-            p.lead { (plain(&verdict.decided.because)) "." }
+            p.lead { (plain(&decision::because(verdict))) "." }
             p { "The job: " (decision::job(&verdict.job)) "." }
-            @if let Some(next) = &verdict.next {
-                p { "What would say more: " code { (plain(next)) } }
+            @if let Some(next) = decision::next(verdict) {
+                p { "What would say more: " code { (plain(&next)) } }
             }
             @if !verdict.unlike.is_empty() {
                 p.warning role="note" {

@@ -366,24 +366,12 @@ fn tasks_have_classes() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
-    for (words, status, sentence) in [
-        (["--cpus", "8000"], 64, "not online"),
-        (["--cpus", "x"], 64, "not a CPU number"),
-        (
-            ["--root", "/no/such/folder"],
-            1,
-            "/no/such/folder is no copy of a machine: it has no proc/",
-        ),
-        (
-            ["--root", "/dev/shm"],
-            1,
-            "/dev/shm is no copy of a machine: it has no proc/",
-        ),
-    ] {
-        let output = check(&words);
-        assert_eq!(output.status.code(), Some(status), "{words:?}");
-        assert!(said(&output).contains(sentence), "{}", said(&output));
+fn a_folder_that_is_no_machine_is_refused() {
+    for root in ["/no/such/folder", "/dev/shm"] {
+        let output = check(&["--root", root]);
+        let sentence = format!("{root} is no copy of a machine: it has no proc/");
+        assert_eq!(output.status.code(), Some(1), "{root}");
+        assert!(said(&output).contains(&sentence), "{}", said(&output));
         assert!(output.stdout.is_empty());
     }
 }

@@ -225,29 +225,36 @@ fn without_facts_it_says_what_to_measure() {
 
 /// Files of stock and of rt that differ in one thing besides the kernel: it stands beside the
 /// verdict, or they are refused.
-#[test]
-fn what_is_not_alike_is_named_or_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, place: &str, value: Option<Value>| {
-        let text = std::fs::read(self::folder().join(name)).unwrap();
+/// Copies of the board's files with these values at a place; none: without it.
+fn changed(folder: &Path, place: &str, values: [Option<Value>; 2]) -> [String; 2] {
+    let mut values = values.into_iter();
+    ["stock", "rt"].map(|name| {
+        let file = format!("board-{name}.json");
+        let text = std::fs::read(self::folder().join(&file)).unwrap();
         let mut document: Value = serde_json::from_slice(&text).unwrap();
         let (parent, key) = place.rsplit_once('/').unwrap();
-        let parent = document
-            .pointer_mut(parent)
-            .unwrap()
-            .as_object_mut()
-            .unwrap();
-        match value {
+        let parent = document.pointer_mut(parent).unwrap();
+        let parent = parent.as_object_mut().unwrap();
+        match values.next().unwrap() {
             Some(value) => parent.insert(key.to_owned(), value),
             None => parent.remove(key),
         };
-        std::fs::write(folder.path().join(name), document.to_string()).unwrap();
-        folder.path().join(name).to_str().unwrap().to_owned()
-    };
-    let options = |priority: u32, interval_us: u32| {
-        Some(serde_json::json!({ "priority": priority, "interval_us": interval_us }))
-    };
-    let text = |value: &str| Some(Value::from(value));
+        std::fs::write(folder.join(&file), document.to_string()).unwrap();
+        format!("{name}={}", folder.join(file).display())
+    })
+}
+
+fn options(priority: u32, interval_us: u32) -> Option<Value> {
+    Some(serde_json::json!({ "priority": priority, "interval_us": interval_us }))
+}
+
+fn text(value: &str) -> Option<Value> {
+    Some(Value::from(value))
+}
+
+#[test]
+fn what_is_not_alike_is_named() {
+    let folder = tempfile::tempdir().unwrap();
     for (place, stock, rt, said) in [
         (
             "/setup/options",
@@ -280,10 +287,7 @@ fn what_is_not_alike_is_named_or_refused() {
             "rt does not say its CPU model",
         ),
     ] {
-        let files = [
-            format!("stock={}", write("board-stock.json", place, stock)),
-            format!("rt={}", write("board-rt.json", place, rt)),
-        ];
+        let files = changed(folder.path(), place, [stock, rt]);
         let verdict = document(&["tune.toml", &files[0], &files[1]]);
         assert_eq!(verdict["unlike"], serde_json::json!([said]));
         let printed = String::from_utf8(artis(&["tune.toml", &files[0], &files[1]]).stdout);
@@ -293,6 +297,11 @@ fn what_is_not_alike_is_named_or_refused() {
             "{printed}"
         );
     }
+}
+
+#[test]
+fn what_may_not_differ_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
     for (place, stock, rt, said) in [
         (
             "/setup/options",
@@ -319,10 +328,7 @@ fn what_is_not_alike_is_named_or_refused() {
             "latency is in the unit count, which is no time",
         ),
     ] {
-        let files = [
-            format!("stock={}", write("board-stock.json", place, stock)),
-            format!("rt={}", write("board-rt.json", place, rt)),
-        ];
+        let files = changed(folder.path(), place, [stock, rt]);
         let output = artis(&["tune.toml", &files[0], &files[1]]);
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{errors}");

@@ -124,28 +124,16 @@ fn an_output_follows_links_and_has_standard_output_for_itself() {
 /// A command that measures, and a file that has room for nothing.
 #[test]
 fn a_closed_output_and_a_limit_of_file_size_lose_no_result() {
-    for (line, says) in [
-        (
-            "artis measure latency -p 0 -t 1 -q -l 5 >&-",
-            "; the result is in ",
-        ),
-        (
-            "artis measure latency -p 0 -t 1 -q -l 5 --json - >&-",
-            "; the result is in ",
-        ),
-        (
-            "artis load run compute -D 100ms -q >&-",
-            "; the result is in ",
-        ),
-        (
-            "ulimit -Sf 1; artis measure latency -p 0 -t 1 -q -l 5 -h 999 >x",
-            "; the result is in ",
-        ),
-        (
-            "ulimit -Sf 1; artis measure latency -p 0 -t 1 -q -l 5 --json x",
-            "; the result is in ",
-        ),
-    ] {
+    // One row a line.
+    #[rustfmt::skip]
+    let rows = [
+        ("artis measure latency -p 0 -t 1 -q -l 5 >&-", "; the result is in "),
+        ("artis measure latency -p 0 -t 1 -q -l 5 --json - >&-", "; the result is in "),
+        ("artis load run compute -D 100ms -q >&-", "; the result is in "),
+        ("ulimit -Sf 1; artis measure latency -p 0 -t 1 -q -l 5 -h 999 >x", "; the result is in "),
+        ("ulimit -Sf 1; artis measure latency -p 0 -t 1 -q -l 5 --json x", "; the result is in "),
+    ];
+    for (line, says) in rows {
         let folder = folder();
         let output = shell(folder.path(), line);
         let said = said(&output);

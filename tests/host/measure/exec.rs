@@ -142,28 +142,6 @@ fn a_signal_ends_the_measurement_and_keeps_its_samples() {
 }
 
 #[test]
-fn wrong_words_are_usage_errors() {
-    for words in [
-        &["exec", "-a", "8000"][..],
-        &["exec", "-a", "one"],
-        &["exec", "-p", "100"],
-        &["exec", "-D", "0"],
-        &["exec", "-D", "soon"],
-        &["exec", "--routine", "sorting"],
-        &["exec", "--count", "0"],
-        &["exec", "--routine", "memory", "--count", "4000000000"],
-        &["jitter", "-a", "8000"],
-        &["jitter", "-a", "3-1"],
-        &["jitter", "--unloaded", "-1s"],
-        &["jitter", "-p", "-1"],
-    ] {
-        let output = artis(words);
-        assert_eq!(output.status.code(), Some(64), "{words:?}");
-        assert!(!output.stderr.is_empty(), "{words:?}");
-    }
-}
-
-#[test]
 fn a_result_that_cannot_be_written_is_an_error() {
     for kind in ["exec", "jitter"] {
         let words = [kind, "-p", "0", "--json", "/no/such/folder/result.json"];

@@ -185,20 +185,3 @@ fn a_load_beside_a_measurement_is_in_its_result() {
     }
     assert_eq!(document["setup"]["options"]["load"], "locks,fork");
 }
-
-#[test]
-fn wrong_words_are_usage_errors() {
-    for words in [
-        &[][..],
-        &["--workload", "sleep"],
-        &["--workload", "build", "--", "true"],
-        &["--runs", "0", "--", "true"],
-        &["--load", "oi", "--", "true"],
-        &["--load-cpus", "0", "--", "true"],
-    ] {
-        let output = measure(&[&["throughput"], words].concat())
-            .output()
-            .unwrap();
-        assert_eq!(output.status.code(), Some(64), "{words:?}");
-    }
-}

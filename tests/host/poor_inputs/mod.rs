@@ -66,7 +66,9 @@ fn check(words: &str, status: i32, says: &[&str], output: &Output) -> Result<(),
         .filter(|part| !stderr.contains(**part))
         .collect();
     let raw = RAW.iter().find(|part| stderr.contains(**part));
-    if output.status.code() == Some(status) && missing.is_empty() && raw.is_none() {
+    let is_silent = status != 0 && stderr.is_empty();
+    let is_right = output.status.code() == Some(status) && !is_silent;
+    if is_right && missing.is_empty() && raw.is_none() {
         return Ok(());
     }
     Err(format!(

@@ -132,6 +132,55 @@ pub const ROWS: &[Row] = &[
     row("decide --memory 1GiB", USAGE, &["--memory-needed SIZE"]),
     row("decide --measure --rt abc", USAGE, &["'abc'", "--rt", ONE_CPU]),
     row("decide --measure --rt 8191", USAGE, &["'8191'", "--rt", THERE_ARE]),
+    // Words that no command takes.
+    row("load run", USAGE, &["required"]),
+    row("load run oi", USAGE, &["oi"]),
+    row("load run compute -D 0", USAGE, &[TIME]),
+    row("load run compute -D soon", USAGE, &["'soon'", TIME]),
+    row("load run compute --cpus x", USAGE, &["'x'", CPU_LIST]),
+    row("measure exec -p 100", USAGE, &["'100'", PRIORITY]),
+    row("measure exec -D 0", USAGE, &[TIME]),
+    row("measure exec -D soon", USAGE, &["'soon'", TIME]),
+    row("measure exec --routine sorting", USAGE, &["'sorting'"]),
+    row("measure exec --count 0", USAGE, &["'0'", COUNT]),
+    row("measure exec --routine memory --count 4000000000", USAGE, &["4000000000"]),
+    row("measure jitter -a 3-1", USAGE, &["3-1"]),
+    row("measure jitter --unloaded -1s", USAGE, &["'-1s'", TIME]),
+    row("measure jitter -p -1", USAGE, &["'-1'", PRIORITY]),
+    row("measure throughput", USAGE, &[]),
+    row("measure throughput --workload sleep", USAGE, &["'sleep'"]),
+    row("measure throughput --workload build -- true", USAGE, &["--workload"]),
+    row("measure throughput --runs 0 -- true", USAGE, &["'0'", RUNS]),
+    row("measure throughput --load oi -- true", USAGE, &["oi"]),
+    row("measure throughput --load-cpus 0 -- true", USAGE, &["--load"]),
+    row("measure latency -i 0", USAGE, &["'0'", INTERVAL]),
+    row("measure latency -p 100", USAGE, &["'100'", PRIORITY]),
+    row("measure latency -t 0", USAGE, &["'0'", "number from 1 to 65535"]),
+    row("measure latency -D soon", USAGE, &["'soon'", TIME]),
+    row("measure latency --source sundial", USAGE, &["'sundial'"]),
+    row("measure latency -b 5 --on-threshold 5", USAGE, &["--on-threshold"]),
+    row("measure latency --split --source wake", USAGE, &["--split"]),
+    row("run rt0 -- true", USAGE, &["--cpu"]),
+    row("run rt0 --cpu 0 --priority 0 -- true", USAGE, &["'0'", "--priority"]),
+    row("run rt0 --cpu 0 --priority 100 -- true", USAGE, &["'100'", "--priority"]),
+    row("run rt1 -- true", USAGE, &["--level"]),
+    row("run rt1 --level 0 -- true", USAGE, &["'0'", "from 1 to 40"]),
+    row("run rt1 --level 41 -- true", USAGE, &["'41'", "from 1 to 40"]),
+    row("run linux", USAGE, &[]),
+    row("run linux --pid 0", USAGE, &["'0'", PROCESS]),
+    row("run linux --pid 1 -- true", USAGE, &["--pid"]),
+    row("run linux --thread -- true", USAGE, &["--pid"]),
+    row("check --cpus x", USAGE, &["'x'", CPU_LIST]),
+    row("explain run", USAGE, &["required"]),
+    row("explain run --pid 4194303", 1, &["process 4194303 does not exist"]),
+    row("explain run --thread 4194303", 1, &["thread 4194303 does not exist"]),
+    row("explain run --comm ''", 1, &["--comm is empty"]),
+    row("explain run --cgroup /no/such", 1, &["the cgroup /no/such: there is no such folder"]),
+    row("explain run --cgroup /dev/shm", 1, &["/dev/shm is no cgroup"]),
+    row("explain run --pid 1 --worst 0", USAGE, &["1000"]),
+    row("explain run --pid 1 --thread 1", USAGE, &["cannot be used with"]),
+    row("explain show /no/such/file", 1, &["cannot read"]),
+    row("explain show /proc/version", 1, &["version:1:1: this is not JSON"]),
     // Huge.
     row("measure latency -p 99999999999999999999", USAGE, &["'99999999999999999999'", PRIORITY]),
     row("measure latency -i 99999999999999999999", USAGE, &["'99999999999999999999'", INTERVAL]),
@@ -265,7 +314,13 @@ pub fn write_files(folder: &Path) {
         serde_json::to_string_pretty(&document).unwrap()
     };
     let schema = |name: &str| format!("{{\"schema\": \"{name}\"}}\n");
-    for (name, content) in [
+    let twice = |all: &mut Value| {
+        let one = all["series"][0].clone();
+        all["series"].as_array_mut().unwrap().push(one);
+    };
+    // One file a line.
+    #[rustfmt::skip]
+    let files = [
         ("other", OTHER.to_owned()),
         ("brace", "{".to_owned()),
         ("cut", up_to("\"schema\"")),
@@ -276,69 +331,28 @@ pub fn write_files(folder: &Path) {
         ("schema-unknown", schema("artis.nonsense/9")),
         ("no-series", edited(|all| all["series"] = json!([]))),
         ("text-series", edited(|all| all["series"] = json!("none"))),
-        (
-            "unit",
-            edited(|all| all["series"][0]["unit"] = json!("furlong")),
-        ),
+        ("unit", edited(|all| all["series"][0]["unit"] = json!("furlong"))),
         ("config-key", "rt = \"1\"\ncpus = 4\n".to_owned()),
         ("config-cpus", "rt = \"x\"\n".to_owned()),
-        (
-            "config-priority",
-            "rt = 1\n[partition]\npriority = 0\n".to_owned(),
-        ),
+        ("config-priority", "rt = 1\n[partition]\npriority = 0\n".to_owned()),
         ("config-empty", "cycle = true\n".to_owned()),
         ("config-far", "rt = 8191\n".to_owned()),
         ("config-zero", "rt = 0\n[partition]\n".to_owned()),
-        (
-            "config-irq",
-            "rt = 1\n[partition]\nrt0_irq = 4000000000\n".to_owned(),
-        ),
+        ("config-irq", "rt = 1\n[partition]\nrt0_irq = 4000000000\n".to_owned()),
         ("negative", edited(|all| all["seconds"] = json!(-1))),
         ("absurd", edited(|all| all["seconds"] = json!(1e308))),
-        (
-            "twice",
-            edited(|all| {
-                let one = all["series"][0].clone();
-                all["series"].as_array_mut().unwrap().push(one);
-            }),
-        ),
-        (
-            "experiment-range",
-            EXPERIMENT.replace("seconds = 1", "seconds = -1"),
-        ),
-        (
-            "experiment-key",
-            EXPERIMENT.replace("seconds = 1", "secs = 1"),
-        ),
-        (
-            "experiment-cpus",
-            EXPERIMENT.replace("cpus = [2]", "cpus = [2, 64]"),
-        ),
-        (
-            "job-far.toml",
-            "[activation]\ndeadline = \"1e300s\"\nwork = \"1us\"\n".to_owned(),
-        ),
-        (
-            "job-digits.toml",
-            format!(
-                "[activation]\ndeadline = \"{}us\"\nwork = \"1us\"\n",
-                "9".repeat(300)
-            ),
-        ),
-        (
-            "job-type.toml",
-            "[activation]\nper_second = \"x\"\n".to_owned(),
-        ),
-        (
-            "job-rest-command.toml",
-            "[rest]\ncommand = [\"no-such-program\"]\n".to_owned(),
-        ),
+        ("twice", edited(twice)),
+        ("experiment-range", EXPERIMENT.replace("seconds = 1", "seconds = -1")),
+        ("experiment-key", EXPERIMENT.replace("seconds = 1", "secs = 1")),
+        ("experiment-cpus", EXPERIMENT.replace("cpus = [2]", "cpus = [2, 64]")),
+        ("job-far.toml", "[activation]\ndeadline = \"1e300s\"\nwork = \"1us\"\n".to_owned()),
+        ("job-digits.toml", format!("[activation]\ndeadline = \"{}us\"\nwork = \"1us\"\n", "9".repeat(300))),
+        ("job-type.toml", "[activation]\nper_second = \"x\"\n".to_owned()),
+        ("job-rest-command.toml", "[rest]\ncommand = [\"no-such-program\"]\n".to_owned()),
         ("late-cut", LATE[..LATE.len() / 2].to_owned()),
-        (
-            "experiment",
-            "{\"schema\": \"artis.experiment/1\", \"rows\": []}\n".to_owned(),
-        ),
-    ] {
+        ("experiment", "{\"schema\": \"artis.experiment/1\", \"rows\": []}\n".to_owned()),
+    ];
+    for (name, content) in files {
         fs::write(folder.join(name), content).unwrap();
     }
 }

@@ -266,30 +266,6 @@ fn a_closed_folder_in_path_does_not_hide_that_there_is_no_command() {
     assert!(text.contains("no folder of PATH"), "{text}");
 }
 
-#[test]
-fn wrong_words_are_usage_errors() {
-    let last = (online().last().unwrap() + 1).to_string();
-    let pid = std::process::id().to_string();
-    for words in [
-        &["rt0", "--", "true"][..],
-        &["rt0", "--cpu", &last, "--", "true"],
-        &["rt0", "--cpu", "x", "--", "true"],
-        &["rt0", "--cpu", "0", "--priority", "0", "--", "true"],
-        &["rt0", "--cpu", "0", "--priority", "100", "--", "true"],
-        &["rt1", "--", "true"],
-        &["rt1", "--level", "0", "--", "true"],
-        &["rt1", "--level", "41", "--", "true"],
-        &["linux"],
-        &["linux", "--pid", "0"],
-        &["linux", "--pid", &pid, "--", "true"],
-        &["linux", "--thread", "--", "true"],
-    ] {
-        let output = artis(words);
-        assert_eq!(output.status.code(), Some(64), "{words:?}");
-        assert!(!output.stderr.is_empty(), "{words:?}");
-    }
-}
-
 /// Waits until the process runs the program of this name.
 fn becomes(guest: &Guest, name: &str) {
     let comm = format!("/proc/{}/comm", guest.0);

@@ -32,14 +32,11 @@ fn a_comparison_fits_and_holds_what_is_promised() {
 #[test]
 fn damaged_documents_do_not_fit() {
     let document = crate::compare::document_with_gates();
-    for (place, value) in [
+    let damages = [
         ("/schema", json!("artis.comparison/2")),
         ("/gates/0/held", json!("perhaps")),
         ("/gates/0/checks/0/outcome", json!("nearly")),
         ("/configurations/0/missed", json!(-1)),
-    ] {
-        let mut damaged = document.clone();
-        *damaged.pointer_mut(place).unwrap() = value;
-        assert!(!published().takes(&damaged), "the schema takes {place}");
-    }
+    ];
+    published().assert_takes_none(&document, &damages);
 }

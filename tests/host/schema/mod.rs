@@ -82,6 +82,29 @@ impl Published {
         }
     }
 
+    /// The schema takes names that it does not know, as readers do: this finds those it lacks, but
+    /// for those that are free.
+    #[track_caller]
+    pub fn assert_knows(&self, whole: &Value, free: &[&str]) {
+        let promised = self.promised();
+        for name in keys(whole) {
+            assert!(
+                promised.contains(&name) || free.contains(&name.as_str()),
+                "{name} is written, but not in the schema"
+            );
+        }
+    }
+
+    /// Each damage is a place in `whole` that exists, and what is put there.
+    #[track_caller]
+    pub fn assert_takes_none(&self, whole: &Value, damages: &[(&str, Value)]) {
+        for (place, value) in damages {
+            let mut damaged = whole.clone();
+            *damaged.pointer_mut(place).unwrap() = value.clone();
+            assert!(!self.takes(&damaged), "the schema takes {place}");
+        }
+    }
+
     /// What is wrong for the program is wrong for the schema, too. Each damage is a place in
     /// `whole`, and what is put there.
     #[track_caller]

@@ -20,66 +20,25 @@ fn a_file_is_understood() {
 /// Line, key, value and what is allowed.
 #[test]
 fn bad_files_say_where_and_what_is_allowed() {
-    for (from, to, sentence) in [
-        (
-            "\"1ms\"",
-            "\"2d\"",
-            "line 7: period: \"2d\" is not allowed; write a time with its unit",
-        ),
-        (
-            "\"1ms\"",
-            "5",
-            "line 7: period: 5 is not allowed; write a time",
-        ),
+    // One row a line.
+    #[rustfmt::skip]
+    let rows = [
+        ("\"1ms\"", "\"2d\"", "line 7: period: \"2d\" is not allowed; write a time with its unit"),
+        ("\"1ms\"", "5", "line 7: period: 5 is not allowed; write a time"),
         ("\"1ms\"", "\"0us\"", "from 1ns to 1d"),
-        (
-            "\"rm\"",
-            "\"best\"",
-            "line 2: policy: \"best\" is not allowed; write \"rm\" or \"dm\"",
-        ),
+        ("\"rm\"", "\"best\"", "line 2: policy: \"best\" is not allowed; write \"rm\" or \"dm\""),
         ("\"1,3\"", "\"x\"", "line 1: cpus: \"x\" is not allowed"),
-        (
-            "\"ceiling\"",
-            "\"hope\"",
-            "line 4: locks.map: \"hope\" is not allowed",
-        ),
-        (
-            "map = \"20us\"",
-            "mop = \"20us\"",
-            "line 9: locks.mop: \"20us\" is not allowed; say",
-        ),
-        (
-            "\"20us\"",
-            "\"300us\"",
-            "it holds the lock map longer than it executes",
-        ),
-        (
-            "name = \"a\"",
-            "nome = \"a\"",
-            "line 6: nome is no key here",
-        ),
-        (
-            "\"250us\"",
-            "{ file = \"x\", quantile = 2 }",
-            "line 8: execution: this table is not",
-        ),
-        (
-            "period",
-            "priority = 3\nperiod",
-            "a priority is of the policy \"given\"",
-        ),
-        (
-            "period",
-            "cpu = 2\nperiod",
-            "cpu = 2 is none of the set's RT CPUs",
-        ),
-        (
-            "period = \"1ms\"",
-            "",
-            "give either period, of a timer, or distance",
-        ),
+        ("\"ceiling\"", "\"hope\"", "line 4: locks.map: \"hope\" is not allowed"),
+        ("map = \"20us\"", "mop = \"20us\"", "line 9: locks.mop: \"20us\" is not allowed; say"),
+        ("\"20us\"", "\"300us\"", "it holds the lock map longer than it executes"),
+        ("name = \"a\"", "nome = \"a\"", "line 6: nome is no key here"),
+        ("\"250us\"", "{ file = \"x\", quantile = 2 }", "line 8: execution: this table is not"),
+        ("period", "priority = 3\nperiod", "a priority is of the policy \"given\""),
+        ("period", "cpu = 2\nperiod", "cpu = 2 is none of the set's RT CPUs"),
+        ("period = \"1ms\"", "", "give either period, of a timer, or distance"),
         ("execution = \"250us\"", "", "the key execution is missing"),
-    ] {
+    ];
+    for (from, to, sentence) in rows {
         assert!(GOOD.contains(from), "{from}");
         let error = Set::parse(&GOOD.replace(from, to)).unwrap_err().to_string();
         assert!(error.contains(sentence), "{to}: {error}");

@@ -4,16 +4,14 @@
 //! Of those that meet the deadline at an acceptable price, the one that keeps most throughput; of
 //! those that keep as much, the one that changes least.
 
-use super::busy::too_idle;
+use super::busy::{TooIdle, too_idle};
 use super::candidate::{Candidate, Way};
 use super::flips::Changes;
 use super::miss::{self, Beyond, Meets, Misses, WorkTimes};
-use super::time::time;
-use super::{Facts, Judged, Origin, Question};
+use super::{Facts, Judged, Question};
 use crate::compare::metric::Stat;
 use crate::job::{Job, Miss};
 use serde::Serialize;
-use std::fmt;
 
 /// Throughputs within 1 % of each other are the same: less is the noise of a good benchmark.
 const SAME: f64 = 0.01;
@@ -30,30 +28,51 @@ pub enum Choice {
     Unknown,
 }
 
-impl fmt::Display for Choice {
-    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Self::Take(Way::Stock) => out.write_str("stay as you are"),
-            Self::Take(Way::Tuned) => out.write_str("tune: artis partition"),
-            Self::Take(Way::Shield) => out.write_str("shield: artis partition --shield"),
-            Self::Take(way) => write!(out, "{way}"),
-            Self::NotOnThisMachine => out.write_str("not on this machine"),
-            Self::Unknown => out.write_str("unknown"),
-        }
-    }
-}
-
 /// The choice and why.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Decided {
     pub choice: Choice,
     /// Name of the candidate that it is.
     pub candidate: Option<String>,
-    /// The fact that decides, a sentence.
-    pub because: String,
+    pub because: Because,
     /// What is missing for an answer; none where there is one.
-    #[serde(skip)]
     pub missing: Option<Missing>,
+}
+
+/// The fact that decides. Candidates have their names.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Because {
+    /// The work alone takes at least this, us.
+    WorkTooLong(f64),
+    MemoryFull,
+    /// It has to be a virtual machine, and none was measured.
+    NotInside,
+    NothingMeasured,
+    WorkNotMeasured,
+    NoLatency,
+    TooIdle(TooIdle),
+    /// This one meets the deadline at a price that nobody measured.
+    NoPrice(String),
+    /// The candidate meets the deadline.
+    Meets,
+    /// This one may be good enough, and so many activations without a miss would show it.
+    NotShown(String, Option<u64>),
+    /// None is good enough and cheap enough; these ways were not measured.
+    NoneIsGood(Nearest, Vec<Way>),
+    NoRounds,
+    /// A barrier's round takes so long on the candidate and on the baseline, us.
+    Rounds(f64, f64),
+    /// There is no deadline.
+    OnlyThroughput,
+}
+
+/// Of those that are not good enough, the one that comes nearest.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Nearest {
+    /// It meets the deadline and costs too much.
+    TooDear(String),
+    Misses(String),
+    NoLatency,
 }
 
 /// What has to be measured.
@@ -152,107 +171,45 @@ pub fn choose(question: &Question, facts: &Facts, judged: &[Judged], changes: &C
     let Some(deadline_us) = job.deadline_us else {
         return fastest(job, facts, judged, changes);
     };
-    if let Some(work) = &question.work
-        && work.min_us() >= deadline_us
-    {
-        return nowhere(format!(
-            "the work alone takes {} and the deadline is {}",
-            time(work.min_us()),
-            time(deadline_us)
-        ));
-    }
-    if job.fills_memory() {
-        let because = "the workload needs all memory or more, so page faults come, and no scheduler \
-                       bounds them: buy memory, or let the workload take less";
-        return match job.miss {
-            Miss::Hard { .. } => nowhere(because.to_owned()),
-            Miss::PerHour(_) => unknown(because.to_owned(), Missing::Nothing),
-        };
-    }
-    if job.is_virtual && !facts.candidates.iter().any(Candidate::is_virtual) {
-        let because = "it runs in a virtual machine, and none was measured: the host decides how \
-                       late it is; measure inside, with CPUs of its own";
-        return unknown(because.to_owned(), Missing::Inside);
+    if let Some(decided) = whatever_was_measured(question, facts, deadline_us) {
+        return decided;
     }
     if judged.iter().all(|one| one.meets == Meets::Unknown) {
         let because = match (judged.is_empty(), &question.work) {
-            (true, _) => "nothing was measured",
-            (_, None) => "how long the work takes was not measured",
-            _ => "no file has a latency",
+            (true, _) => Because::NothingMeasured,
+            (_, None) => Because::WorkNotMeasured,
+            _ => Because::NoLatency,
         };
-        return unknown(
-            because.to_owned(),
-            Missing::Ways(facts.possible().collect()),
-        );
+        return unknown(because, Missing::Ways(facts.possible().collect()));
     }
-    if let Some(because) = too_idle(job, facts) {
-        return unknown(because, Missing::Loads);
+    if let Some(idle) = too_idle(job, facts) {
+        return unknown(Because::TooIdle(idle), Missing::Loads);
     }
     let good = |one: &&Judged| one.meets.is_yes();
     let Some(best) = best(judged.iter().filter(good).filter(|one| one.affordable)) else {
-        return none_is_good(job, facts, judged);
+        return none_is_good(facts, judged);
     };
     if best.throughput_kept.is_none() && job.loss < 1.0 {
-        let because = format!(
-            "{} meets the deadline, and what it costs was not measured; {:.1} % of the throughput \
-             are wanted",
-            best.name,
-            job.wanted() * 100.0
-        );
-        return unknown(because, Missing::Loads);
+        return unknown(Because::NoPrice(best.name.clone()), Missing::Loads);
     }
-    let base = facts.base().map_or("", Candidate::name);
-    let mut because = format!("{} meets the deadline", best.name);
-    let stock = judged.iter().find(|one| one.name == base);
-    match stock {
-        Some(stock) if stock.name != best.name && !stock.meets.is_yes() => {
-            because += &match stock.meets {
-                Meets::No => format!(", {base} does not: {}", shortly(stock)),
-                Meets::Unknown => format!(", and {base} was not measured"),
-                _ => format!(", and of {base} it is not shown: {}", shortly(stock)),
-            };
-        }
-        Some(stock) if stock.name != best.name => {
-            because += &format!(" and keeps more throughput than {base}");
-        }
-        _ => because += &format!(": {}", shortly(best)),
-    }
-    if let (true, Some(kept)) = (best.name != base, best.throughput_kept) {
-        because += &format!("; it keeps {:.1} % of {base}'s throughput", kept * 100.0);
-        if let Some(used) = job.utilisation {
-            because += &format!(", and the peak takes {:.1} %", used * 100.0);
-        }
-    }
-    if best.origin == Origin::Elsewhere {
-        because += "; it was measured elsewhere, so measure it on this machine";
-    }
-    Decided {
-        choice: Choice::Take(best.way),
-        candidate: Some(best.name.clone()),
-        because,
-        missing: None,
-    }
+    take(best, Because::Meets)
 }
 
-/// What was found of misses, in few words.
-fn shortly(one: &Judged) -> String {
-    match &one.misses {
-        None => "it was not measured".to_owned(),
-        Some(Misses {
-            activations,
-            extrapolation: Some(found),
-            ..
-        }) if one.meets == Meets::Extrapolated => format!(
-            "no miss in {activations} activations, and by laws of extremes a miss has a \
-             probability of at most {:.1e} each (95 %)",
-            found.probability.high
-        ),
-        Some(it) if it.misses == 0 => format!(
-            "no miss in {} activations (at most {:.1e} each, 95 %)",
-            it.activations, it.at_most
-        ),
-        Some(it) => format!("{} of {} activations miss", it.how_many(), it.activations),
+/// What the job alone decides.
+fn whatever_was_measured(question: &Question, facts: &Facts, deadline_us: f64) -> Option<Decided> {
+    let job = &question.job;
+    let work_us = question.work.as_ref().map(WorkTimes::min_us);
+    if let Some(work_us) = work_us.filter(|us| *us >= deadline_us) {
+        return Some(nowhere(Because::WorkTooLong(work_us)));
     }
+    if job.fills_memory() {
+        return Some(match job.miss {
+            Miss::Hard { .. } => nowhere(Because::MemoryFull),
+            Miss::PerHour(_) => unknown(Because::MemoryFull, Missing::Nothing),
+        });
+    }
+    let is_outside = job.is_virtual && !facts.candidates.iter().any(Candidate::is_virtual);
+    is_outside.then(|| unknown(Because::NotInside, Missing::Inside))
 }
 
 /// The one that keeps most of what the peak needs; of those that keep about as much, the one that
@@ -268,13 +225,6 @@ fn best<'a>(all: impl Iterator<Item = &'a Judged>) -> Option<&'a Judged> {
 
 /// Only throughput counts.
 fn fastest(job: &Job, facts: &Facts, judged: &[Judged], changes: &Changes) -> Decided {
-    let base = facts.base().map_or("stock", Candidate::name);
-    let take = |one: &Judged, because: String| Decided {
-        choice: Choice::Take(one.way),
-        candidate: Some(one.name.clone()),
-        because,
-        missing: None,
-    };
     if job.barrier {
         let round = |at: usize| Some(facts.candidates.get(at)?.round_us? * changes.round[at]);
         let rounds = (0..judged.len()).filter_map(|at| Some((&judged[at], round(at)?)));
@@ -284,69 +234,38 @@ fn fastest(job: &Job, facts: &Facts, judged: &[Judged], changes: &Changes) -> De
             let mut all = facts.candidates.iter();
             let silent = all.find(|one| one.round_us.is_none());
             let silent = silent.map_or("rt", Candidate::name).to_owned();
-            let because = "all threads wait for the slowest, and how long a round takes was not \
-                           measured on two ways to run the machine";
-            return unknown(because.to_owned(), Missing::Rounds(silent));
+            return unknown(Because::NoRounds, Missing::Rounds(silent));
         }
         let best = rounds
             .iter()
             .filter(|it| it.1 <= least * (1.0 + SAME))
             .min_by_key(|it| it.0.way);
         if let (Some((best, us)), Some(base_us)) = (best, round(facts.base)) {
-            let because = match best.name == base {
-                true => format!(
-                    "all threads wait for the slowest, and a round takes {} on {base}, which is no \
-                     longer than elsewhere",
-                    time(base_us)
-                ),
-                false => format!(
-                    "all threads wait for the slowest: a round takes {} on {} and {} on {base}, so \
-                     less OS jitter lets the work finish earlier",
-                    time(*us),
-                    best.name,
-                    time(base_us)
-                ),
-            };
-            return take(best, because);
+            return take(best, Because::Rounds(*us, base_us));
         }
     }
+    let because = Because::OnlyThroughput;
     match best(judged.iter().filter(|one| one.throughput_kept.is_some())) {
-        Some(best) if best.name == base || best.way == Way::Stock => {
-            let others = judged.iter().filter(|one| one.name != base);
-            let others: Vec<String> = others
-                .filter_map(|one| {
-                    let kept = one.throughput_kept?;
-                    Some(format!("{} keeps {:.1} %", one.name, kept * 100.0))
-                })
-                .collect();
-            let others = match others.is_empty() {
-                true => String::new(),
-                false => format!(", and {}", others.join(", ")),
-            };
-            take(
-                best,
-                format!("there is no deadline, so only throughput counts{others}"),
-            )
-        }
-        Some(best) => take(
-            best,
-            format!(
-                "there is no deadline, so only throughput counts, and {} does {:.1} % of {base}'s \
-                 work",
-                best.name,
-                best.throughput_kept.unwrap_or(1.0) * 100.0
-            ),
-        ),
+        Some(best) => take(best, because),
         None => Decided {
             choice: Choice::Take(Way::Stock),
             candidate: None,
-            because: "there is no deadline, so only throughput counts".to_owned(),
+            because,
             missing: None,
         },
     }
 }
 
-fn nowhere(because: String) -> Decided {
+fn take(one: &Judged, because: Because) -> Decided {
+    Decided {
+        choice: Choice::Take(one.way),
+        candidate: Some(one.name.clone()),
+        because,
+        missing: None,
+    }
+}
+
+fn nowhere(because: Because) -> Decided {
     Decided {
         choice: Choice::NotOnThisMachine,
         candidate: None,
@@ -355,7 +274,7 @@ fn nowhere(because: String) -> Decided {
     }
 }
 
-fn unknown(because: String, missing: Missing) -> Decided {
+fn unknown(because: Because, missing: Missing) -> Decided {
     Decided {
         choice: Choice::Unknown,
         candidate: None,
@@ -365,7 +284,7 @@ fn unknown(because: String, missing: Missing) -> Decided {
 }
 
 /// No candidate is good enough and acceptable: what is missing.
-fn none_is_good(job: &Job, facts: &Facts, judged: &[Judged]) -> Decided {
+fn none_is_good(facts: &Facts, judged: &[Judged]) -> Decided {
     // One that is too costly is no answer, however long it is measured.
     let mut open = judged.iter().filter(|one| one.affordable);
     let open = open.find_map(|one| match &one.meets {
@@ -373,64 +292,39 @@ fn none_is_good(job: &Job, facts: &Facts, judged: &[Judged]) -> Decided {
         _ => None,
     });
     if let Some((one, needed)) = open {
-        let more = match needed {
-            Some(needed) => format!("; {needed} without a miss would show it"),
-            None => "; measure longer".to_owned(),
-        };
-        let because = format!(
-            "{} may be good enough, but {} does not show it{more}",
-            one.name,
-            shortly(one)
-        );
+        let because = Because::NotShown(one.name.clone(), needed);
         return unknown(because, Missing::Longer(seconds(facts, one, needed)));
     }
-    let found = found(job, judged);
     let is_settled = |way: &Way| {
         let mut all = judged.iter().filter(|one| one.way == *way).peekable();
         all.peek().is_some() && all.all(|one| one.meets == Meets::No || !one.affordable)
     };
     let ways: Vec<Way> = facts.possible().filter(|way| !is_settled(way)).collect();
-    if ways.is_empty() {
-        return nowhere(found);
+    let because = Because::NoneIsGood(nearest(judged), ways.clone());
+    match ways.is_empty() {
+        true => nowhere(because),
+        false => unknown(because, Missing::Ways(ways)),
     }
-    let mut because = format!("{found}; {} not measured", were(&ways));
-    if ways.iter().all(|way| way.is_preempt_rt()) {
-        because += ", and a kernel with PREEMPT_RT has to be booted for that";
-    }
-    unknown(because, Missing::Ways(ways))
 }
 
-/// What was found of those that were measured: the one that comes nearest.
-fn found(job: &Job, judged: &[Judged]) -> String {
+/// Of those that were measured, the one that comes nearest.
+fn nearest(judged: &[Judged]) -> Nearest {
     if let Some(dear) = judged.iter().find(|one| one.meets.is_yes()) {
-        return format!(
-            "{} meets the deadline and keeps only {:.1} % of the throughput; {:.1} % are wanted",
-            dear.name,
-            dear.throughput_kept.unwrap_or(0.0) * 100.0,
-            job.wanted() * 100.0
-        );
+        return Nearest::TooDear(dear.name.clone());
     }
     let measured = judged
         .iter()
         .filter_map(|one| Some((one, one.misses.as_ref()?)));
-    let nearest = measured.clone().min_by(|(one, misses), (other, others)| {
+    let nearest = measured.min_by(|(one, misses), (other, others)| {
         let latency = |it: &Judged| it.latency_us_max.unwrap_or(f64::INFINITY);
         let probability = misses.probability.value;
         probability
             .total_cmp(&others.probability.value)
             .then(latency(one).total_cmp(&latency(other)))
     });
-    match (nearest, measured.count()) {
-        (Some((one, _)), 1) => {
-            format!("{} does not meet the deadline: {}", one.name, shortly(one))
-        }
-        (Some((one, _)), _) => format!(
-            "none of what was measured meets the deadline: even on {}, {}",
-            one.name,
-            shortly(one)
-        ),
-        (None, _) => "no file has a latency".to_owned(),
-    }
+    nearest.map_or(Nearest::NoLatency, |(one, _)| {
+        Nearest::Misses(one.name.clone())
+    })
 }
 
 /// How long a run takes that shows it; without a number of activations ten times this one.
@@ -445,16 +339,6 @@ fn seconds(facts: &Facts, judged: &Judged, needed: Option<u64>) -> Option<f64> {
     };
     // `artis measure all` has a period of 1 ms.
     Some(activations as f64 * one.interval_us.unwrap_or(1000.0) / 1e6)
-}
-
-/// `tuned, shield and artis were`.
-pub fn were(ways: &[Way]) -> String {
-    let names: Vec<String> = ways.iter().map(ToString::to_string).collect();
-    match &names[..] {
-        [] => String::new(),
-        [one] => format!("{one} was"),
-        [first @ .., last] => format!("{} and {last} were", first.join(", ")),
-    }
 }
 
 #[cfg(test)]

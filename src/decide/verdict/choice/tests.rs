@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! "No" and "unknown" are different answers, and each unknown one says what to type.
+//! "No" and "unknown" are different answers, and each unknown one says what to measure.
 
-use super::super::tests::{JOB, decide, document, latencies, load, of, question};
-use super::super::{Error, Standing, Verdict, flips, verdict};
+use super::super::tests::{JOB, decide, document, latencies, load, of};
+use super::super::{Next, Standing, Verdict, flips};
 use super::*;
 use artis_result::{Document, Machine};
 
@@ -36,12 +36,12 @@ fn late(names: &[&str]) -> Vec<Candidate> {
 }
 
 #[track_caller]
-fn is(verdict: &Verdict, choice: Choice, standing: Standing, because: &str) {
+fn is(verdict: &Verdict, choice: Choice, standing: Standing, because: Because) {
     let decided = &verdict.decided;
     assert_eq!(decided.choice, choice, "{decided:?}");
     assert_eq!(verdict.standing(), standing, "{decided:?}");
-    assert!(decided.because.contains(because), "{}", decided.because);
-    // Who does not know says what to type, and who knows does not.
+    assert_eq!(decided.because, because);
+    // Who does not know says what to measure, and who knows does not.
     assert_eq!(
         verdict.next.is_some(),
         choice == Choice::Unknown,
@@ -52,33 +52,22 @@ fn is(verdict: &Verdict, choice: Choice, standing: Standing, because: &str) {
 
 #[test]
 fn it_is_a_no_only_when_all_that_can_exist_was_measured() {
+    let nearest = || Nearest::Misses("stock".to_owned());
     for count in 1..NAMES.len() {
+        let because = Because::NoneIsGood(nearest(), Way::LINUX[count..].to_vec());
         let verdict = decide(JOB, late(&NAMES[..count]));
-        is(&verdict, Choice::Unknown, Standing::Unknown, "not measured");
-        assert!(verdict.decided.because.contains("artis on PREEMPT_RT"));
+        is(&verdict, Choice::Unknown, Standing::Unknown, because);
+        let next = match count {
+            1..4 => Next::Here,
+            _ => Next::Elsewhere { is_rt: true },
+        };
+        assert_eq!(verdict.next, Some(next), "{count}");
     }
     is(
         &decide(JOB, late(&NAMES)),
         Choice::NotOnThisMachine,
         Standing::Cannot,
-        "none of what was measured meets the deadline",
-    );
-    let one = decide(JOB, late(&["stock"]));
-    assert_eq!(
-        one.decided.because,
-        "stock does not meet the deadline: 1 of 1001 activations miss; tuned, shield, artis, \
-         PREEMPT_RT and artis on PREEMPT_RT were not measured"
-    );
-    assert_eq!(
-        one.next.as_deref(),
-        Some("sudo artis decide JOB.toml --measure")
-    );
-    let without_rt = decide(JOB, late(&NAMES[..4]));
-    let because = &without_rt.decided.because;
-    assert!(because.contains("has to be booted"), "{because}");
-    assert_eq!(
-        without_rt.next.as_deref(),
-        Some("sudo artis decide JOB.toml --measure --keep rt")
+        Because::NoneIsGood(nearest(), Vec::new()),
     );
 }
 
@@ -96,7 +85,7 @@ fn what_chance_may_have_made_is_no_no() {
         &chance,
         Choice::Unknown,
         Standing::Unknown,
-        "stock may be good enough, but 3 of 1000 activations miss does not show it",
+        Because::NotShown("stock".to_owned(), None),
     );
     assert_eq!(with(300).candidates[0].meets, Meets::No);
 }
@@ -110,7 +99,7 @@ fn a_stock_that_is_not_shown_does_not_miss() {
         &decide(&job, vec![short, long]),
         Choice::Take(Way::PreemptRt),
         Standing::Meets,
-        "rt meets the deadline, and of stock it is not shown: no miss in 100 activations",
+        Because::Meets,
     );
 }
 
@@ -118,14 +107,18 @@ fn a_stock_that_is_not_shown_does_not_miss() {
 #[test]
 fn on_one_cpu_there_are_two_ways() {
     let on_one = |name: &str| of(name, busy(5000.0, "0", 0.5));
-    let both = decide(JOB, vec![on_one("stock"), on_one("rt")]);
-    is(&both, Choice::NotOnThisMachine, Standing::Cannot, "even on");
-    let stock = decide(JOB, vec![on_one("stock")]);
+    let nearest = |name: &str| Nearest::Misses(name.to_owned());
     is(
-        &stock,
+        &decide(JOB, vec![on_one("stock"), on_one("rt")]),
+        Choice::NotOnThisMachine,
+        Standing::Cannot,
+        Because::NoneIsGood(nearest("stock"), Vec::new()),
+    );
+    is(
+        &decide(JOB, vec![on_one("stock")]),
         Choice::Unknown,
         Standing::Unknown,
-        "; PREEMPT_RT was not measured, and a kernel",
+        Because::NoneIsGood(nearest("stock"), vec![Way::PreemptRt]),
     );
 }
 
@@ -136,7 +129,7 @@ fn work_that_is_longer_than_the_deadline_is_a_no_whatever_was_measured() {
         &decide(job, Vec::new()),
         Choice::NotOnThisMachine,
         Standing::Cannot,
-        "the work alone takes 20 us",
+        Because::WorkTooLong(20.0),
     );
 }
 
@@ -146,14 +139,14 @@ fn without_a_file_it_says_what_to_type() {
         &decide(JOB, Vec::new()),
         Choice::Unknown,
         Standing::Unknown,
-        "nothing was measured",
+        Because::NothingMeasured,
     );
     let command = "[activation]\ndeadline = \"10us\"\nwork_command = [\"./step\"]";
     is(
         &decide(command, late(&NAMES)),
         Choice::Unknown,
         Standing::Unknown,
-        "how long the work takes was not measured",
+        Because::WorkNotMeasured,
     );
 }
 
@@ -167,14 +160,20 @@ fn one_that_is_too_costly_leaves_the_others_unknown() {
         });
         decide(&job, all.collect())
     };
-    let some = with(&["stock", "rt"]);
-    let words = "rt meets the deadline and keeps only 70.0 % of the throughput; 80.0 % are wanted";
-    is(&some, Choice::Unknown, Standing::Unknown, words);
+    let because =
+        |ways: &[Way]| Because::NoneIsGood(Nearest::TooDear("rt".to_owned()), ways.to_vec());
+    let open = [Way::Tuned, Way::Shield, Way::Artis, Way::ArtisOnPreemptRt];
+    is(
+        &with(&["stock", "rt"]),
+        Choice::Unknown,
+        Standing::Unknown,
+        because(&open),
+    );
     is(
         &with(&NAMES),
         Choice::NotOnThisMachine,
         Standing::Cannot,
-        words,
+        because(&[]),
     );
 }
 
@@ -191,14 +190,14 @@ fn a_price_that_nobody_measured_is_no_acceptable_one() {
         &decide(&job, all()),
         Choice::Unknown,
         Standing::Unknown,
-        "what it costs was not measured",
+        Because::NoPrice("rt".to_owned()),
     );
     // Whoever gives up any amount need not know it.
     is(
         &decide(JOB, all()),
         Choice::Take(Way::PreemptRt),
         Standing::Meets,
-        "rt meets the deadline",
+        Because::Meets,
     );
 }
 
@@ -210,13 +209,13 @@ fn what_is_not_shown_says_how_long_to_measure() {
         &verdict,
         Choice::Unknown,
         Standing::Unknown,
-        "2995731 without a miss would show it",
+        Because::NotShown("stock".to_owned(), Some(2_995_731)),
     );
     // A period of 1 ms.
-    assert_eq!(
-        verdict.next.as_deref(),
-        Some("sudo artis decide JOB.toml --measure -D 50m")
-    );
+    let Some(Next::Longer(seconds)) = verdict.next else {
+        panic!("{:?}", verdict.next);
+    };
+    assert!((seconds - 2995.731).abs() < 0.001, "{seconds}");
 }
 
 #[test]
@@ -227,7 +226,7 @@ fn a_virtual_machine_that_was_not_measured_is_unknown() {
             &decide(&format!("{job}{rest}"), late(&NAMES)),
             Choice::Unknown,
             Standing::Unknown,
-            "measure inside",
+            Because::NotInside,
         );
     }
 }
@@ -240,7 +239,7 @@ fn full_memory_is_a_no_for_hard_deadlines_only() {
         &hard,
         Choice::NotOnThisMachine,
         Standing::Cannot,
-        "page faults",
+        Because::MemoryFull,
     );
     let soft = decide(&format!("{job}\n[miss]\nper_hour = 5"), late(&["stock"]));
     assert_eq!(soft.decided.choice, Choice::Unknown);
@@ -259,13 +258,13 @@ fn rounds_that_were_not_measured_are_unknown() {
         &decide(job, vec![round("stock", 100.0), measured("rt", 20.0, 9.0)]),
         Choice::Unknown,
         Standing::Unknown,
-        "how long a round takes was not measured",
+        Because::NoRounds,
     );
     is(
         &decide(job, vec![round("stock", 100.0), round("rt", 90.0)]),
         Choice::Take(Way::PreemptRt),
         Standing::Meets,
-        "less OS jitter",
+        Because::Rounds(90.0, 100.0),
     );
 }
 
@@ -308,26 +307,27 @@ fn utilisation_changes_the_verdict() {
 #[test]
 fn what_was_measured_beside_less_than_the_peak_says_nothing_of_it() {
     let job = |utilisation: f64| format!("{JOB}\n[machine]\nutilisation = {utilisation}");
+    let idle = |share| Because::TooIdle(TooIdle { wanted: 0.5, share });
     // The load had one of four CPUs.
     let quarter = || vec![of("stock", busy(20.0, "0-3", 1.0))];
     is(
         &decide(&job(0.2), quarter()),
         Choice::Take(Way::Stock),
         Standing::Meets,
-        "",
+        Because::Meets,
     );
     is(
         &decide(&job(0.5), quarter()),
         Choice::Unknown,
         Standing::Unknown,
-        "the loads used 25 % while this was measured",
+        idle(Some(0.25)),
     );
-    let idle = || vec![of("stock", document(latencies(&[(10.0, 1000)])))];
+    let without = || vec![of("stock", document(latencies(&[(10.0, 1000)])))];
     is(
-        &decide(&job(0.5), idle()),
+        &decide(&job(0.5), without()),
         Choice::Unknown,
         Standing::Unknown,
-        "the loads used 0 %",
+        idle(Some(0.0)),
     );
     let mut foreign = document(latencies(&[(10.0, 1000)]));
     foreign.tool = "cyclictest".to_owned();
@@ -335,7 +335,7 @@ fn what_was_measured_beside_less_than_the_peak_says_nothing_of_it() {
         &decide(&job(0.5), vec![of("stock", foreign)]),
         Choice::Unknown,
         Standing::Unknown,
-        "do not say how busy",
+        idle(None),
     );
 }
 
@@ -371,38 +371,4 @@ fn missed_periods_are_missed_deadlines() {
     assert_eq!(misses(long, 2), (2, 1003));
     let longer = "[activation]\ndeadline = \"3ms\"\nwork = \"10us\"";
     assert_eq!(misses(longer, 2), (0, 1003));
-}
-
-#[test]
-fn set_ups_that_differ_are_named_or_refused() {
-    let with = |name: &str, option: &str, value: u32| {
-        let mut document = run(20.0, 10.0);
-        document
-            .setup
-            .options
-            .insert(option.to_owned(), value.into());
-        of(name, document)
-    };
-    let both = |option, one, other| {
-        Facts::new(vec![with("stock", option, one), with("rt", option, other)])
-    };
-    let verdict_of = |facts: Facts| verdict(&question(JOB), &facts).unwrap();
-    let found = verdict_of(both("interval_us", 1000, 10_000).unwrap());
-    assert_eq!(found.unlike, ["interval: 1000 us in stock, 10000 us in rt"]);
-    let found = verdict_of(both("priority", 80, 98).unwrap());
-    assert_eq!(found.unlike, ["policy: FIFO 80 in stock, FIFO 98 in rt"]);
-    assert!(matches!(
-        both("priority", 0, 98),
-        Err(Error::Policies { .. })
-    ));
-    let on = |name: &str, cpus: Option<&str>| {
-        let mut document = run(20.0, 10.0);
-        document.load[0].cpus = cpus.map(str::to_owned);
-        of(name, document)
-    };
-    let error = Facts::new(vec![on("stock", None), on("rt", Some("0"))]).unwrap_err();
-    assert!(
-        error.to_string().contains("rt had cache on CPU 0"),
-        "{error}"
-    );
 }

@@ -26,7 +26,7 @@ use super::devices::Devices;
 use super::observed::Observed;
 use super::process::{Process, inherited_path};
 use super::topology::Topology;
-use super::{Channels, Engine, Hardware, Limits, Prepared, Started, first_words, pair};
+use super::{Channels, Engine, Hardware, Limits, Prepared, Started, first_words};
 use crate::Error;
 use crate::debian::program::{Program, STABLE, Wanted};
 use crate::host::cache::Cache;
@@ -288,27 +288,17 @@ fn start(
         .take_stdout()
         .ok_or_else(|| failed("open Bochs' output")(io::ErrorKind::NotFound.into()))?;
 
-    let (console, console_end) = pair()?;
-    let (control, control_end) = pair()?;
-    let (stdout, stdout_end) = pair()?;
-    let (stderr, stderr_end) = pair()?;
-    let (files, files_end) = pair()?;
+    let (channels, [console_end, guest_ends @ ..]) = Channels::new()?;
     // Each ends when Bochs has ended or the session has closed its ends.
     thread::spawn(move || copy(serial, console_end));
-    let sorter = Sorter::new([control_end, stdout_end, stderr_end, files_end]);
+    let sorter = Sorter::new(guest_ends);
     match observed.cloned() {
         Some(observed) => thread::spawn(move || copy(said, trace::Filter::new(observed, sorter))),
         None => thread::spawn(move || copy(said, sorter)),
     };
     Ok(Started {
         power: Box::new(process),
-        channels: Channels {
-            console,
-            control,
-            stdout,
-            stderr,
-            files,
-        },
+        channels,
         remark,
     })
 }
