@@ -4,8 +4,8 @@
 //! Owns: what is in the file ([`document`], [`series`]) and the distributions in it
 //! ([`distribution`]), the file of a whole experiment ([`experiment`]), files on disk ([`file`]),
 //! the formats of other programs ([`import`], [`export`]), how several files become one
-//! ([`merge`]), what runs of a workload took ([`runs`]), and times, sizes and parts as people write them in TOML files ([`value`]). Measures
-//! nothing and never looks at the machine.
+//! ([`merge`]), what runs of a workload took ([`runs`]), and times, sizes and parts as people write
+//! them in TOML files ([`value`]). Measures nothing and never looks at the machine.
 
 mod amount;
 pub mod beyond;

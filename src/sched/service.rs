@@ -237,9 +237,7 @@ pub fn run(
     let end = serving.until_the_end(&mut program)?;
     lookout.serve_all();
     program.detach();
-    if let Why::Asked(client) = &end.why {
-        client.is_off();
-    }
+    end.why.is_off();
     let ending = match &end.why {
         Why::Unserved(unserved) => Ending::unserved(unserved),
         _ => program.ending().unwrap_or_else(Ending::unknown),

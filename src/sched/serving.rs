@@ -61,6 +61,15 @@ pub(super) enum Why {
     Better,
 }
 
+impl Why {
+    /// The scheduler is off: tells the client that asked for it.
+    pub fn is_off(&self) {
+        if let Self::Asked(client) = self {
+            client.is_off();
+        }
+    }
+}
+
 /// What it takes to serve.
 pub(super) struct Serving<'a> {
     pub lookout: &'a mut Lookout,

@@ -3,8 +3,8 @@
 //!
 //! Owns the judgement of each candidate ([`miss`]), the choice ([`choice`]), the paper's
 //! principles and decision flow ([`flow`], [`principles`]), and the numbers that would flip the
-//! choice ([`flips`]). Writes no sentence: that is `report::decision`. Source: McKenney, "'Real Time' vs. 'Real
-//! Fast': How to Choose?", section 5.
+//! choice ([`flips`]). Writes no sentence: that is `report::decision`. Source: McKenney, "'Real
+//! Time' vs. 'Real Fast': How to Choose?", section 5.
 //!
 //! Measured facts decide. The paper's flow is a rule of thumb and is shown beside them; only
 //! what a measurement of latency cannot show (memory that is oversubscribed, a virtual machine

@@ -208,6 +208,16 @@ static void leaves(s32 cpu, const struct task_struct *p, struct task_ctx *t, u64
 		record->leave_ns_max = now - record->marked_ns;
 }
 
+/* A task goes elsewhere, because RT0 keeps the CPU of @record. */
+static void note_hand_back(struct artis_cpu *record)
+{
+	record->displaced_ns = 0;
+	record->late_pid = 0;
+	if (record->rt)
+		count(ARTIS_displacements);
+	count(ARTIS_hand_backs);
+}
+
 /* The task waits for time of its cgroup. Global: verified once. */
 __noinline int stop(struct task_struct *p __arg_trusted, struct task_ctx *t __arg_nonnull, u64 now,
 		    u64 enq_flags)
@@ -262,17 +272,13 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	if (is_to_be_held(p) && hold(p, t, now, enq_flags))
 		return;
 	count_eviction(view.state);
-	if (artis_is_entry(view.state))
+	t->enters = artis_is_entry(view.state);
+	if (t->enters)
 		artis_trial_ended(&t->trial, view.class, now, t->stayed_ns);
 	if (!t->runnable_at_ns)
 		t->runnable_at_ns = now;
-	if (view.handed_back) {
-		record->displaced_ns = 0;
-		record->late_pid = 0;
-		if (record->rt)
-			count(ARTIS_displacements);
-		count(ARTIS_hand_backs);
-	}
+	if (view.handed_back)
+		note_hand_back(record);
 
 	if (on && artis_is_stopped(&view)) {
 		stop(p, t, now, enq_flags);
@@ -284,7 +290,6 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 		where = place_by_sides(p, &view);
 	order = artis_order(&view, where);
 	t->state = artis_state_queued(where);
-	t->enters = artis_is_entry(view.state);
 	rt_side = artis_is_rt_place(where, record->rt);
 	if (artis_needs_vtime(order, where, record->rt, is_rcus(p)) &&
 	    !artis_is_placed(view.wakes, t->pooled_weight, t->side == side_of(rt_side)))

@@ -235,7 +235,7 @@
 #define ARTIS_SHARE_CREDIT_NS (24 * ARTIS_NSEC_PER_MSEC)
 #define ARTIS_SHARE_DEBT_NS (96 * ARTIS_NSEC_PER_MSEC)
 
-/* Where NRT CPUs serve is a mean over 2 to the power of this ns of CPU time, 34 ms: several slices. */
+/* Where NRT CPUs serve is a mean over 2 to the power of this ns of CPU time, 34 ms: some slices. */
 #define ARTIS_SERVED_SHIFT 25
 
 /*
