@@ -18,7 +18,8 @@ help:
 	@echo 'make soak   the tests with long counts, hours (ARTIS_SOAK=2: twice as long)'
 	@echo 'make kernels try artis on each kernel from 6.16 on, for the table of docs/kernels.md (an hour)'
 	@echo 'make results  measure what the pages show, and write their figures (hours; goes on when'
-	@echo '            interrupted); SHORT=1: only print both promises and their gates (10 minutes)'
+	@echo '            interrupted); ONLY="demo": of these experiments; SHORT=1: only print both promises'
+	@echo '            and their gates (10 minutes)'
 	@echo 'make pages  write the pages again, from the results that are there'
 	@echo 'make bench  what artis claims of its own speed, measured beside other tools (quiet machine, root)'
 	@echo 'make build  build what is installed: both programs, man pages, completions of shells'
@@ -49,11 +50,11 @@ kernels: setup
 	cargo build --example probe
 	@scripts/kernels
 
-# SHORT=1: three rows, two seeds; nothing is written into documents.
+# SHORT=1: three rows, two seeds; nothing is written into documents. ONLY=NAMES: these experiments.
 results: setup
 	cargo build --release --bins
 	cargo build --release -p artis-results
-	@target/release/artis-results $(if $(SHORT),short)
+	@target/release/artis-results $(if $(SHORT),short,$(if $(ONLY),only $(ONLY)))
 
 # The pages again, from the results that are there.
 pages:

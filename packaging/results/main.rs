@@ -4,6 +4,7 @@
 //! | words | what |
 //! |---|---|
 //! | | run what is not in the cache, write results, pictures and pages |
+//! | `only NAME...` | the same, of these experiments |
 //! | `pages` | write pictures and pages from the results that are there |
 //! | `short` | run `lab/short.toml`, and say which gates are held |
 //! | `same FILE FILE...` | compare results of builds that should not differ |
@@ -34,12 +35,20 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let repository = Repository::at(Path::new("."));
     let done = match words.as_slice() {
-        [] => all(&repository),
+        [] => repository
+            .experiments()
+            .and_then(|names| results(&repository, &names)),
+        ["only", names @ ..] if !names.is_empty() => {
+            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            results(&repository, &names)
+        }
         ["pages"] => pages(&repository),
         ["short"] => short(&repository),
         ["same", files @ ..] if files.len() > 1 => compare_builds(files),
         _ => {
-            eprintln!("artis-results: no words, `pages`, `short`, or `same` and several results");
+            eprintln!(
+                "artis-results: no words, `only` and experiments, `pages`, `short`, or `same` and several results"
+            );
             return ExitCode::from(64);
         }
     };
@@ -49,13 +58,12 @@ fn main() -> ExitCode {
     })
 }
 
-fn all(repository: &Repository) -> anyhow::Result<ExitCode> {
-    let names = repository.experiments()?;
-    for name in &names {
+fn results(repository: &Repository, names: &[String]) -> anyhow::Result<ExitCode> {
+    for name in names {
         lab(repository, name, &["--list".as_ref()])?;
     }
     fs::create_dir_all("target/results")?;
-    for name in &names {
+    for name in names {
         let measured = PathBuf::from(format!("target/results/{name}.json"));
         lab(repository, name, &["--json".as_ref(), measured.as_os_str()])?;
         keep(&measured, &repository.result(name))?;

@@ -152,7 +152,7 @@ static inline enum artis_arrival artis_arrival(bool pooled, bool same_side)
 	return pooled ? ARTIS_ARRIVAL_AGAIN : ARTIS_ARRIVAL_BACK;
 }
 
-/* The same where tasks share by their CPU cgroups. @known: it was in the pool; @enters: see above. */
+/* The same where tasks share by their cgroups. @known: it was in the pool; @enters: see above. */
 static inline enum artis_arrival artis_arrival_shared(bool pooled, bool known, bool enters)
 {
 	return pooled && enters ? ARTIS_ARRIVAL_ENTERS : artis_arrival(pooled, known);
