@@ -3,7 +3,7 @@
 //! `--help`: `artis-pages FOLDER` makes what belongs below `PREFIX/share`.
 
 use anyhow::Context;
-use artis::cli::completion::Shell;
+use artis::cli::shell_completion::Shell;
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;

@@ -12,8 +12,8 @@ use crate::lab::engine::Kind;
 use crate::lab::experiment::plan::Experiment;
 use crate::lab::experiment::{rows, run};
 use crate::lab::progress::Progress;
-use crate::report::brief;
 use crate::report::experiment::{table, to_run};
+use crate::report::experiment_brief;
 use crate::result::file::Target;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -119,7 +119,11 @@ pub fn run(kernels: &dyn Distro, args: Args) -> anyhow::Result<ExitCode> {
         Ok(measured) => measured,
     };
     let document = rows::document(&experiment, &measured);
-    let layout = if args.brief { brief::table } else { table };
+    let layout = if args.brief {
+        experiment_brief::table
+    } else {
+        table
+    };
     Outcome {
         text: &layout(&experiment.title, &document),
         document: &document,

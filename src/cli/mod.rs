@@ -8,7 +8,6 @@
 mod admit;
 mod check;
 mod compare;
-pub mod completion;
 mod decide;
 mod demo;
 pub mod exit;
@@ -24,6 +23,7 @@ mod report;
 mod result;
 mod run;
 mod sched;
+pub mod shell_completion;
 mod tasks;
 mod value;
 
@@ -80,7 +80,7 @@ enum Command {
     Report(report::Args),
     /// Boot a stock kernel in a virtual machine and run a command there
     Lab(lab::Args),
-    Completion(completion::Args),
+    Completion(shell_completion::Args),
 }
 
 /// Parses the words of the command line.
@@ -146,6 +146,6 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Admit(args) => admit::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Lab(args) => lab::run(args),
-        Command::Completion(args) => completion::run(&args),
+        Command::Completion(args) => shell_completion::run(&args),
     }
 }

@@ -6,7 +6,6 @@
 
 pub mod admit;
 mod axis;
-pub mod brief;
 mod columns;
 pub mod commands;
 pub mod comparison;
@@ -18,6 +17,7 @@ mod digits;
 pub mod exceedance;
 pub mod execution;
 pub mod experiment;
+pub mod experiment_brief;
 pub mod explain;
 mod extrapolation;
 mod facts;

@@ -11,7 +11,7 @@ mod tables;
 
 pub use origin::Usual;
 
-use super::brief;
+use super::experiment_brief as brief;
 use super::paragraph::Layout;
 use artis_decide::compare::gate::{Check, Outcome, Verdict};
 use artis_result::experiment::Experiment;
