@@ -11,7 +11,7 @@ mod tables;
 
 pub use origin::Usual;
 
-use super::experiment_brief as brief;
+use super::experiment_brief;
 use super::paragraph::Layout;
 use artis_decide::compare::gate::{Check, Outcome, Verdict};
 use artis_result::experiment::Experiment;
@@ -77,7 +77,7 @@ pub fn common(usual: &Usual) -> String {
 pub fn part(name: &str, experiment: &Experiment, verdicts: &[Verdict], usual: &Usual) -> String {
     let origin = format!("`{name}`: {}", origin::paragraph(experiment, usual));
     let mut text = format!("\n{}", LAYOUT.paragraph("", &origin));
-    if let Some(sentence) = brief::sentence(&experiment.rows) {
+    if let Some(sentence) = experiment_brief::sentence(&experiment.rows) {
         text += &format!("\n{}", LAYOUT.paragraph("", &sentence));
     }
     tables::all(&mut text, &experiment.rows);
@@ -88,8 +88,11 @@ pub fn part(name: &str, experiment: &Experiment, verdicts: &[Verdict], usual: &U
 
 /// The experiment in one small table and a sentence, for a first page.
 pub fn in_brief(experiment: &Experiment) -> String {
-    let mut text = format!("\n```\n{}```\n", brief::in_rows(&experiment.rows));
-    if let Some(sentence) = brief::sentence(&experiment.rows) {
+    let mut text = format!(
+        "\n```\n{}```\n",
+        experiment_brief::in_rows(&experiment.rows)
+    );
+    if let Some(sentence) = experiment_brief::sentence(&experiment.rows) {
         text += &format!("\n{}", LAYOUT.paragraph("", &sentence));
     }
     text.push('\n');

@@ -3,8 +3,8 @@
 //! and the same work in ten ways. A table that no row has a figure for is left out, and so is a
 //! column. What is not here is in the result file, and `artis compare` shows it.
 
-use crate::brief;
 use crate::experiment::{begins_group, us};
+use crate::experiment_brief;
 use artis_result::experiment::{Row, Summary};
 use artis_result::names::Ordinary;
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,7 +74,9 @@ fn rt0(rows: &[Row]) -> Vec<Column<'static>> {
         Column::new("RT CPU lent, %", |row| {
             row.figures.rt_cpu_share_others.map(percent)
         }),
-        Column::new("work kept", |row| brief::work(&row.figures).map(ratio)),
+        Column::new("work kept", |row| {
+            experiment_brief::work(&row.figures).map(ratio)
+        }),
         Column::new("least", move |row| {
             let is_reference = references.contains(&row.configuration);
             least(&row.figures.work_relative).filter(|_| !is_reference)
