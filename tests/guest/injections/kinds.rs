@@ -168,7 +168,8 @@ impl Kind {
     /// What stands beside them, of the code and the chain.
     pub fn says(self) -> &'static str {
         match self {
-            Self::Softirq => "packets of lo, sent by inj-softirq",
+            // Who sent them is known unless the sender had left the CPU by then.
+            Self::Softirq => "packets of lo",
             Self::Stopped => "is stopped by a signal of inj-halt",
             Self::Frozen => "is frozen",
             _ => "",

@@ -175,13 +175,19 @@ fn what_an_overrun_lost_is_counted() {
     let mut storage = Storage::uninit();
     let mut recorder = recorder!(TEST, storage);
     assert_eq!(recorder.watch(&Watched::Thread(own_tid())).unwrap(), 1);
-    let mut memory = Vec::<u8>::with_capacity(TIMES * 256 * PAGE);
-    for pages in memory.spare_capacity_mut().chunks_exact_mut(256 * PAGE) {
+    let bytes = NonZeroUsize::new(TIMES * 256 * PAGE).unwrap();
+    let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+    // The allocator may have pages that other tests have written to.
+    // SAFETY: a new mapping, of which nobody else knows.
+    let memory = unsafe { mmap_anonymous(None, bytes, access, MapFlags::MAP_PRIVATE) }.unwrap();
+    // SAFETY: all of it, which stays until the end.
+    let all = unsafe { std::slice::from_raw_parts_mut(memory.as_ptr().cast(), bytes.get()) };
+    for pages in all.chunks_exact_mut(256 * PAGE) {
         std::thread::sleep(Duration::from_millis(1));
         let due = clock_gettime(ClockId::CLOCK_MONOTONIC).unwrap();
         for page in pages.chunks_exact_mut(PAGE) {
             // A fault in user mode.
-            page[0].write(1);
+            page[0] = 1_u8;
         }
         // Returns at once.
         clock_nanosleep(
@@ -193,6 +199,8 @@ fn what_an_overrun_lost_is_counted() {
     }
     std::thread::sleep(Duration::from_millis(1));
     let lost_ns = recorder.threads()[0].activations.ns_sum;
+    // SAFETY: nobody uses it any more.
+    unsafe { munmap(memory, bytes.get()) }.unwrap();
     // A fault takes the kernel far more than 100 ns.
     assert!(lost_ns > (TIMES * 256 * 100) as u64, "{lost_ns} ns");
 }
