@@ -14,7 +14,7 @@ help:
 	@echo 'make demo   install what is needed, build, and see what artis gives and what it costs:'
 	@echo '            four configurations in an emulator whose figures repeat (5 minutes, then seconds)'
 	@echo 'make check  formatting, lints, unit and host tests, no virtual machine: under 90 s once it is built'
-	@echo 'make test   what a change needs: the same and real kernels in virtual machines, 25 minutes'
+	@echo 'make test   what a change needs: the same and real kernels in virtual machines, 18 minutes when built'
 	@echo 'make soak   the tests with long counts, hours (ARTIS_SOAK=2: twice as long)'
 	@echo 'make kernels try artis on each kernel from 6.16 on, for the table of docs/kernels.md (an hour)'
 	@echo 'make results  measure what the pages show, and write their figures (hours; goes on when'
