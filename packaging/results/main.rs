@@ -35,13 +35,8 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let repository = Repository::at(Path::new("."));
     let done = match words.as_slice() {
-        [] => repository
-            .experiments()
-            .and_then(|names| results(&repository, &names)),
-        ["only", names @ ..] if !names.is_empty() => {
-            let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-            results(&repository, &names)
-        }
+        [] => results(&repository, &[]),
+        ["only", names @ ..] if !names.is_empty() => results(&repository, names),
         ["pages"] => pages(&repository),
         ["short"] => short(&repository),
         ["same", files @ ..] if files.len() > 1 => compare_builds(files),
@@ -58,12 +53,24 @@ fn main() -> ExitCode {
     })
 }
 
-fn results(repository: &Repository, names: &[String]) -> anyhow::Result<ExitCode> {
-    for name in names {
+/// Of `only` these experiments, of all if it names none.
+fn results(repository: &Repository, only: &[&str]) -> anyhow::Result<ExitCode> {
+    let mut names = repository.experiments()?;
+    if let Some(name) = only
+        .iter()
+        .find(|&&name| names.iter().all(|known| known != name))
+    {
+        bail!(
+            "no page shows the experiment {name}; name some of: {}",
+            names.join(", ")
+        );
+    }
+    names.retain(|name| only.is_empty() || only.contains(&name.as_str()));
+    for name in &names {
         lab(repository, name, &["--list".as_ref()])?;
     }
     fs::create_dir_all("target/results")?;
-    for name in names {
+    for name in &names {
         let measured = PathBuf::from(format!("target/results/{name}.json"));
         lab(repository, name, &["--json".as_ref(), measured.as_os_str()])?;
         keep(&measured, &repository.result(name))?;

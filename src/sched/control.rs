@@ -79,6 +79,8 @@ pub enum Stopped {
     Off,
     /// The scheduler is off, and all settings are back.
     Restored,
+    /// The process ended before it answered, as when it is killed: nothing is put back.
+    Ended,
 }
 
 /// The listening end.
@@ -203,8 +205,10 @@ pub fn ask_stop(path: &Path) -> Result<Stopped, Error> {
     let mut answer = BufReader::new(stream);
     let mut line = String::new();
     answer.read_line(&mut line).map_err(fail("wait at", path))?;
-    if line == REFUSED {
-        return Err(Error::Refused);
+    match line.as_str() {
+        REFUSED => return Err(Error::Refused),
+        OFF => {}
+        _ => return Ok(Stopped::Ended),
     }
     answer
         .get_ref()
@@ -212,7 +216,6 @@ pub fn ask_stop(path: &Path) -> Result<Stopped, Error> {
         .map_err(fail("prepare", path))?;
     match answer.read_line(&mut line) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Stopped::Off),
-        // A process that was killed meanwhile has closed it, too: what it left is found by others.
         _ => Ok(Stopped::Restored),
     }
 }
@@ -293,6 +296,13 @@ mod tests {
         stop.is_off();
         drop(stop);
         assert_eq!(client.join().unwrap().unwrap(), Stopped::Restored);
+    }
+
+    #[test]
+    fn who_closes_without_an_answer_has_put_nothing_back() {
+        let (client, stop) = stopping();
+        drop(stop);
+        assert_eq!(client.join().unwrap().unwrap(), Stopped::Ended);
     }
 
     #[test]

@@ -172,7 +172,7 @@ fn stop(args: &StopArgs) -> anyhow::Result<ExitCode> {
         // Its own settings are back; its partition goes behind them.
         Stopped::Restored => partition::wait_for_end(&Host::default())?,
         Stopped::Off => {}
-        Stopped::NotOn => clean_up()?,
+        Stopped::NotOn | Stopped::Ended => clean_up()?,
     }
     drop(sign);
     let mut stdout = stdout();
@@ -187,7 +187,8 @@ fn stop(args: &StopArgs) -> anyhow::Result<ExitCode> {
             stdout,
             "{}",
             match stopped {
-                Stopped::Restored => "artis has stopped; the kernel's own scheduler has every task",
+                Stopped::Restored | Stopped::Ended =>
+                    "artis has stopped; the kernel's own scheduler has every task",
                 Stopped::Off =>
                     "artis has stopped; the kernel's own scheduler has every task; settings are \
                      put back when real-time tasks leave the kernel a turn for it",
