@@ -292,6 +292,7 @@ struct task_struct {
 	unsigned int in_iowait : 1;
 	bool throttled;
 	unsigned long jobctl;
+	unsigned long ptrace_message;
 	const struct cpumask *cpus_ptr;
 	struct sched_entity se;
 	struct sched_ext_entity scx;

@@ -188,11 +188,17 @@ impl Cutter<'_> {
             Reclaim::Cgroup => "reclaims memory of its cgroup, which is at its limit",
             Reclaim::Compaction => "compacts memory to get a large piece",
         };
-        let others = self.machine.reclaims.keys().filter(|one| **one != tid);
-        let others: Vec<String> = others.map(|one| self.name(*one)).collect();
-        goes_on.then(|| match others.is_empty() {
-            true => words.to_owned(),
-            false => format!("{words}; so does {}", others.join(", ")),
+        let others = |do_now: bool| -> String {
+            let all = self.machine.reclaims.iter();
+            let others = all.filter(|(one, (_, goes_on))| **one != tid && *goes_on == do_now);
+            let names: Vec<String> = others.map(|(one, _)| self.name(*one)).collect();
+            names.join(", ")
+        };
+        goes_on.then(|| match (others(true).as_str(), others(false).as_str()) {
+            ("", "") => words.to_owned(),
+            ("", before) => format!("{words}; so did {before}"),
+            (now, "") => format!("{words}; so does {now}"),
+            (now, before) => format!("{words}; so does {now}, and so did {before}"),
         })
     }
 

@@ -34,6 +34,8 @@ const EXIT: [&str; 9] = [
     "ret_from_",
 ];
 
+const IN_USER_MODE: &str = "in user mode";
+
 /// What a timer's interrupt found on its CPU.
 #[derive(Debug, Default)]
 pub(super) struct Look {
@@ -70,6 +72,8 @@ fn interrupted(stack: &[String]) -> Option<&[String]> {
 /// How a task leaves its CPU.
 pub(super) struct Leaves {
     pub code: Option<String>,
+    /// The system call that it is in.
+    call: Option<String>,
     pub stack: Vec<String>,
     /// That is seen by how it leaves.
     pub in_kernel: bool,
@@ -83,19 +87,20 @@ impl Leaves {
         let found = cpu.map(|cpu| cpu.found).unwrap_or_default();
         let slept = switch.blocked && !is_kernel && found != Found::InKernel;
         let call = switch.call.map(call_name);
-        let code = match (work, call) {
+        let code = match (work, call.clone()) {
             (Some(function), _) => Some(format!("work {function}")),
             (None, Some(call)) if slept => Some(match found {
-                Found::InUserMode => format!("in user mode, until it slept in {call}"),
+                Found::InUserMode => format!("{IN_USER_MODE}, until it slept in {call}"),
                 _ => format!("until it slept in {call}"),
             }),
             (None, Some(call)) => Some(call),
-            (None, None) => (found == Found::InUserMode).then(|| "in user mode".to_owned()),
+            (None, None) => (found == Found::InUserMode).then(|| IN_USER_MODE.to_owned()),
         };
         let is_exit = |function: &String| EXIT.iter().any(|one| function.starts_with(one));
         let shows_kernel = !switch.stack.iter().all(is_exit);
         Self {
             code,
+            call,
             // It would show how it went to sleep.
             stack: match slept {
                 true => Vec::new(),
@@ -105,12 +110,30 @@ impl Leaves {
         }
     }
 
+    /// How it came into the kernel, as far as that is seen.
+    fn entry(&self) -> String {
+        let entry = |function: &String| function.strip_prefix("asm_exc_").map(str::to_owned);
+        match (&self.call, self.stack.iter().find_map(entry)) {
+            (Some(call), _) => call.clone(),
+            (None, Some(exception)) => exception.replace('_', " "),
+            (None, None) => "in the kernel, in no system call".to_owned(),
+        }
+    }
+
     /// What becomes of a piece in which this task could not be preempted.
     pub fn prove(&self, piece: &mut Segment, in_kernel: bool) {
         if piece.lane != Lane::PreemptionOff {
             return;
         }
         if self.in_kernel || in_kernel && piece.ns() > EXIT_NS {
+            // An interrupt found it in user mode, and it came into the kernel since.
+            if piece
+                .code
+                .as_deref()
+                .is_some_and(|code| code.starts_with(IN_USER_MODE))
+            {
+                piece.code = Some(self.entry());
+            }
             return;
         }
         let other = match piece.ns() <= EXIT_NS {

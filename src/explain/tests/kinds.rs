@@ -241,6 +241,53 @@ fn who_reclaims_memory_is_named() {
     events.insert(2, (3, 0, reclaim(OTHER)));
     let both = format!("{own}; so does other");
     assert_says(&fault(&events), Lane::OwnFault, culprit, &both);
+    // The other one has done with it.
+    let ends = What::ReclaimEnds { tid: OTHER };
+    events.insert(3, (4, 0, ends));
+    let before = format!("{own}; so did other");
+    assert_says(&fault(&events), Lane::OwnFault, culprit, &before);
+}
+
+#[test]
+fn who_cannot_be_preempted_is_not_in_user_mode() {
+    let found = |in_user_mode| {
+        What::TimerBegins(Timer {
+            function: "tick".to_owned(),
+            in_user_mode,
+            ..Timer::default()
+        })
+    };
+    let of = |call: Option<u32>, stack: &[&str]| {
+        let leaves = What::Switch(Switch {
+            next: task(THREAD),
+            previous: OTHER,
+            call,
+            stack: stack
+                .iter()
+                .map(|function| (*function).to_owned())
+                .collect(),
+            ..Switch::default()
+        });
+        let events = vec![
+            (1, 1, switch(OTHER, THREAD, Some(None))),
+            (8, 1, found(true)),
+            (8, 1, What::TimerEnds),
+            (10, 1, waking(THREAD, OTHER, Some(10 * MS))),
+            (10, 1, What::Woken { tid: THREAD, on: 1 }),
+            (12, 1, found(false)),
+            (13, 1, What::TimerEnds),
+            (19, 1, leaves),
+        ];
+        longest(Loss::Late, events)
+    };
+    let exception = ["clear_page", "do_user_addr_fault", "asm_exc_page_fault"];
+    for (call, stack, code) in [
+        (None, &exception[..], "page fault"),
+        (None, &[], "in the kernel, in no system call"),
+        (Some(11), &exception[..1], "munmap"),
+    ] {
+        assert_says(&of(call, stack), Lane::PreemptionOff, "other", code);
+    }
 }
 
 #[test]

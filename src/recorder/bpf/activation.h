@@ -218,6 +218,8 @@ enum {
 	TASK_TRACED = 0x8,
 	TASK_FROZEN = 0x8000,
 	JOBCTL_TRAP_FREEZE = 1 << 23,
+	/* include/uapi/linux/ptrace.h */
+	PTRACE_EVENTMSG_SYSCALL_EXIT = 2,
 };
 
 static bool is_in(const volatile u64 *calls, s32 call)
@@ -235,6 +237,17 @@ static bool is_idle(const struct recorder_thread *thread, u32 state)
 	return !thread->timed && state & TASK_INTERRUPTIBLE && is_in(event_calls, thread->call);
 }
 
+/*
+ * Is it stopped between the end of its system call and user mode, for a tracer that wants to see
+ * each call? Its wakeup goes on, as when it is preempted there.
+ */
+static bool is_stopped_on_its_way(const struct recorder_thread *thread, struct task_struct *p,
+				  u32 state)
+{
+	return state & TASK_TRACED && thread->end_ns && !thread->in_call &&
+	       p->ptrace_message == PTRACE_EVENTMSG_SYSCALL_EXIT;
+}
+
 /* A thread that is watched leaves the CPU. @state: 0 when it did not want to. */
 static void leaves(struct recorder_cpu *cpu, struct recorder_thread *thread,
 		   struct task_struct *prev, u32 state, u64 now)
@@ -244,6 +257,11 @@ static void leaves(struct recorder_cpu *cpu, struct recorder_thread *thread,
 			thread->off_ns = now;
 		/* without an interrupt it is on its way to user mode still */
 		thread->is_over = thread->irqs != cpu->irqs;
+		return;
+	}
+	if (is_stopped_on_its_way(thread, prev, state)) {
+		thread->off_ns = now;
+		thread->is_over = 0;
 		return;
 	}
 	/* it sleeps within a page fault: still the same activation */

@@ -153,7 +153,7 @@ static void wakes(struct recorder_thread *thread, struct task_struct *p, u64 due
 		thread->wait_ns = 0;
 		thread->waited = 0;
 	}
-	if (thread->pending)
+	if (thread->pending || (thread->off_ns && p->__state & TASK_TRACED))
 		return;
 	thread->due_ns = due_ns < now ? due_ns : now;
 	thread->waking_ns = now;
