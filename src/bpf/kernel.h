@@ -179,10 +179,6 @@ struct hrtimer_sleeper {
 	const struct task_struct *task;
 };
 
-struct sched_avg {
-	unsigned long util_avg;
-};
-
 struct rt_rq {
 	unsigned int rt_nr_running;
 	bool overloaded;
@@ -213,8 +209,6 @@ struct rq {
 	u64 clock_task;
 	struct rt_rq rt;
 	struct dl_rq dl;
-	struct sched_avg avg_rt;
-	struct sched_avg avg_dl;
 	u64 prev_steal_time_rq;
 };
 

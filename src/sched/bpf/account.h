@@ -11,15 +11,9 @@
 #include "group.h"
 #include "limit.h"
 
-/* The side on which virtual time counts of a task that is queued for a side, or runs there. */
-static u32 side_of(bool rt)
-{
-	return artis_counts_rt(rt, is_shared()) ? SIDE_RT : SIDE_NRT;
-}
-
 /*
- * Adds @more to the virtual time of the task and of its pool. @leaves: the task is
- * runnable no more, or not on its side.
+ * Adds @more to the virtual time of the task and of the pool. @leaves: the task is runnable no
+ * more.
  */
 static void advance(struct task_ctx *t, u64 more, bool leaves)
 {
@@ -29,7 +23,7 @@ static void advance(struct task_ctx *t, u64 more, bool leaves)
 	t->vtime += more;
 	if (!weight)
 		return;
-	pool = pool_of(t->side);
+	pool = the_pool();
 	if (!pool)
 		return;
 	if (leaves)
@@ -41,18 +35,18 @@ static void advance(struct task_ctx *t, u64 more, bool leaves)
 		artis_pool_leave(&pool->tasks, t->vtime, weight);
 	}
 	bpf_spin_unlock(&pool->lock);
-	if (leaves && is_shared() && artis_is_by_served(false, nr_idle_nrt))
+	if (leaves && artis_is_by_served(false, nr_idle_nrt))
 		t->lag = served_vtime - t->vtime;
 }
 
 /*
- * The task joins the pool of its side, see artis_arrival(), with its place in virtual time
- * there and a deadline. Global: verified once, and not for both that call it.
+ * The task joins the pool, see artis_arrival(), with its place in virtual time and a deadline.
+ * Global: verified once, and not for all that call it.
  */
 __noinline int join(struct task_ctx *t __arg_nonnull, struct artis_joining *at __arg_nonnull,
 		    enum artis_arrival arrival, u64 request_ns)
 {
-	struct pool *pool = pool_of(t->side);
+	struct pool *pool = the_pool();
 
 	if (!pool)
 		return 0;
@@ -65,29 +59,28 @@ __noinline int join(struct task_ctx *t __arg_nonnull, struct artis_joining *at _
 	return 0;
 }
 
-/* See place(), where tasks share by their CPU cgroups. Global: verified once. */
-__noinline int place_shared(const struct task_struct *p __arg_trusted,
-			    struct task_ctx *t __arg_nonnull, bool rt)
+/*
+ * The task is runnable on the side that @rt says: gives it its place in virtual time, and a
+ * deadline. Global: verified once.
+ */
+__noinline int place(const struct task_struct *p __arg_trusted,
+		     struct task_ctx *t __arg_nonnull, bool rt)
 {
-	enum artis_arrival arrival =
-		artis_arrival_shared(t->pooled_weight, t->side == SIDE_NRT, t->enters);
+	enum artis_arrival arrival = artis_arrival(t->pooled_weight, t->known, t->enters);
 	struct artis_joining at = {
 		.weight = artis_weight(p->scx.weight),
-		.shared = true,
 		.served = served_vtime,
 		.by_served = artis_is_by_served(rt, nr_idle_nrt),
-		.spread = has_llcs(),
 	};
 
-	was_shared = true;
 	t->enters = false;
 	advance(t, 0, true);
 	if (t->group && artis_is_grouped(class_of(p), is_own(p)))
 		at.weight = join_group(t, artis_group_own(p->scx.weight));
 	at.grouped = t->grouped;
 	at.group_vtime = t->group_vtime;
-	t->side = SIDE_NRT;
-	join(t, &at, arrival, artis_request(t->usual_ns, t->burst_ns, false));
+	t->known = true;
+	join(t, &at, arrival, artis_request(t->usual_ns, t->burst_ns));
 	if (nr_idle_nrt)
 		served_vtime = at.mean;
 	/* one by one: a struct would first be on the stack, of which 6.18 has little left */
@@ -96,38 +89,6 @@ __noinline int place_shared(const struct task_struct *p __arg_trusted,
 	t->placed.all = at.all;
 	t->placed.weight = at.weight;
 	return 0;
-}
-
-/* The same where they do not. Global: verified once. */
-__noinline int place_on_side(const struct task_struct *p __arg_trusted,
-			     struct task_ctx *t __arg_nonnull, bool rt)
-{
-	u32 side = rt ? SIDE_RT : SIDE_NRT;
-	enum artis_arrival arrival = artis_arrival(t->pooled_weight, t->side == side);
-	u64 request_ns = artis_request(t->usual_ns, t->burst_ns, rt);
-	struct artis_joining at = {
-		.weight = artis_weight(p->scx.weight),
-		.spread = has_llcs(),
-	};
-
-	if (t->grouped)
-		leave_group(t);
-	advance(t, 0, true);
-	t->side = side;
-	join(t, &at, arrival, request_ns);
-	return 0;
-}
-
-/*
- * The task is runnable on the side that @rt says: gives it its place in the virtual time
- * there, and a deadline. Inline: the stack of 6.18 has no room for one more on it.
- */
-static __always_inline void place(const struct task_struct *p, struct task_ctx *t, bool rt)
-{
-	if (is_shared())
-		place_shared(p, t, rt);
-	else
-		place_on_side(p, t, rt);
 }
 
 /*
@@ -150,7 +111,7 @@ __noinline int charge(s32 cpu, const struct task_struct *p __arg_trusted,
 	artis_calls_note(&t->calls, more_ns, record->calls);
 	record->calls = 0;
 	if (!record->rt) {
-		if (t->grouped)
+		if (artis_is_grouped(class_of(p), is_own(p)))
 			served_vtime = artis_served(served_vtime, t->vtime, more_ns);
 		return 0;
 	}

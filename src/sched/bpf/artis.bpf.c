@@ -32,22 +32,21 @@
  *     kernel waits for the timer. A task whose slice is over goes on. A kernel thread
  *     has its turn after RT0. An idle RT CPU is not woken.
  *
- * (e) Queues. Two for each side: RT1+ by level, Linux tasks by virtual deadline. Then
- *     those of tasks that may run on one CPU only, and of kernel threads that just
- *     woke up. place.h queues a task, serve.h finds the next task of a CPU. NRT CPUs
- *     take what waits too long in the RT queues, so nobody is stranded.
+ * (e) Queues. Of Linux tasks, by virtual deadline: one for NRT CPUs, and one of tasks in user
+ *     mode for all CPUs. Of RT1+ tasks, by level: one for each side. Then those of tasks that
+ *     may run on one CPU only, and of kernel threads that just woke up. place.h queues a task,
+ *     serve.h finds the next task of a CPU.
  *
  * (f) Answers. A Linux task that wakes up takes over the NRT CPU of one with a later
  *     deadline, or is handed the CPU of its waker, which says that it will sleep. If
  *     others wait with earlier deadlines, the first of them comes instead. One that an
  *     interrupt woke up, and that is not far ahead of its share, comes next whoever waits.
  *
- * (g) CPU cgroups with weights. Their tree is flattened into the weights of tasks (group.h),
- *     which then share the whole machine: both sides have one virtual time, and a queue of
- *     tasks in user mode from which every CPU takes.
+ * (g) Shares. All CPUs have one virtual time. The tree of CPU cgroups is flattened into the
+ *     weights of tasks (group.h).
  *
  * (h) Last-level caches, and parts of them where one has many CPUs. Where there are several,
- *     each has a queue of Linux tasks for each side, and a task waits at the one where it ran.
+ *     each has its own two queues of Linux tasks, and a task waits at the one where it ran.
  *     A CPU takes from its own queue. From the others' it takes, the nearest first, before it
  *     is idle, and when a task waits too long there. All other queues hold few tasks, and are
  *     for the whole machine.
@@ -199,8 +198,8 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	record->chosen = false;
 	record->next_waits = false;
 	t->state = artis_state_running(t->state, record->rt);
-	/* it waited for an RT CPU: virtual times of two sides say nothing of each other */
-	if (t->side != side_of(record->rt))
+	/* it came around us, or was stopped */
+	if (!t->known)
 		place(p, t, record->rt);
 	note_wait(record, t, class, now);
 	note_running(record, t, now);
@@ -281,7 +280,6 @@ s32 BPF_PROG(artis_init_task, struct task_struct *p, struct scx_init_task_args *
 	if (!t)
 		return -12; /* ENOMEM */
 	t->affinity = affinity_of(p);
-	t->side = SIDES;
 	t->llc = ARTIS_LLCS_MAX;
 	if (bpf_core_field_exists(args->cgroup))
 		t->group = group_of(args->cgroup);
@@ -335,7 +333,7 @@ s32 BPF_PROG(artis_init)
 		err = create_slice_timers();
 	if (!err)
 		err = create_held_timer();
-	bpf_for(dsq, DSQ_NRT_KTHREAD, DSQ_BOTH_LINUX + 1) {
+	bpf_for(dsq, DSQ_NRT_KTHREAD, DSQ_SINGLE_END) {
 		if (!err)
 			err = scx_bpf_create_dsq(dsq, -1);
 	}

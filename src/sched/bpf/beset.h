@@ -40,8 +40,7 @@ static void give_any_to(s32 cpu, u64 now)
 {
 	u32 llc;
 
-	if (give_to(DSQ_NRT_KTHREAD, cpu, now) || give_to(DSQ_NRT_RT1, cpu, now) ||
-	    give_to(DSQ_BOTH_LINUX, cpu, now))
+	if (give_to(DSQ_NRT_KTHREAD, cpu, now) || give_to(DSQ_NRT_RT1, cpu, now))
 		return;
 	bpf_for(llc, 0, nr_llcs) {
 		if (give_to(linux_queue(false, llc), cpu, now))
@@ -103,11 +102,10 @@ struct artis_waiting {
 SEC("syscall")
 int find_waiting(struct artis_waiting *args)
 {
-	u64 now = scx_bpf_now(), longest_ns;
+	u64 now = scx_bpf_now(), longest_ns = 0;
 	u32 index;
 
 	bpf_rcu_read_lock();
-	longest_ns = longest_wait(0, DSQ_BOTH_LINUX, now);
 	bpf_for(index, 0, nr_llcs) {
 		longest_ns = longest_wait(longest_ns, linux_queue(false, index), now);
 		longest_ns = longest_wait(longest_ns, linux_queue(true, index), now);

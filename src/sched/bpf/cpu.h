@@ -5,12 +5,6 @@
 #ifndef ARTIS_CPU_H
 #define ARTIS_CPU_H
 
-/* Are there CPU cgroups? Then tasks share the whole machine by their weights. */
-static bool is_shared(void)
-{
-	return artis_is_shared(known_groups);
-}
-
 static bool is_rt(s32 cpu)
 {
 	return cpu_record(cpu)->rt;

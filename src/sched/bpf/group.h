@@ -4,7 +4,7 @@
  *
  * Only kernels with CONFIG_EXT_GROUP_SCHED call the operations here, for the cgroups whose
  * parent hands out the cpu controller. A task of any other belongs to the nearest of
- * those above, or to the root. While there is none nobody looks at the tree: see is_shared().
+ * those above, or to the root.
  *
  * When a cgroup becomes active or not, or gets another weight, the flattened weights of
  * others change. They are computed again when one of their tasks is next queued: the

@@ -69,33 +69,27 @@ static void insert_rt1(struct task_struct *p, u64 dsq_id, u64 slice_ns, u64 now,
 		     enq_flags);
 }
 
-/*
- * Queues a Linux task in user mode for all CPUs, because tasks share by their CPU cgroups.
- * Global, as those below: verified once.
- */
+/* Queues a Linux task in user mode for all CPUs. Global, as those below: verified once. */
 __noinline int enqueue_both(struct task_struct *p __arg_trusted, struct task_ctx *t __arg_nonnull,
 			    u64 enq_flags)
 {
 	s32 cpu;
 
-	insert_vtime(p, DSQ_BOTH_LINUX, artis_slice_ns(true), t->deadline, enq_flags);
+	insert_vtime(p, queue_for(p, true), artis_slice_ns(true), t->deadline, enq_flags);
 	cpu = any_idle_nrt_cpu(p, cpu_of(p));
 	if (cpu >= 0 && artis_may_kick(rt0_here(cpu)))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 	return kick_rt_side(class_of(p), cpu_of(p));
 }
 
-/* Queues a task for the RT CPUs. */
+/* Queues a task in user mode. */
 __noinline int enqueue_rt(struct task_struct *p __arg_trusted, struct task_ctx *t __arg_nonnull,
 			  enum artis_order order, u64 now, u64 enq_flags)
 {
-	if (order == ARTIS_ORDER_LEVEL)
-		insert_rt1(p, DSQ_RT_RT1, artis_slice_ns(true), now, enq_flags);
-	else if (is_shared())
+	if (order != ARTIS_ORDER_LEVEL)
 		return enqueue_both(p, t, enq_flags);
-	else
-		insert_vtime(p, queue_for(p, true), artis_slice_ns(true), t->deadline, enq_flags);
-	return kick_rt_side(class_of(p), cpu_of(p));
+	insert_rt1(p, DSQ_RT_RT1, artis_slice_ns(true), now, enq_flags);
+	return kick_rt_side(ARTIS_CLASS_RT1, cpu_of(p));
 }
 
 /*
@@ -181,19 +175,6 @@ __noinline int count_eviction(enum artis_state state)
 	return 0;
 }
 
-/* Measures the sides for @p, which was on the RT side, and asks where it goes. */
-static enum artis_place place_by_sides(const struct task_struct *p,
-				       const struct artis_task_view *view)
-{
-	struct artis_side rt, nrt;
-
-	measure_rt_side(&rt);
-	/* until the switch is done it still counts as the task that its CPU has */
-	rt.tasks += !scx_bpf_task_running(p);
-	measure_nrt_side(&nrt, -1);
-	return artis_place_by_sides(view, is_shared(), &rt, &nrt);
-}
-
 /* The task, which is on @cpu, leaves it. */
 static void leaves(s32 cpu, const struct task_struct *p, struct task_ctx *t, u64 now)
 {
@@ -226,7 +207,7 @@ __noinline int stop(struct task_struct *p __arg_trusted, struct task_ctx *t __ar
 	if (t->grouped)
 		leave_group(t);
 	/* nowhere: when it runs again it is placed as one that is new */
-	t->side = SIDES;
+	t->known = false;
 	t->runnable_at_ns = 0;
 	t->stopped_ns = now;
 	count(ARTIS_limit_stops);
@@ -286,13 +267,11 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	view.fixed = is_migration_disabled(p);
 	where = artis_place(&view, on, nr_rt_online);
-	if (where == ARTIS_PLACE_RT_OR_NRT)
-		where = place_by_sides(p, &view);
 	order = artis_order(&view, where);
 	t->state = artis_state_queued(where);
 	rt_side = artis_is_rt_place(where, record->rt);
 	if (artis_needs_vtime(order, where, record->rt, is_rcus(p)) &&
-	    !artis_is_placed(view.wakes, t->pooled_weight, t->side == side_of(rt_side)))
+	    !artis_is_placed(view.wakes, t->pooled_weight))
 		place(p, t, rt_side);
 	may_tell = artis_may_tell(is_rt(bpf_get_smp_processor_id()));
 	/* another wakeup is a chance to look again whether the one that comes next may have the CPU */

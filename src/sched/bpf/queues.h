@@ -43,19 +43,19 @@ static u32 *online_at(u32 llc, bool rt)
 	return &llc_online[llc & (ARTIS_LLCS_MAX - 1)].cpus[side & 1];
 }
 
-static u64 *linux_dsq_at(u32 llc, bool rt)
+static u64 *linux_dsq_at(u32 llc, bool both)
 {
-	u32 side = rt;
+	u32 side = both;
 
 	barrier_var(llc);
 	barrier_var(side);
 	return &llc_dsqs[llc & (ARTIS_LLCS_MAX - 1)].at[side & 1];
 }
 
-/* The queue of this side at @llc. */
-static u64 linux_queue(bool rt, u32 llc)
+/* The queue of Linux tasks at @llc, for NRT CPUs or for @both sides. */
+static u64 linux_queue(bool both, u32 llc)
 {
-	return (rt ? DSQ_RT_LINUX : DSQ_NRT_LINUX) + llc;
+	return (both ? DSQ_BOTH_LINUX : DSQ_NRT_LINUX) + llc;
 }
 
 /*
@@ -86,21 +86,21 @@ static __always_inline bool first_of(u64 dsq_id, u64 *at, u64 *deadline)
 	return true;
 }
 
-/* The same of the Linux tasks that wait for this side at @llc. */
-static __always_inline bool first_linux(bool rt, u32 llc, u64 *deadline)
+/* The same of the Linux tasks that wait in such a queue. */
+static __always_inline bool first_linux(bool both, u32 llc, u64 *deadline)
 {
-	return first_of(linux_queue(rt, llc), linux_dsq_at(llc, rt), deadline);
+	return first_of(linux_queue(both, llc), linux_dsq_at(llc, both), deadline);
 }
 
-/* Tasks in such queues of a side. */
-static u32 linux_queued(bool rt)
+/* Tasks in such queues of all caches. */
+static u32 linux_queued(bool both)
 {
 	u32 llc, tasks = 0;
 
 	if (!has_llcs())
-		return scx_bpf_dsq_nr_queued(linux_queue(rt, 0));
+		return scx_bpf_dsq_nr_queued(linux_queue(both, 0));
 	bpf_for(llc, 0, nr_llcs)
-		tasks += scx_bpf_dsq_nr_queued(linux_queue(rt, llc));
+		tasks += scx_bpf_dsq_nr_queued(linux_queue(both, llc));
 	return tasks;
 }
 

@@ -20,11 +20,11 @@ static void refill_limits(u64 now)
 	}
 }
 
-/* The virtual deadline of who joins the tasks of a side now, with @weight. */
-static u64 deadline_of_new(u32 side, u32 weight)
+/* The virtual deadline of who joins the runnable tasks now, with @weight. */
+static u64 deadline_of_new(u32 weight)
 {
 	struct artis_joining at = { .weight = weight };
-	struct pool *pool = pool_of(side);
+	struct pool *pool = the_pool();
 
 	if (!pool)
 		return 0;
@@ -77,7 +77,7 @@ int let_on(void *nothing)
 			vtime = artis_rt1_key(artis_rt1_level(p->static_prio), now);
 		} else {
 			to = where == ARTIS_PLACE_PINNED ? DSQ_PINNED + cpu : queue_for(p, rt);
-			vtime = deadline_of_new(side_of(rt), artis_weight(p->scx.weight));
+			vtime = deadline_of_new(artis_weight(p->scx.weight));
 		}
 		if (is_rt(cpu))
 			left_rt_ns = now;

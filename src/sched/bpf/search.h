@@ -78,7 +78,8 @@ __noinline int take_rt1(struct task_struct *prev __arg_trusted __arg_nullable,
 		}
 	}
 	if (waits || runs)
-		others = scx_bpf_dsq_nr_queued(linux_queue(s->rt, llc_of(s->cpu))) ||
+		others = scx_bpf_dsq_nr_queued(linux_queue(true, llc_of(s->cpu))) ||
+			 (!s->rt && scx_bpf_dsq_nr_queued(linux_queue(false, llc_of(s->cpu)))) ||
 			 first_pinned(s->cpu, s->record);
 	switch (artis_rt1_turn(&s->record->turn, waits, runs, others, s->now)) {
 	case ARTIS_TURN_NO_RT1:
@@ -99,48 +100,6 @@ __noinline int take_rt1(struct task_struct *prev __arg_trusted __arg_nullable,
 	if (runs)
 		go_on(s->record, prev, artis_slice_ns(s->rt));
 	return runs;
-}
-
-/*
- * The cache with the Linux task that has waited too long for an RT CPU; of several tasks the
- * first by deadline. Negative: there is none. Global: verified once.
- */
-__noinline s32 overdue_at(s32 cpu, u64 now)
-{
-	u32 own = llc_of(cpu), nth;
-	bool has = false;
-	u64 first = 0;
-	s32 found = -1;
-
-	bpf_for(nth, 0, nr_llcs) {
-		u32 llc = near_llc(own, nth);
-		struct task_struct *p = scx_bpf_dsq_peek(linux_queue(true, llc));
-		struct task_ctx *t = p ? task_ctx(p) : NULL;
-
-		/* one without a record is in no RT queue */
-		if (!t || !artis_waited_for_rt(now, t->runnable_at_ns, t->pooled_weight) ||
-		    !artis_is_first(true, p->scx.dsq_vtime, has, first))
-			continue;
-		has = true;
-		first = p->scx.dsq_vtime;
-		found = llc;
-	}
-	return found;
-}
-
-/* Takes a Linux task that has waited too long for an RT CPU. */
-static bool take_overdue(const struct search *s)
-{
-	s32 llc;
-
-	if (!s->looks)
-		return false;
-	llc = overdue_at(s->cpu, s->now);
-	if (llc < 0 || !scx_bpf_dsq_move_to_local(linux_queue(true, llc), 0))
-		return false;
-	artis_took_waiting(&s->record->looked_ns, s->now);
-	count(ARTIS_drained);
-	return true;
 }
 
 /*
@@ -170,9 +129,11 @@ static bool stays_first(const struct search *s, u64 first)
 }
 
 /* Takes the first of @dsq_id that is owed much more than @ours and may run on this CPU. */
-static bool take_owed_of(u64 dsq_id, bool rt, u64 ours, u64 enq_flags, u64 now)
+static bool take_owed_of(u64 dsq_id, u64 ours, u64 enq_flags, u64 now)
 {
-	u64 all = pooled_weight(side_of(rt));
+	const struct pool *pool = the_pool();
+	/* it may be about to change: no lock */
+	u64 all = pool ? pool->tasks.weight : 0;
 	struct task_struct *p;
 
 	bpf_for_each(scx_dsq, p, dsq_id, 0) {
@@ -194,7 +155,7 @@ static bool take_owed_of(u64 dsq_id, bool rt, u64 ours, u64 enq_flags, u64 now)
 
 /*
  * Takes a task of another cache that is owed much more than @ours, the first by deadline
- * here; the nearest first. Global, as the next: verified once.
+ * here; the nearest first, and there who is in user mode. Global, as the next: verified once.
  */
 __noinline int take_owed(s32 cpu, bool rt, u64 ours, u64 enq_flags, u64 now)
 {
@@ -204,8 +165,11 @@ __noinline int take_owed(s32 cpu, bool rt, u64 ours, u64 enq_flags, u64 now)
 		u32 llc = near_llc(own, nth);
 		u64 first;
 
-		if (first_linux(rt, llc, &first) && artis_may_be_far(first, ours) &&
-		    take_owed_of(linux_queue(rt, llc), rt, ours, enq_flags, now))
+		if (first_linux(true, llc, &first) && artis_may_be_far(first, ours) &&
+		    take_owed_of(linux_queue(true, llc), ours, enq_flags, now))
+			return true;
+		if (!rt && first_linux(false, llc, &first) && artis_may_be_far(first, ours) &&
+		    take_owed_of(linux_queue(false, llc), ours, enq_flags, now))
 			return true;
 	}
 	return false;
@@ -217,7 +181,10 @@ __noinline int take_far(s32 cpu, bool rt, u64 enq_flags, u64 now)
 	u32 own = llc_of(cpu), nth;
 
 	bpf_for(nth, 1, nr_llcs) {
-		if (take(linux_queue(rt, near_llc(own, nth)), enq_flags, now))
+		u32 llc = near_llc(own, nth);
+
+		if (take(linux_queue(true, llc), enq_flags, now) ||
+		    (!rt && take(linux_queue(false, llc), enq_flags, now)))
 			return true;
 	}
 	return false;
@@ -238,19 +205,18 @@ static bool relieve(const struct search *s, bool has, u64 first)
 /* The heads of the queues of Linux tasks that @s serves. */
 static struct artis_heads heads_of(const struct search *s)
 {
-	struct task_struct *own = first_pinned(s->cpu, s->record), *both = NULL;
-	u64 first = 0;
-	bool side = first_linux(s->rt, llc_of(s->cpu), &first);
+	struct task_struct *own = first_pinned(s->cpu, s->record);
+	u64 first_side = 0, first_both = 0;
+	bool side = !s->rt && first_linux(false, llc_of(s->cpu), &first_side);
+	bool both = first_linux(true, llc_of(s->cpu), &first_both);
 
-	if (is_shared())
-		both = scx_bpf_dsq_peek(DSQ_BOTH_LINUX);
 	return (struct artis_heads) {
 		.own = own,
 		.side = side,
 		.both = both,
 		.own_deadline = own ? own->scx.dsq_vtime : 0,
-		.side_deadline = first,
-		.both_deadline = both ? both->scx.dsq_vtime : 0,
+		.side_deadline = first_side,
+		.both_deadline = first_both,
 	};
 }
 
@@ -261,9 +227,9 @@ static bool take_first(const struct search *s, enum artis_queue queue)
 	case ARTIS_QUEUE_OWN:
 		return scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0);
 	case ARTIS_QUEUE_SIDE:
-		return take(linux_queue(s->rt, llc_of(s->cpu)), s->enq_flags, s->now);
+		return take(linux_queue(false, llc_of(s->cpu)), s->enq_flags, s->now);
 	case ARTIS_QUEUE_BOTH:
-		return take(DSQ_BOTH_LINUX, s->enq_flags, s->now);
+		return take(linux_queue(true, llc_of(s->cpu)), s->enq_flags, s->now);
 	case ARTIS_QUEUE_NONE:
 		break;
 	}
@@ -271,19 +237,8 @@ static bool take_first(const struct search *s, enum artis_queue queue)
 }
 
 /*
- * May Linux tasks wait for the CPU of @s in the queue of its side alone, and none goes on? Then
- * nobody is compared: who is first there comes next.
- */
-static bool only_side_waits(const struct search *s)
-{
-	return !s->stays && !is_shared() && !may_have_pinned(s->record) &&
-	       !(has_llcs() && s->looks);
-}
-
-/*
- * Takes whose deadline is first, of this CPU's own queue, that of its side, and where tasks
- * share by their CPU cgroups the one for both sides. The task that ran goes on if that
- * is its own. Global: verified once.
+ * Takes whose deadline is first, of this CPU's own queue, on an NRT CPU that of its side, and the
+ * one for both sides. The task that ran goes on if that is its own. Global: verified once.
  */
 __noinline int take_fair(struct task_struct *prev __arg_trusted __arg_nullable,
 			 struct task_ctx *stays, s32 cpu, u32 how, u64 now)
@@ -313,25 +268,13 @@ __noinline int take_fair(struct task_struct *prev __arg_trusted __arg_nullable,
 	return false;
 }
 
-/* An NRT CPU takes from @dsq of the RT side. */
-static bool help(u64 dsq, u64 now)
+/* An NRT CPU takes an RT1+ task that waits for an RT CPU. */
+static bool help_rt1(u64 now)
 {
-	if (!take(dsq, 0, now))
+	if (!take(DSQ_RT_RT1, 0, now))
 		return false;
 	count(ARTIS_drained);
 	return true;
-}
-
-/* The same from the queues of Linux tasks, the nearest first. Global: verified once. */
-__noinline int help_linux(s32 cpu, u64 now)
-{
-	u32 own = llc_of(cpu), nth;
-
-	bpf_for(nth, 0, nr_llcs) {
-		if (help(linux_queue(true, near_llc(own, nth)), now))
-			return true;
-	}
-	return false;
 }
 
 #endif /* ARTIS_SEARCH_H */

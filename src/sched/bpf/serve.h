@@ -26,16 +26,7 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 			return false;
 		}
 		return take_rt1(s->prev, s->stays, s->cpu, how, s->now);
-	case ARTIS_STEP_OVERDUE:
-		return take_overdue(s);
 	case ARTIS_STEP_FAIR:
-		/* who was queued before the first cgroup, or after the last, is left there */
-		if (s->rt && was_shared &&
-		    take(is_shared() ? linux_queue(true, llc_of(s->cpu)) : DSQ_BOTH_LINUX,
-			 s->enq_flags, s->now))
-			return true;
-		if (only_side_waits(s))
-			return take(linux_queue(s->rt, llc_of(s->cpu)), s->enq_flags, s->now);
 		return take_fair(s->prev, s->stays, s->cpu, how, s->now);
 	case ARTIS_STEP_PINNED:
 		return scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0);
@@ -49,11 +40,8 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 		return true;
 	case ARTIS_STEP_FAR:
 		return has_llcs() && take_far(s->cpu, s->rt, s->enq_flags, s->now);
-	case ARTIS_STEP_HELP_LINUX:
-		return help_linux(s->cpu, s->now) ||
-		       (was_shared && help(DSQ_BOTH_LINUX, s->now));
-	case ARTIS_STEP_HELP_RT1:
-		return help(DSQ_RT_RT1, s->now) ||
+	case ARTIS_STEP_HELP:
+		return help_rt1(s->now) ||
 		       (*queued_at(DSQ_STOPPED) && s->beset &&
 			scx_bpf_dsq_move_to_local(DSQ_STOPPED, 0));
 	}
@@ -68,7 +56,7 @@ static __always_inline bool serve(const struct search *s, enum artis_service ser
 {
 #define STEP(nth) try_step(s, artis_step(service, nth))
 	return STEP(0) || STEP(1) || STEP(2) || STEP(3) || STEP(4) || STEP(5) || STEP(6) ||
-	       STEP(7) || STEP(8) || STEP(9) || STEP(10);
+	       STEP(7) || STEP(8);
 #undef STEP
 }
 
@@ -109,8 +97,7 @@ void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 	    scx_bpf_dsq_move_to_local(DSQ_STOPPED, 0))
 		return;
 	record->chosen = true;
-	/* one that was idle has the time */
-	search.looks = !prev || artis_look_for_waiting(&record->looked_ns, search.now);
+	search.looks = has_llcs() && artis_looks_far(&record->looked_ns, search.now);
 	search.looks_into_empty = !prev || search.beset ||
 				  artis_look_into_empty(&record->empty_looked_ns, search.now);
 

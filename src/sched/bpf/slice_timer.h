@@ -76,7 +76,7 @@ static void time_slice(struct artis_cpu *record, const struct task_ctx *t, enum 
 	    (!artis_looks_at_waiting(&record->waiting_looked_ns, now) || !many_wait(record, cpu)))
 		return;
 	slice_ns = artis_timed_slice_ns(&record->running,
-					artis_request(t->usual_ns, t->burst_ns, false));
+					artis_request(t->usual_ns, t->burst_ns));
 	record->slice_ends_ns = now + slice_ns;
 	if (record->slice_timer_on)
 		return;

@@ -19,7 +19,8 @@ const volatile bool timers_are_exact;	/* see src/machine/local_timer.rs */
 const volatile s32 rcu_pid;		/* the thread of RCU that is held, see grace_period.h; or 0 */
 const volatile bool has_timers;		/* this kernel lets BPF programs have timers */
 
-enum { SIDE_NRT, SIDE_RT, SIDES };
+/* NRT and RT, or not and so */
+#define SIDES 2
 
 /* Set by the loader once every task is ours, cleared before it detaches. */
 volatile bool on;
@@ -38,7 +39,7 @@ struct llc_online {
 
 struct llc_online llc_online[ARTIS_LLCS_MAX];
 
-/* Where the kernel keeps the queue of Linux tasks of a side, of each cache; see first_of(). */
+/* Where the kernel keeps the queues of Linux tasks, of each cache; see first_of(). */
 struct llc_dsqs {
 	u64 at[SIDES];
 };
@@ -56,12 +57,11 @@ u64 queued_ns[8];		/* see queued(); of the shared queues that rarely have a task
 u32 nr_idle_nrt;		/* NRT CPUs that found no task when they looked last, see idles() */
 
 u32 known_groups;		/* CPU cgroups with a weight, see group.h */
-u8 was_shared;			/* there was one, see is_shared() */
 u64 served_vtime;		/* where NRT CPUs serve in virtual time: artis_served() */
 u32 limited_groups;		/* CPU cgroups that have a limit */
 u64 looked_ns;			/* when artis last looked for tasks that they stopped, see release.h */
 
-/* The virtual time of a side. The lock keeps its numbers together. */
+/* Virtual time. The lock keeps its numbers together. */
 struct pool {
 	struct bpf_spin_lock lock;
 	struct artis_pool tasks;
@@ -69,20 +69,22 @@ struct pool {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, SIDES);
+	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct pool);
 } pools SEC(".maps");
 
-static struct pool *pool_of(u32 side)
+static struct pool *the_pool(void)
 {
-	return bpf_map_lookup_elem(&pools, &side);
+	u32 only = 0;
+
+	return bpf_map_lookup_elem(&pools, &only);
 }
 
 /*
- * The dispatch queues. The two of the RT side are the paper's RT-FIFO: an NRT
- * CPU pushes a task there, an RT CPU takes it when it likes, and neither ever
- * waits for the other's run-queue lock.
+ * The dispatch queues. Those from which RT CPUs take are the paper's RT-FIFO: an NRT CPU pushes a
+ * task there, an RT CPU takes it when it likes, and neither ever waits for the other's run-queue
+ * lock.
  */
 enum {
 	DSQ_NRT_KTHREAD = 0x100,	/* kernel threads that just woke up */
@@ -90,9 +92,9 @@ enum {
 	DSQ_RT_RT1,
 	DSQ_HELD,		/* the thread of RCU */
 	DSQ_STOPPED,		/* tasks whose CPU cgroup has used up its time */
-	DSQ_BOTH_LINUX,		/* instead of DSQ_RT_LINUX while is_shared() */
+	DSQ_SINGLE_END,
 	DSQ_NRT_LINUX = 0x200,	/* plus the cache */
-	DSQ_RT_LINUX = 0x300,	/* plus the cache */
+	DSQ_BOTH_LINUX = 0x300,	/* plus the cache: in user mode, for all CPUs */
 	DSQ_PINNED = 0x10000,	/* plus the CPU: tasks that may run there only */
 	DSQ_KTHREAD = 0x20000,	/* plus the CPU: kernel threads that just woke up there */
 };
@@ -100,7 +102,7 @@ enum {
 struct task_ctx {
 	u64 vtime;
 	u64 deadline;		/* virtual: artis_deadline() */
-	s64 lag;		/* how far behind the mean it was when it left its pool */
+	s64 lag;		/* how far behind its level it was when it left the pool */
 	u64 burst_ns;		/* it has run since it woke up */
 	u64 usual_ns;		/* mean of its bursts */
 	u64 charged_ns;		/* of the time that the kernel says it ran */
@@ -113,16 +115,16 @@ struct task_ctx {
 	u32 group;		/* its cgroup, a place in groups[]; 0: the root */
 	u32 grouped;		/* the cgroup among whose runnable tasks it counts; 0: none */
 	u32 grouped_weight;	/* with which it does */
-	u32 pooled_weight;	/* with which it counts in the pool of its side; 0: it does not */
+	u32 pooled_weight;	/* with which it counts in the pool; 0: it does not */
 	u8 state;		/* enum artis_state: what is known of it */
 	u8 affinity;		/* enum artis_affinity */
-	u8 side;		/* where its virtual time counts; SIDES: nowhere yet */
+	u8 known;		/* it has a place in virtual time */
 	u8 is_on;		/* it runs, or RT0 displaced it and it goes on afterwards */
 	u8 by_interrupt;	/* an interrupt woke it up */
 	u8 enters;		/* it is queued because it entered the kernel on an RT CPU */
 	u8 owed;		/* it was not far ahead of its share when it became runnable */
 	u8 llc;			/* the cache where it ran last; ARTIS_LLCS_MAX: nowhere yet */
-	struct artis_placed placed;	/* where tasks share by their cgroups */
+	struct artis_placed placed;
 };
 
 struct {

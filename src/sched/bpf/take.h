@@ -65,27 +65,21 @@ static bool take_kthread(s32 cpu, struct artis_cpu *record)
 	return false;
 }
 
-/* Does the first task of @dsq_id take over from the one that runs on the CPU of @record? */
-static bool first_takes_over(u64 dsq_id, const struct artis_cpu *record, u64 now)
-{
-	struct task_struct *first = scx_bpf_dsq_peek(dsq_id);
-
-	return first && artis_takes_over(first->scx.dsq_vtime, &record->running, now, false);
-}
-
 /* Does the first task that waits for @cpu, an NRT CPU, take over from the one that runs? */
 static bool next_takes_over(s32 cpu, struct artis_cpu *record, u64 now)
 {
 	struct task_struct *pinned = first_pinned(cpu, record);
+	u32 llc = llc_of(cpu);
 	u64 first;
 
 	if (local_queued(cpu))
 		return artis_hands_over(&record->running, now);
-	if (is_shared() && first_takes_over(DSQ_BOTH_LINUX, record, now))
-		return true;
 	if (pinned && artis_takes_over(pinned->scx.dsq_vtime, &record->running, now, false))
 		return true;
-	return first_linux(false, llc_of(cpu), &first) &&
+	if (first_linux(true, llc, &first) &&
+	    artis_takes_over(first, &record->running, now, false))
+		return true;
+	return first_linux(false, llc, &first) &&
 	       artis_takes_over(first, &record->running, now, false);
 }
 

@@ -48,24 +48,14 @@ static void tick_rt(struct artis_cpu *record, struct task_struct *p, struct task
 static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu, bool makes_way)
 {
 	struct artis_task_view view = view_fixed(p, t);
-	enum artis_verdict verdict;
 	struct artis_side rt, nrt;
 	u64 now = clock_of(cpu);
 
 	if (!artis_may_be_promoted(&view) || is_beset(cpu) || !tick_in_user_mode(cpu))
 		return;
 	measure_rt_side(&rt);
-	if (is_shared()) {
-		measure_nrt_side(&nrt, cpu);
-		verdict = artis_promote_shared(&view, &t->calls, &t->trial, now, makes_way,
-					       &rt, &nrt);
-	} else {
-		if (!artis_look(view.class, p->scx.slice, &rt))
-			return;
-		measure_nrt_side(&nrt, cpu);
-		verdict = artis_promote(&view, &t->calls, &t->trial, now, t->burst_ns, &rt, &nrt);
-	}
-	switch (verdict) {
+	measure_nrt_side(&nrt, cpu);
+	switch (artis_promote(&view, &t->calls, &t->trial, now, makes_way, &rt, &nrt)) {
 	case ARTIS_STAY:
 		break;
 	case ARTIS_REFUSE_ESTIMATE:

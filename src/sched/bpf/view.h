@@ -42,29 +42,29 @@ static bool may_use(const struct task_struct *p, s32 cpu)
 	return (u32)p->nr_cpus_allowed == nr_cpus || bpf_cpumask_test_cpu(cpu, p->cpus_ptr);
 }
 
-/* May @p wait for @cpu, of this side? */
-static bool may_wait_for(const struct task_struct *p, s32 cpu, bool rt)
+/* May @p wait for @cpu, an NRT CPU, or @any one? */
+static bool may_wait_for(const struct task_struct *p, s32 cpu, bool any)
 {
 	const struct artis_cpu *record = cpu_record(cpu);
 
-	return artis_serves(record->rt, record->offline, rt) && may_use(p, cpu);
+	return artis_serves(record->rt, record->offline, any) && may_use(p, cpu);
 }
 
-static s32 find_near_cpu(const struct task_struct *p, s32 from, bool rt)
+static s32 find_near_cpu(const struct task_struct *p, s32 from, bool any)
 {
 	u32 own = llc_of(from), nth, at;
 
-	if (may_wait_for(p, from, rt))
+	if (may_wait_for(p, from, any))
 		return from;
 	bpf_for(nth, 0, nr_llcs) {
 		u32 llc = near_llc(own, nth);
 
-		if (!*online_at(llc, rt))
+		if (!*online_at(llc, false) && !(any && *online_at(llc, true)))
 			continue;
 		bpf_for(at, llc_at(llc)->first, llc_at(llc)->end) {
 			s32 cpu = llc_cpu(at);
 
-			if (may_wait_for(p, cpu, rt))
+			if (may_wait_for(p, cpu, any))
 				return cpu;
 		}
 	}
@@ -72,28 +72,28 @@ static s32 find_near_cpu(const struct task_struct *p, s32 from, bool rt)
 }
 
 /*
- * The CPU of this side that is nearest to @from and that @p may use; negative: there is
+ * The NRT CPU, or @any CPU, that is nearest to @from and that @p may use; negative: there is
  * none. Global: verified once. The RCU section is for let_on(), a program that may sleep.
  */
-__noinline s32 near_cpu(const struct task_struct *p __arg_trusted, s32 from, bool rt)
+__noinline s32 near_cpu(const struct task_struct *p __arg_trusted, s32 from, bool any)
 {
 	s32 cpu;
 
 	bpf_rcu_read_lock();
-	cpu = find_near_cpu(p, from, rt);
+	cpu = find_near_cpu(p, from, any);
 	bpf_rcu_read_unlock();
 	return cpu;
 }
 
-/* The queue of this side where @p waits: of the cache where it is, or else the nearest one. */
-static u64 queue_for(const struct task_struct *p, bool rt)
+/* The queue where @p waits: of the cache where it is, or else the nearest one. */
+static u64 queue_for(const struct task_struct *p, bool both)
 {
 	s32 cpu;
 
 	if (!has_llcs())
-		return linux_queue(rt, 0);
-	cpu = near_cpu(p, cpu_of(p), rt);
-	return linux_queue(rt, llc_of(cpu < 0 ? cpu_of(p) : cpu));
+		return linux_queue(both, 0);
+	cpu = near_cpu(p, cpu_of(p), both);
+	return linux_queue(both, llc_of(cpu < 0 ? cpu_of(p) : cpu));
 }
 
 /* Does the affinity of @p leave no choice but the CPUs it has? */
@@ -113,7 +113,6 @@ static __always_inline struct artis_task_view view_of(const struct task_struct *
 		.class = class_of(p),
 		.affinity = t->affinity,
 		.state = t->state,
-		.weight = t->pooled_weight,
 	};
 }
 

@@ -10,10 +10,10 @@
  * cgroup of weight 100 there weighs as much as one task of nice 0. Its runnable tasks
  * divide that, so it does not grow with their number.
  *
- * Such a share is one of the whole machine. So both sides have one virtual time then, and
- * a task in user mode that makes way on either side waits in one queue for both: each
- * CPU takes whose deadline is first, an RT CPU from that queue and an NRT CPU from its
- * own, too. While there is no cgroup but the root all this is off.
+ * Such a share is one of the whole machine. So both sides have one virtual time, and a task in
+ * user mode that makes way on either side waits in one queue for both: each CPU takes whose
+ * deadline is first, an RT CPU from that queue and an NRT CPU from its own, too. Tasks of the root
+ * compete as they are.
  */
 
 /*
@@ -41,12 +41,6 @@ static inline u32 artis_group_depth_max(void)
 static inline u32 artis_group_weight(u32 weight, bool idle)
 {
 	return idle || !weight ? 1 : weight;
-}
-
-/* Does the machine share by cgroups? @groups: so many have a weight, be it 100. */
-static inline bool artis_is_shared(u32 groups)
-{
-	return groups;
 }
 
 /*
@@ -235,32 +229,6 @@ static inline u64 artis_group_vtime(u64 vtime, u32 flat, const struct artis_plac
 	if (artis_vtime_before(latest, vtime))
 		vtime = latest;
 	return vtime + (task_vtime - placed->vtime) * placed->weight / flat;
-}
-
-/* On which side does a task's virtual time count that is queued for, or on, this one? */
-static inline bool artis_counts_rt(bool rt_side, bool shared)
-{
-	return rt_side && !shared;
-}
-
-/*
- * A task on an NRT CPU, in user mode: does it go to the queue for both sides? If it makes
- * way (@makes_way), or where artis_promote() sends it because an RT CPU has nothing
- * to do. It waits no longer there than elsewhere.
- */
-static inline enum artis_verdict artis_promote_shared(const struct artis_task_view *task,
-						      const struct artis_calls *calls,
-						      const struct artis_trial *trial, u64 now_ns,
-						      bool makes_way, const struct artis_side *rt,
-						      const struct artis_side *nrt)
-{
-	if (task->class != ARTIS_CLASS_LINUX)
-		return artis_promote(task, calls, trial, now_ns, 0, rt, nrt);
-	if (!rt->cpus || !(makes_way || (artis_rt_hungry(rt) && nrt->tasks > nrt->cpus)))
-		return ARTIS_STAY;
-	if (!artis_may_try(trial, now_ns) || !artis_pays_to_move(calls))
-		return ARTIS_REFUSE_ESTIMATE;
-	return ARTIS_PROMOTE;
 }
 
 #endif /* ARTIS_POLICY_GROUP_H */

@@ -16,18 +16,17 @@ enum artis_step {
 	ARTIS_STEP_KTHREAD_HERE,	/* a kernel thread that woke up, for this CPU alone */
 	ARTIS_STEP_KTHREAD_SHARED,	/* ... for any NRT CPU; RCU's thread that was held first */
 	ARTIS_STEP_RT1,			/* RT1+ tasks, see artis_rt1_turn() */
-	ARTIS_STEP_OVERDUE,		/* who waits too long for an RT CPU */
 	ARTIS_STEP_FAIR,		/* Linux tasks, and tasks of this CPU alone, by virtual time */
 	ARTIS_STEP_PINNED,		/* tasks of this CPU alone */
 	ARTIS_STEP_RT1_LEFT,		/* RT1+ tasks whose turn it was not: nobody else was there */
 	ARTIS_STEP_GO_ON,		/* the task that ran before */
 	ARTIS_STEP_FAR,			/* Linux tasks that wait at another cache */
-	ARTIS_STEP_HELP_LINUX,		/* who waits for an RT CPU: Linux tasks */
-	ARTIS_STEP_HELP_RT1,		/* ... RT1+ tasks; who is stopped, see artis_is_beset() */
+	ARTIS_STEP_HELP,		/* RT1+ tasks that wait for an RT CPU; who is stopped, see
+					 * artis_is_beset() */
 };
 
 /* The longest order of service, its end included. */
-#define ARTIS_STEPS_MAX 11
+#define ARTIS_STEPS_MAX 9
 
 /*
  * An NRT CPU on which real-time tasks are runnable (@rt_runnable) is served by the kernel's
@@ -92,9 +91,7 @@ static inline enum artis_service artis_service(bool rt_cpu, bool offline, u32 nr
 
 /*
  * The order of service. Kernel threads first: others wait for them. Then RT1+, then
- * everybody else. An RT CPU takes from the RT queues only. An NRT CPU takes from
- * them what waits too long there, and anybody before it is idle, Linux tasks first,
- * because RT1+ tasks want an RT CPU.
+ * everybody else. An RT CPU takes only who is in user mode.
  */
 static inline enum artis_step artis_step(enum artis_service service, u32 nth)
 {
@@ -120,13 +117,11 @@ static inline enum artis_step artis_step(enum artis_service service, u32 nth)
 		case 0: return ARTIS_STEP_KTHREAD_HERE;
 		case 1: return ARTIS_STEP_KTHREAD_SHARED;
 		case 2: return ARTIS_STEP_RT1;
-		case 3: return ARTIS_STEP_OVERDUE;
-		case 4: return ARTIS_STEP_FAIR;
-		case 5: return ARTIS_STEP_RT1_LEFT;
-		case 6: return ARTIS_STEP_GO_ON;
-		case 7: return ARTIS_STEP_FAR;
-		case 8: return ARTIS_STEP_HELP_LINUX;
-		case 9: return ARTIS_STEP_HELP_RT1;
+		case 3: return ARTIS_STEP_FAIR;
+		case 4: return ARTIS_STEP_RT1_LEFT;
+		case 5: return ARTIS_STEP_GO_ON;
+		case 6: return ARTIS_STEP_FAR;
+		case 7: return ARTIS_STEP_HELP;
 		default: return ARTIS_STEP_END;
 		}
 	}
@@ -212,7 +207,7 @@ static inline bool artis_is_first(bool has, u64 deadline, bool other, u64 other_
 struct artis_heads {
 	bool own;	/* of this CPU alone: somebody waits there */
 	bool side;	/* of the side, at the CPU's cache */
-	bool both;	/* of both sides, see group.h */
+	bool both;	/* of both sides, at that cache, see group.h */
 	u64 own_deadline;
 	u64 side_deadline;
 	u64 both_deadline;
@@ -272,37 +267,16 @@ static inline bool artis_may_go_on(const struct artis_task_view *task, bool rt_c
 	return task->state != ARTIS_STATE_PROMOTED;
 }
 
-/* Has a task of @weight waited for an RT CPU for so long that an NRT CPU takes it? */
-static inline bool artis_waited_for_rt(u64 now_ns, u64 since_ns, u32 weight)
+/* Does a CPU look for tasks of other caches that are owed much? @looked_ns: when it last did. */
+static inline bool artis_looks_far(u64 *looked_ns, u64 now_ns)
 {
-	s64 longest_ns = ARTIS_RT_WAIT_MAX_NS;
-
-	if (weight < ARTIS_WEIGHT_NICE_0)
-		longest_ns = artis_vtime_charge(ARTIS_RT_WAIT_MAX_NS, weight);
-	if (longest_ns > (s64)ARTIS_RT_WAIT_LIGHT_MAX_NS)
-		longest_ns = ARTIS_RT_WAIT_LIGHT_MAX_NS;
-	return (s64)(now_ns - since_ns) > longest_ns;
-}
-
-/* Does an NRT CPU look for one now? @looked_ns: when it last did; 0: it never did. */
-static inline bool artis_look_for_waiting(u64 *looked_ns, u64 now_ns)
-{
-	return artis_is_time(looked_ns, now_ns, ARTIS_RT_WAIT_LOOK_NS);
+	return artis_is_time(looked_ns, now_ns, ARTIS_FAR_LOOK_NS);
 }
 
 /* Does it look into shared queues that seem empty? @looked_ns: as above. */
 static inline bool artis_look_into_empty(u64 *looked_ns, u64 now_ns)
 {
 	return artis_is_time(looked_ns, now_ns, ARTIS_EMPTY_LOOK_NS);
-}
-
-/*
- * It took one, which comes before everybody else here. There may be more, one for each
- * place in the RT queue, and they must not come all in a row: the others have their turn.
- */
-static inline void artis_took_waiting(u64 *looked_ns, u64 now_ns)
-{
-	*looked_ns = now_ns + ARTIS_RT_WAIT_PAUSE_NS;
 }
 
 /*

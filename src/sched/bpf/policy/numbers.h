@@ -85,9 +85,8 @@
 #define ARTIS_RT1_LEVEL_NS (50 * ARTIS_NSEC_PER_MSEC)
 
 /*
- * How much CPU time of its own a task may be behind the mean of its side, or ahead of it.
- * A task that waited long does not keep the CPU for as long. A task that ran too long, because it
- * could not be stopped or a hypervisor stopped its CPU, pays that back, but not for seconds.
+ * How much CPU time of its own a task that comes back, or is new, may be behind the mean, or
+ * ahead of it. A task that waited long does not keep the CPU for as long.
  */
 #define ARTIS_CREDIT_NS (4 * ARTIS_NSEC_PER_MSEC)
 #define ARTIS_DEBT_NS (12 * ARTIS_NSEC_PER_MSEC)
@@ -162,37 +161,14 @@
 #define ARTIS_HAND_BACK_NS (2 * ARTIS_NSEC_PER_MSEC)
 
 /*
- * A task that waited this long for an RT CPU may be taken by an NRT CPU:
- * about two full slices of an RT CPU that RT0 leaves alone. A light one waits for
- * longer by its weight, because its share is smaller, up to the second number.
- */
-#define ARTIS_RT_WAIT_MAX_NS (20 * ARTIS_NSEC_PER_MSEC)
-#define ARTIS_RT_WAIT_LIGHT_MAX_NS (200 * ARTIS_NSEC_PER_MSEC)
-
-/*
- * The least time between two looks of an NRT CPU for such a task. It may switch every
- * 30 us, and a look costs a hundredth of that.
- */
-#define ARTIS_RT_WAIT_LOOK_NS (1 * ARTIS_NSEC_PER_MSEC)
-
-/*
  * The least time between two looks of an NRT CPU into shared queues in which no task was
  * queued, as far as is known. Nobody waits there, unless a CPU stood still for a while as
  * it queued a task. Each look makes a switch longer, and others wait for its run queue.
  */
 #define ARTIS_EMPTY_LOOK_NS (10 * ARTIS_NSEC_PER_MSEC)
 
-/* How much longer after it took one: with HZ=250 every second turn is the others'. */
-#define ARTIS_RT_WAIT_PAUSE_NS (6 * ARTIS_NSEC_PER_MSEC)
-
 /* Longer than it takes the kernel to insert a task after ops.enqueue(). */
 #define ARTIS_INSERTION_NS (1 * ARTIS_NSEC_PER_MSEC)
-
-/*
- * Tasks that may wait for each RT CPU. One bridges the time from an eviction
- * to the next promotion, which takes up to a tick; the others only wait.
- */
-#define ARTIS_RT_QUEUE_MAX 4
 
 /*
  * RT1+ tasks come first, but on each CPU everybody else gets 5 ms after 95 ms of
@@ -204,20 +180,12 @@
 #define ARTIS_OTHERS_PHASE_NS (5 * ARTIS_NSEC_PER_MSEC)
 
 /*
- * The weight of nice 0, and PELT's number for "all of a CPU". Weights are sched_ext's, on
+ * The weight of nice 0. Weights are sched_ext's, on
  * which nice 0 and a cgroup that nobody gave another one have 100, times a scale: the
  * tasks of a cgroup divide its weight among them.
  */
 #define ARTIS_WEIGHT_SCALE 16
 #define ARTIS_WEIGHT_NICE_0 (100 * ARTIS_WEIGHT_SCALE)
-#define ARTIS_CAPACITY 1024
-
-/*
- * What counts as left of a CPU that RT tasks take completely. It bounds the division.
- * With 1/32 left nobody chooses that CPU anyway.
- */
-#define ARTIS_CAPACITY_LEFT_MIN (ARTIS_CAPACITY / 32)
-
 /*
  * How many tasks of a queue are passed over at most, and for how long, because RT0
  * needs the run queue of the RT CPU where they were. RT0's wakeup takes less than
@@ -227,10 +195,9 @@
 #define ARTIS_PASSED_OVER_NS (1 * ARTIS_NSEC_PER_MSEC)
 
 /*
- * The same as ARTIS_CREDIT_NS and ARTIS_DEBT_NS where cgroups have weights. Somewhat more
- * than a slice behind: who cannot use its share does not come first for longer. Several
- * slices ahead, because one that is forgotten is a gift to the lightest tasks, and a
- * hypervisor may make each ten times as long.
+ * The same for a task that is runnable all the time. Somewhat more than a slice behind: who
+ * cannot use its share does not come first for longer. Several slices ahead, because one that is
+ * forgotten is a gift to the lightest tasks, and a hypervisor may make each ten times as long.
  */
 #define ARTIS_SHARE_CREDIT_NS (24 * ARTIS_NSEC_PER_MSEC)
 #define ARTIS_SHARE_DEBT_NS (96 * ARTIS_NSEC_PER_MSEC)
@@ -245,6 +212,9 @@
  * than ARTIS_SHARE_CREDIT_NS, after which what it is owed is forgotten.
  */
 #define ARTIS_FAR_NS (8 * ARTIS_SLICE_NRT_NS)
+
+/* The least time between two looks of a CPU for such a task: it may switch every 30 us. */
+#define ARTIS_FAR_LOOK_NS (1 * ARTIS_NSEC_PER_MSEC)
 
 /*
  * A cache of more CPUs is divided into parts, and each counts as a cache of its own. Of n CPUs

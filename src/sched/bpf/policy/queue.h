@@ -82,16 +82,15 @@ static inline bool artis_comes_first(u64 deadline, bool others, u64 first)
 enum artis_place {
 	ARTIS_PLACE_PINNED,	/* for its one CPU */
 	ARTIS_PLACE_NRT,	/* for the NRT CPUs */
-	ARTIS_PLACE_RT,		/* for the RT CPUs: it stays there */
+	ARTIS_PLACE_RT,		/* for all CPUs, or RT1+ for the RT CPUs: it is in user mode */
 	ARTIS_PLACE_RT_ONLY,	/* ... it may run nowhere else */
 	ARTIS_PLACE_RT_PROMOTED, /* ... it comes from the NRT side */
-	ARTIS_PLACE_RT_OR_NRT,	/* measure the sides, then ask artis_place_by_sides() */
 };
 
 /*
  * @on: the scheduler has all tasks. @rt_cpus: RT CPUs online. A task that was on an
  * RT CPU and that nothing marked is in user mode still. But who wakes up is in the
- * kernel, wherever it went to sleep; nothing is measured on RT0's way; and an RT1+ task
+ * kernel, wherever it went to sleep; no RT CPU is woken on RT0's way; and an RT1+ task
  * that a long burst of RT0 keeps waiting comes first on the NRT CPUs.
  */
 static inline enum artis_place artis_place(const struct artis_task_view *task, bool on, u32 rt_cpus)
@@ -107,16 +106,8 @@ static inline enum artis_place artis_place(const struct artis_task_view *task, b
 	if (task->handed_back && (task->immed || task->class == ARTIS_CLASS_RT1))
 		return ARTIS_PLACE_NRT;
 	if (task->state == ARTIS_STATE_RT && !task->wakes && rt_cpus)
-		return ARTIS_PLACE_RT_OR_NRT;
+		return ARTIS_PLACE_RT;
 	return ARTIS_PLACE_NRT;
-}
-
-/* @rt counts the task itself. @shared: the RT side's queue is for all CPUs, see group.h. */
-static inline enum artis_place artis_place_by_sides(const struct artis_task_view *task, bool shared,
-						    const struct artis_side *rt,
-						    const struct artis_side *nrt)
-{
-	return shared || artis_stays_rt(task, rt, nrt) ? ARTIS_PLACE_RT : ARTIS_PLACE_NRT;
 }
 
 /* Is this a place on the RT side? For a task of one CPU that is what its CPU is. */

@@ -117,7 +117,6 @@ struct artis_task_view {
 	bool wakes;		/* it becomes runnable because it wakes up */
 	bool handed_back;	/* ... because a long burst of RT0 displaces it */
 	bool immed;		/* ... if so, at once: this is on RT0's way */
-	u32 weight;		/* with which it counts: artis_weight() */
 };
 
 /* Is it allowed on the CPUs it has, whatever it does there? Its affinity leaves no choice. */

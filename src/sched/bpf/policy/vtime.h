@@ -73,9 +73,8 @@ static inline u64 artis_vtime_charge(u64 ran_ns, u32 weight)
 }
 
 /*
- * The runnable tasks of a side. Their mean virtual time, by weight, is where a task
- * stands that got just its share: who is behind it is owed time, who is ahead got too
- * much. (Stoica, Abdel-Wahab: "Earliest Eligible Virtual Deadline First", 1995.)
+ * All runnable tasks. Their mean virtual time, by weight, is where a task stands that got
+ * just its share: who is behind it is owed time, who is ahead got too much. (Stoica, Abdel-Wahab: "Earliest Eligible Virtual Deadline First", 1995.)
  */
 struct artis_pool {
 	u64 base;		/* near the mean */
@@ -135,39 +134,32 @@ static inline void artis_pool_charge(struct artis_pool *pool, u64 more, u32 weig
 	pool->sum += (s64)(more * weight);
 }
 
-/* How a task comes to a pool. */
+/* How a task comes to the pool. */
 enum artis_arrival {
 	ARTIS_ARRIVAL_AGAIN,	/* it is runnable all the time */
 	ARTIS_ARRIVAL_BACK,	/* it slept, or was changed */
-	ARTIS_ARRIVAL_MOVED,	/* it is runnable all the time, and comes from the other side */
-	ARTIS_ARRIVAL_NEW,	/* it is new, or slept on the other side */
+	ARTIS_ARRIVAL_NEW,	/* it is new, or was stopped */
 	ARTIS_ARRIVAL_ENTERS,	/* it is runnable all the time, and leaves RT CPUs for the kernel */
 };
 
-/* @pooled: it is in a pool already; @same_side: the last one was of the same side. */
-static inline enum artis_arrival artis_arrival(bool pooled, bool same_side)
+/* @pooled: it is in the pool; @known: it was there before; @enters: see above. */
+static inline enum artis_arrival artis_arrival(bool pooled, bool known, bool enters)
 {
-	if (!same_side)
-		return pooled ? ARTIS_ARRIVAL_MOVED : ARTIS_ARRIVAL_NEW;
-	return pooled ? ARTIS_ARRIVAL_AGAIN : ARTIS_ARRIVAL_BACK;
-}
-
-/* The same where tasks share by their cgroups. @known: it was in the pool; @enters: see above. */
-static inline enum artis_arrival artis_arrival_shared(bool pooled, bool known, bool enters)
-{
-	return pooled && enters ? ARTIS_ARRIVAL_ENTERS : artis_arrival(pooled, known);
+	if (pooled)
+		return enters ? ARTIS_ARRIVAL_ENTERS : ARTIS_ARRIVAL_AGAIN;
+	return known ? ARTIS_ARRIVAL_BACK : ARTIS_ARRIVAL_NEW;
 }
 
 /*
- * Has a task that becomes runnable its place in virtual time already? Who @wakes is in no
+ * Has a task that becomes runnable its place in virtual time already? Who @wakes is not in the
  * pool, unless it was placed as the CPU of its waker was tried, a moment ago.
  */
-static inline bool artis_is_placed(bool wakes, bool pooled, bool same_side)
+static inline bool artis_is_placed(bool wakes, bool pooled)
 {
-	return wakes && pooled && same_side;
+	return wakes && pooled;
 }
 
-/* A task that joins a pool. */
+/* A task that joins the pool. */
 struct artis_joining {
 	u64 mean;		/* virtual time of the pool: artis_pool_arrive() */
 	u64 all;		/* weight of all, the task included: the same */
@@ -175,8 +167,6 @@ struct artis_joining {
 	bool by_served;		/* ... and it is compared with that: artis_is_by_served() */
 	u64 group_vtime;	/* where its cgroup stands: artis_group_vtime() */
 	bool grouped;		/* ... if it is in one */
-	bool shared;		/* tasks share by their CPU cgroups, see group.h */
-	bool spread;		/* each last-level cache has a queue, see cache.h */
 	u32 weight;		/* the task's */
 };
 
@@ -191,22 +181,16 @@ static inline u64 artis_distance(u64 own_ns, u32 weight, u64 all)
 	return ARTIS_WAIT_NS * ARTIS_WEIGHT_NICE_0 / all;
 }
 
-/* Is it runnable all the time, on the same virtual time? */
+/* Is it runnable all the time? */
 static inline bool artis_is_again(enum artis_arrival arrival)
 {
 	return arrival == ARTIS_ARRIVAL_AGAIN || arrival == ARTIS_ARRIVAL_ENTERS;
 }
 
-/* How much of its own CPU time a task may be behind its level, and ahead of it. */
-static inline u64 artis_credit_ns(enum artis_arrival arrival, bool shared, bool spread)
+/* How much of its own CPU time a task may be behind its level. */
+static inline u64 artis_credit_ns(enum artis_arrival arrival)
 {
-	return (shared || spread) && artis_is_again(arrival) ? ARTIS_SHARE_CREDIT_NS :
-							       ARTIS_CREDIT_NS;
-}
-
-static inline u64 artis_debt_ns(bool shared)
-{
-	return shared ? ARTIS_SHARE_DEBT_NS : ARTIS_DEBT_NS;
+	return artis_is_again(arrival) ? ARTIS_SHARE_CREDIT_NS : ARTIS_CREDIT_NS;
 }
 
 /*
@@ -224,10 +208,9 @@ static inline u64 artis_served(u64 served, u64 vtime, u64 ran_ns)
 }
 
 /*
- * Where tasks share by their cgroups the mean is that of both sides, and those that only NRT CPUs
- * can serve may be behind it for ever: together they are owed more than those CPUs have. So a task
- * there is compared with those that are served there; if an NRT CPU is idle (@idle of them are),
- * nobody is behind.
+ * The mean is that of both sides, and those that only NRT CPUs can serve may be behind it for
+ * ever: together they are owed more than those CPUs have. So a task there is compared with those
+ * that are served there; if an NRT CPU is idle (@idle of them are), nobody is behind.
  */
 static inline bool artis_is_by_served(bool rt_side, u32 idle)
 {
@@ -249,18 +232,16 @@ static inline u64 artis_lead(const struct artis_joining *at)
 }
 
 /*
- * How far ahead of its level a task that arrives may be. Where tasks share by their cgroups, one
- * that slept keeps no more of what it had too much than where they do not, because its cgroup
- * remembers that. Else two that wake up each other, and had more than the others of their cgroup
- * for a while, would wait for many slices at each message.
+ * How far ahead of its level a task that arrives may be. One that slept keeps little of what it
+ * had too much, because its cgroup remembers that. Else two that wake up each other, and had more
+ * than the others of their cgroup for a while, would wait for many slices at each message.
  */
 static inline u64 artis_debt(const struct artis_joining *at, enum artis_arrival arrival)
 {
-	u64 most = artis_distance(artis_debt_ns(at->shared), at->weight, at->all);
+	u64 most = artis_distance(ARTIS_SHARE_DEBT_NS, at->weight, at->all);
 	u64 debt;
 
-	if (!at->shared ||
-	    (arrival != ARTIS_ARRIVAL_BACK && arrival != ARTIS_ARRIVAL_ENTERS))
+	if (arrival != ARTIS_ARRIVAL_BACK && arrival != ARTIS_ARRIVAL_ENTERS)
 		return most;
 	debt = artis_lead(at) + artis_distance(ARTIS_DEBT_NS, at->weight, at->all);
 	return debt < most ? debt : most;
@@ -268,17 +249,15 @@ static inline u64 artis_debt(const struct artis_joining *at, enum artis_arrival 
 
 /*
  * Where a task that arrives stands in virtual time. @vtime: where it stood; @lag: how far
- * behind its level that was when it left, negative: ahead. It keeps what it is owed, but not
- * on the other side: those who waited there would come in a row. What it got too much is
- * forgotten as the others pass it, and goes with it: a light task would else get more with
- * each move. A new one of a cgroup that is ahead begins as far ahead, or short commands would get
- * more than their share.
+ * behind its level that was when it left, negative: ahead. It keeps what it is owed. What it got
+ * too much is forgotten as the others pass it. A new one of a cgroup that is ahead begins as far
+ * ahead, or short commands would get more than their share.
  */
 static inline u64 artis_vtime_place(const struct artis_joining *at, enum artis_arrival arrival,
 				    u64 vtime, s64 lag)
 {
 	u64 level = artis_level(at);
-	u64 credit_ns = artis_credit_ns(arrival, at->shared, at->spread);
+	u64 credit_ns = artis_credit_ns(arrival);
 	u64 earliest = level - artis_distance(credit_ns, at->weight, at->all);
 	u64 latest = level + artis_debt(at, arrival);
 
@@ -288,9 +267,6 @@ static inline u64 artis_vtime_place(const struct artis_joining *at, enum artis_a
 		break;
 	case ARTIS_ARRIVAL_BACK:
 		vtime = artis_vtime_later(vtime, lag > 0 ? level - lag : level);
-		break;
-	case ARTIS_ARRIVAL_MOVED:
-		vtime = lag < 0 ? at->mean - lag : at->mean;
 		break;
 	case ARTIS_ARRIVAL_NEW:
 		vtime = level + artis_lead(at);
@@ -354,9 +330,9 @@ static inline u64 artis_usual_burst(u64 usual_ns, u64 burst_ns)
  * What a task asks for at a time: its usual burst, or a slice if it is longer than that,
  * or if this burst, @ran_ns up to now, is.
  */
-static inline u64 artis_request(u64 usual_ns, u64 ran_ns, bool rt_side)
+static inline u64 artis_request(u64 usual_ns, u64 ran_ns)
 {
-	u64 slice_ns = artis_slice_ns(rt_side);
+	u64 slice_ns = artis_slice_ns(false);
 
 	if (!usual_ns)
 		usual_ns = ARTIS_REQUEST_NS_NEW;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Tests of `bpf/policy/cache.h`: who takes tasks from another last-level cache.
 //!
-//! A small model of a side with several caches obeys the policy as the BPF program does: a queue
+//! A small model of CPUs of one kind with several caches obeys the policy as the BPF program does: a queue
 //! for each cache, one virtual time for all.
 
 use super::*;
@@ -54,10 +54,7 @@ impl Model {
     }
 
     fn arrive(&mut self, how: Arrival, weight: u32, vtime: u64, before: u64) -> (u64, u64) {
-        let mut at = Joining {
-            spread: true,
-            ..joining(0, weight, 0)
-        };
+        let mut at = joining(0, weight, 0);
         let vtime = pool_arrive(&mut self.pool, &mut at, how, vtime, 0);
         let deadline = deadline(&at, how, before, vtime, SLICE_NRT_NS);
         (vtime, deadline)
@@ -198,9 +195,9 @@ fn a_task_is_owed_by_its_own_time() {
 }
 
 #[test]
-fn a_cpu_serves_its_side_while_it_is_online() {
-    for rt in [false, true] {
-        assert!(serves(rt, false, rt) && !serves(rt, false, !rt));
-        assert!(!serves(rt, true, rt));
+fn only_cpus_that_are_online_serve_and_rt_cpus_only_who_may_be_on_any() {
+    for any in [false, true] {
+        assert!(serves(false, false, any) && serves(true, false, any) == any);
+        assert!(!serves(false, true, any) && !serves(true, true, any));
     }
 }

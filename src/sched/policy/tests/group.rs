@@ -225,13 +225,6 @@ fn the_least_weight_is_not_zero() {
 }
 
 #[test]
-fn it_is_off_while_there_is_no_group() {
-    assert!(!is_shared(0) && is_shared(1));
-    assert!(counts_rt(true, false) && !counts_rt(true, true));
-    assert!(!counts_rt(false, false) && !counts_rt(false, true));
-}
-
-#[test]
 fn only_linux_tasks_share_by_their_group() {
     assert!(is_grouped(Class::Linux, false));
     assert!(!is_grouped(Class::Linux, true), "artis lets the others on");

@@ -34,11 +34,10 @@ fn task(class: Class) -> TaskView {
         wakes: false,
         handed_back: false,
         immed: false,
-        weight: NICE_0,
     }
 }
 
-/// A pool where cgroups have no weights, and a task of @weight that joins others of @others.
+/// A task of @weight, of no cgroup but the root, that joins others of @others.
 fn joining(mean: u64, weight: u32, others: u64) -> Joining {
     Joining {
         mean,
@@ -47,8 +46,6 @@ fn joining(mean: u64, weight: u32, others: u64) -> Joining {
         by_served: false,
         group_vtime: 0,
         grouped: false,
-        shared: false,
-        spread: false,
         weight,
     }
 }
@@ -82,7 +79,6 @@ fn task_in(class: Class, state: State) -> TaskView {
         wakes: false,
         handed_back: false,
         immed: false,
-        weight: WEIGHT_NICE_0 as u32,
     }
 }
 
@@ -104,7 +100,6 @@ fn any_task() -> impl Strategy<Value = TaskView> {
                 wakes,
                 handed_back,
                 immed,
-                weight: WEIGHT_NICE_0 as u32,
             },
         )
 }

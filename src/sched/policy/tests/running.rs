@@ -113,5 +113,4 @@ fn who_waits_for_the_world_outside_comes_next_if_it_is_not_far_ahead() {
 #[test]
 fn clocks_of_two_cpus_may_differ_a_little() {
     assert!(!hand_back(49 * MS, 50 * MS));
-    assert!(!waited_for_rt(49 * MS, 50 * MS, NICE_0));
 }

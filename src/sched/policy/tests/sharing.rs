@@ -15,8 +15,6 @@ fn joining(weight: u32, all: u64) -> Joining {
         by_served: false,
         group_vtime: 0,
         grouped: true,
-        shared: true,
-        spread: false,
         weight,
     }
 }
@@ -119,53 +117,6 @@ fn a_group_has_had_what_its_tasks_used() {
     assert_eq!(after(mean + MS, 4 * MS), mean + MS + own(4 * MS) / 4);
     assert_eq!(after(7, 0), mean - credit, "nobody of it ran for long");
     assert_eq!(after(mean + 9000 * MS, 0), mean + debt);
-}
-
-#[test]
-fn who_makes_way_in_user_mode_waits_for_both_sides() {
-    let side = |cpus, tasks| Side {
-        cpus,
-        tasks,
-        ..Side::default()
-    };
-    let computes = Calls {
-        interval_ns: 0,
-        since_ns: 1000 * MS,
-    };
-    let calls = Calls {
-        interval_ns: 10_000,
-        since_ns: 0,
-    };
-    let ask = |calls, makes_way, rt: &Side, nrt: &Side| {
-        promote_shared(
-            &task(Class::Linux),
-            calls,
-            &Trial::default(),
-            MS,
-            makes_way,
-            rt,
-            nrt,
-        )
-    };
-    let (busy, idle, waiting) = (side(1, 9), side(1, 0), side(1, 2));
-    assert_eq!(ask(&computes, true, &busy, &waiting), Verdict::Promote);
-    assert_eq!(ask(&computes, false, &busy, &waiting), Verdict::Stay);
-    assert_eq!(ask(&computes, false, &idle, &waiting), Verdict::Promote);
-    assert_eq!(ask(&computes, false, &idle, &side(1, 1)), Verdict::Stay);
-    assert_eq!(ask(&computes, true, &side(0, 0), &waiting), Verdict::Stay);
-    assert_eq!(ask(&calls, true, &busy, &waiting), Verdict::RefuseEstimate);
-    let rt1 = |rt: &Side| {
-        promote_shared(
-            &task(Class::Rt1),
-            &computes,
-            &Trial::default(),
-            MS,
-            false,
-            rt,
-            &waiting,
-        )
-    };
-    assert_eq!(rt1(&idle), Verdict::Promote);
 }
 
 #[test]
