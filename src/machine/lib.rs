@@ -35,6 +35,7 @@ pub mod privilege;
 pub mod processes;
 pub mod rcu;
 pub mod root;
+pub mod rt_cpus;
 pub mod schedstat;
 pub mod scx;
 pub mod smi;

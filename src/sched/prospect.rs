@@ -9,6 +9,7 @@ use artis_machine::cpus::Cpus;
 use artis_machine::cpusets::{self, Claim};
 use artis_machine::kernel::Kernel;
 use artis_machine::privilege::Privilege;
+use artis_machine::rt_cpus::nrt_cpus;
 use artis_machine::{CpuList, Root};
 use artis_partition::plan::{Left, Plan};
 
@@ -56,31 +57,7 @@ impl Prospect {
 /// # Errors
 /// [`Error::Cpus`], a sentence.
 pub fn check_cpus(rt: &CpuList, cpus: &Cpus) -> Result<CpuList, Error> {
-    if rt.is_empty() {
-        return Err(Error::Cpus("no RT CPU was given; try --rt 1".to_owned()));
-    }
-    let absent = rt - &cpus.possible;
-    if !absent.is_empty() {
-        return Err(Error::Cpus(format!(
-            "this machine has no CPU {absent}; its CPUs are {}",
-            cpus.possible
-        )));
-    }
-    let offline = rt - &cpus.online;
-    if !offline.is_empty() {
-        return Err(Error::Cpus(format!(
-            "CPU {offline} is offline; bring it online first (online are {})",
-            cpus.online
-        )));
-    }
-    let nrt = &cpus.online - rt;
-    if nrt.is_empty() {
-        return Err(Error::Cpus(format!(
-            "RT CPUs {rt} leave no NRT CPU, and system calls need one; leave out at least one \
-             of the CPUs {}",
-            cpus.online
-        )));
-    }
+    let nrt = nrt_cpus(rt, cpus).map_err(|unfit| Error::Cpus(unfit.to_string()))?;
     if cpus.possible.last().is_some_and(|last| last >= CPUS_MAX) {
         return Err(Error::Cpus(format!(
             "this machine has CPUs beyond {}, more than artis is built for; boot with \
@@ -112,17 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_of_the_online_cpus_is_nrt() {
-        let nrt = check_cpus(&"2-3".parse().unwrap(), &machine("0-3", "0-7")).unwrap();
-        assert_eq!(nrt.to_string(), "0-1");
-    }
-
-    #[test]
-    fn lists_that_make_no_sense_here_are_refused_in_words() {
-        let two = machine("0-1", "0-1");
-        assert!(refusal("0-1", &two).contains("leave no NRT CPU"));
-        assert!(refusal("9", &two).contains("no CPU 9"));
-        assert!(refusal("3", &machine("0-2", "0-3")).contains("offline"));
+    fn cpus_beyond_what_the_program_is_built_for_are_refused_in_words() {
         assert!(refusal("1", &machine("0-1", "0-2000")).contains("beyond 1023"));
     }
 }

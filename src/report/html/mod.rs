@@ -10,11 +10,11 @@ mod chart;
 mod figures;
 mod headline;
 mod job;
+mod pictures;
 mod raw;
 mod setup;
 mod theme;
 mod three;
-mod times;
 mod wakeups;
 
 pub use raw::Raw;
@@ -75,11 +75,11 @@ pub fn page(content: &Content) -> Page {
     let sections: Vec<Section> = [
         three::section(content),
         job::section(content),
-        times::latency(content),
-        times::over_time(content),
-        times::throughput(content),
-        times::jitter(content),
-        times::completion(content),
+        pictures::latency(content),
+        pictures::over_time(content),
+        pictures::throughput(content),
+        pictures::jitter(content),
+        pictures::completion(content),
         wakeups::section(content),
         figures::section(content),
         setup::section(content),

@@ -3,7 +3,7 @@
 
 use super::chart::{absent, chart, figure};
 use super::{Content, Section};
-use crate::curves::{Shown, pictures};
+use crate::curves::{self, Shown};
 use crate::over_time::Timeline;
 use crate::style::Sheet;
 use crate::{exceedance, histograms, noise, over_time, scatter};
@@ -86,7 +86,7 @@ pub(super) fn completion(content: &Content) -> Option<Section> {
             curves,
         })
         .collect();
-    let draw = |sheet| pictures(&shown, all.baseline, &all.unit, sheet);
+    let draw = |sheet| curves::pictures(&shown, all.baseline, &all.unit, sheet);
     let (wide, names) = draw(&Sheet::WIDE);
     let (narrow, _) = draw(&Sheet::NARROW);
     if wide.is_empty() {
