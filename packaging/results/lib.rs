@@ -9,6 +9,7 @@ use artis_decide::compare::gate::{Bound, Gate, Verdict};
 use artis_decide::compare::{Comparison, compare, figures};
 use artis_lab::experiment::plan;
 use artis_lab::experiment::rows;
+use artis_report::picture::Drawn;
 use artis_report::results::Usual;
 use artis_report::{Sheet, histograms, results, scatter};
 use artis_result::experiment::Experiment;
@@ -21,8 +22,12 @@ const FIRST: &str = "README.md";
 const RESULTS: &str = "docs/results/README.md";
 /// The made part that is of no experiment: what all of a page have in common.
 const COMMON: &str = "common";
-/// The experiment of the pictures.
-const DRAWN: &str = "table1";
+/// The pictures: name, experiment, who draws it.
+const PICTURES: [(&str, &str, fn(&Comparison, &Sheet) -> Drawn); 3] = [
+    ("demo", "demo", scatter::picture),
+    ("latency-throughput", "table1", scatter::picture),
+    ("histograms", "table1", histograms::picture),
+];
 
 /// The files of a repository.
 pub struct Repository(PathBuf);
@@ -100,16 +105,12 @@ impl Repository {
     }
 
     fn pictures(&self) -> anyhow::Result<Vec<Made>> {
-        let all = compared(&read_result(&self.result(DRAWN))?)?;
-        let pictures = [
-            ("latency-throughput", scatter::picture(&all, &Sheet::FILE)),
-            ("histograms", histograms::picture(&all, &Sheet::FILE)),
-        ];
         let mut made = Vec::new();
-        for (name, drawn) in pictures {
-            let picture = drawn
+        for (name, of, draw) in PICTURES {
+            let all = compared(&read_result(&self.result(of))?)?;
+            let picture = draw(&all, &Sheet::FILE)
                 .picture
-                .with_context(|| format!("{DRAWN}: no figures for {name}.svg"))?;
+                .with_context(|| format!("{of}: no figures for {name}.svg"))?;
             made.push(Made {
                 path: format!("docs/results/{name}.svg").into(),
                 content: picture.svg,

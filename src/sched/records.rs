@@ -46,9 +46,9 @@ impl Record {
         policy::beset_ns(self.0.beset_ticks, self.0.tick_ns)
     }
 
-    /// May a task wait that may run nowhere else?
+    /// Did a task wait that may run nowhere else, as the last tick found real-time tasks?
     pub fn waits(&self) -> bool {
-        self.0.pinned_queued != self.0.pinned_seen || self.0.kthread_queued != 0
+        self.0.bound_waits != 0
     }
 
     pub(super) fn whole(&self) -> &artis_cpu {

@@ -211,7 +211,7 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	}
 	idles(record, false);
 	time_slice(record, t, class, cpu, now);
-	if (makes_room && queued(DSQ_NRT_RT1, now, false))
+	if (makes_room && waiting(DSQ_NRT_RT1))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 

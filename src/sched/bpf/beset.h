@@ -9,13 +9,18 @@
 #ifndef ARTIS_BESET_H
 #define ARTIS_BESET_H
 
-/* A tick found @current. Its CPU's ticks that found nobody but real-time tasks are counted. */
-static void note_beset(struct artis_cpu *record, const struct task_struct *current)
+/*
+ * A tick of @cpu found @current. Ticks are counted that found nobody but real-time tasks, and
+ * whether somebody waits who may run there only.
+ */
+static void note_beset(s32 cpu, struct artis_cpu *record, const struct task_struct *current)
 {
-	if (artis_is_rt0(current->policy))
-		record->beset_ticks++;
-	else
+	if (!artis_is_rt0(current->policy)) {
 		record->beset_ticks = 0;
+		return;
+	}
+	record->beset_ticks++;
+	record->bound_waits = pinned_queued(cpu) || kthreads_queued(cpu);
 }
 
 /* Moves a task that waits in @dsq_id to the run queue of @cpu, whose server starts then. */

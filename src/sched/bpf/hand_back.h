@@ -32,7 +32,7 @@ int BPF_PROG(tick_hand_back)
 
 	artis_tick_note(&record->tick_ns, &record->ticked_ns, &record->ticked_jiffies,
 			scx_bpf_now(), bpf_jiffies64());
-	note_beset(record, bpf_get_current_task_btf());
+	note_beset(cpu, record, bpf_get_current_task_btf());
 	/* ops.enqueue() clears the record when it gets the task: until then, ask again */
 	if (keeps_waiting(record, cpu, bpf_get_current_task_btf()))
 		hand_back_here(cpu);

@@ -40,7 +40,7 @@
 	COUNTER(promotions_refused, "promotions refused: the task would soon have been back")      \
 	COUNTER(displacements, "times RT0 took an RT CPU from a task")                             \
 	COUNTER(hand_backs, "tasks that a long RT0 burst kept waiting, and that went elsewhere")   \
-	COUNTER(drained, "tasks taken from the RT queue by an NRT CPU")                            \
+	COUNTER(drained, "RT1+ tasks that waited for an RT CPU, taken by an NRT CPU")              \
 	COUNTER(others_turns, "slices given to other tasks although RT1+ tasks waited")            \
 	COUNTER(rt_only_tasks, "times a task was queued whose affinity holds RT CPUs only")        \
 	COUNTER(far, "times a task began to run at another cache, or part of one, than before")    \
@@ -69,8 +69,9 @@ struct artis_cpu {
 	u64 ticked_ns;		/* when the last tick came */
 	u64 ticked_jiffies;	/* ... by the kernel's count of ticks */
 	u64 tick_ns;		/* how far ticks are apart */
-	u64 looked_ns;		/* when it last looked for tasks that wait for RT CPUs */
-	u64 empty_looked_ns;	/* when it last looked into shared queues that seem empty */
+	u64 looked_ns;		/* when it last looked for tasks of other caches */
+	u64 pinned_place;	/* of its queues, see queues.h; by any CPU */
+	u64 kthread_place;
 	u64 waiting_looked_ns;	/* when it last looked how many Linux tasks wait for it */
 	u64 slice_ends_ns;	/* of the task that runs, by a timer; 0: at a tick */
 	struct artis_turn turn;
@@ -81,8 +82,6 @@ struct artis_cpu {
 	u32 marked_state;	/* enum artis_state */
 	u32 helper_state;	/* passed from a kprobe to the program that may act on it */
 	u32 late_pid;		/* artis hands this task back: see hands_back_late() */
-	u32 pinned_queued;	/* times a task was queued for this CPU alone, by any CPU */
-	u32 pinned_seen;	/* ... when that queue was last seen empty */
 	u32 beset_ticks;	/* ticks in a row that found a real-time task, and none of ours ran */
 	u32 idles;		/* an NRT CPU: it found no task when it looked last; by any CPU */
 	u8 llc;			/* configuration: its last-level cache, a place in llcs[] */
@@ -95,11 +94,7 @@ struct artis_cpu {
 	u8 chosen;		/* ops.dispatch() has chosen its next task: none waits in front of it */
 	u8 slice_timer_on;	/* it is set, for this task or an earlier one */
 	u8 next_waits;		/* one that comes next waits until its task has run for a moment */
-	/*
-	 * May a kernel thread wait in the queue of this CPU alone? One is queued there, and
-	 * taken, with this CPU's run queue locked, and so is this written.
-	 */
-	u8 kthread_queued;
+	u8 bound_waits;		/* the last tick of a real-time task found one that may run here only */
 	u8 offline;		/* by the hotplug path */
 	u8 asked;		/* its task will be asked to leave by the next interrupt of perf */
 	u8 unwatched;		/* an RT CPU that came back: nobody sees its system calls yet */

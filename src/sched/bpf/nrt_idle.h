@@ -41,7 +41,7 @@ __noinline int wake_nrt_side(void)
  */
 static void pass_on_kthreads(void)
 {
-	if (nr_idle_nrt && *queued_at(DSQ_NRT_KTHREAD))
+	if (nr_idle_nrt && waiting(DSQ_NRT_KTHREAD))
 		wake_nrt_side();
 }
 

@@ -16,10 +16,10 @@ __noinline int enqueue_pinned(struct task_struct *p __arg_trusted,
 	u64 slice_ns = artis_slice_ns(record->rt);
 
 	if (order == ARTIS_ORDER_ARRIVAL) {
-		record->kthread_queued = true;
+		use(&record->kthread_place);
 		scx_bpf_dsq_insert(p, DSQ_KTHREAD + cpu, slice_ns, enq_flags);
 	} else {
-		__sync_fetch_and_add(&record->pinned_queued, 1);
+		use(&record->pinned_place);
 		insert_vtime(p, DSQ_PINNED + cpu, slice_ns, t->deadline, enq_flags);
 	}
 	if (artis_may_kick(rt0_here(cpu)))
@@ -64,7 +64,7 @@ __noinline int kick_rt_side(enum artis_class class, s32 from)
 /* Queues an RT1+ task, by its level. */
 static void insert_rt1(struct task_struct *p, u64 dsq_id, u64 slice_ns, u64 now, u64 enq_flags)
 {
-	*queued_at(dsq_id) = now;
+	use(place_of(dsq_id));
 	insert_vtime(p, dsq_id, slice_ns, artis_rt1_key(artis_rt1_level(p->static_prio), now),
 		     enq_flags);
 }
@@ -75,7 +75,7 @@ __noinline int enqueue_both(struct task_struct *p __arg_trusted, struct task_ctx
 {
 	s32 cpu;
 
-	insert_vtime(p, queue_for(p, true), artis_slice_ns(true), t->deadline, enq_flags);
+	insert_linux(p, true, llc_for(p, true), t->deadline, enq_flags);
 	cpu = any_idle_nrt_cpu(p, cpu_of(p));
 	if (cpu >= 0 && artis_may_kick(rt0_here(cpu)))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
@@ -128,11 +128,11 @@ __noinline int enqueue_nrt(struct task_struct *p __arg_trusted, struct task_ctx 
 		insert_rt1(p, DSQ_NRT_RT1, slice_ns, now, enq_flags);
 		break;
 	case ARTIS_ORDER_ARRIVAL:
-		*queued_at(DSQ_NRT_KTHREAD) = now;
+		use(place_of(DSQ_NRT_KTHREAD));
 		scx_bpf_dsq_insert(p, DSQ_NRT_KTHREAD, slice_ns, enq_flags);
 		break;
 	case ARTIS_ORDER_VTIME:
-		insert_vtime(p, queue_for(p, false), slice_ns, t->deadline, enq_flags);
+		insert_linux(p, false, llc_for(p, false), t->deadline, enq_flags);
 		break;
 	}
 
@@ -211,7 +211,7 @@ __noinline int stop(struct task_struct *p __arg_trusted, struct task_ctx *t __ar
 	t->runnable_at_ns = 0;
 	t->stopped_ns = now;
 	count(ARTIS_limit_stops);
-	*queued_at(DSQ_STOPPED) = now;
+	use(place_of(DSQ_STOPPED));
 	scx_bpf_dsq_insert(p, DSQ_STOPPED, artis_slice_ns(false), enq_flags);
 	return 0;
 }
@@ -230,7 +230,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 
 	if (!t) {
 		/* no memory for its record when it was born: serve it, on the safe side */
-		insert_vtime(p, queue_for(p, false), artis_slice_ns(false), 0, enq_flags);
+		insert_linux(p, false, llc_for(p, false), 0, enq_flags);
 		return;
 	}
 	view = view_of(p, t);

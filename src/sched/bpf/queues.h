@@ -43,15 +43,6 @@ static u32 *online_at(u32 llc, bool rt)
 	return &llc_online[llc & (ARTIS_LLCS_MAX - 1)].cpus[side & 1];
 }
 
-static u64 *linux_dsq_at(u32 llc, bool both)
-{
-	u32 side = both;
-
-	barrier_var(llc);
-	barrier_var(side);
-	return &llc_dsqs[llc & (ARTIS_LLCS_MAX - 1)].at[side & 1];
-}
-
 /* The queue of Linux tasks at @llc, for NRT CPUs or for @both sides. */
 static u64 linux_queue(bool both, u32 llc)
 {
@@ -59,78 +50,149 @@ static u64 linux_queue(bool both, u32 llc)
 }
 
 /*
- * Does a task wait in @dsq_id? Then @deadline is that of the first one. @at is where the kernel
- * keeps that queue, once that is known: to find it by its number takes 150 instructions, with the
- * run queue locked. Where has_first_task() does not hold, the kernel is asked each time.
+ * Where the kernel keeps a queue. To find it by its number takes the kernel 150 instructions, with
+ * a run queue locked, and most are empty nearly always. So its place is kept once a task was seen
+ * there, and before a task was ever queued there nobody looks: what is said of a queue is exact.
  */
-static __always_inline bool first_of(u64 dsq_id, u64 *at, u64 *deadline)
+enum {
+	QUEUE_UNUSED,	/* no task was ever queued there */
+	QUEUE_UNKNOWN,	/* one was, and none was seen yet */
+};
+
+/* Of one of the queues that there is one of. */
+static u64 *place_of(u64 dsq_id)
+{
+	u32 index = dsq_id - DSQ_NRT_KTHREAD;
+
+	barrier_var(index);
+	return &places[index & 7];
+}
+
+/* Of a queue of Linux tasks. */
+static u64 *linux_place(u32 llc, bool both)
+{
+	u32 which = both;
+
+	/* the verifier takes a bool for any number */
+	barrier_var(llc);
+	barrier_var(which);
+	return &llc_places[llc & (ARTIS_LLCS_MAX - 1)].at[which & 1];
+}
+
+/* A task is about to be queued there. */
+static void use(u64 *place)
+{
+	if (*place == QUEUE_UNUSED)
+		*place = QUEUE_UNKNOWN;
+}
+
+static const struct scx_dispatch_q *known_at(u64 place)
+{
+	return place > QUEUE_UNKNOWN ?
+		       (void *)bpf_core_cast((void *)place, struct scx_dispatch_q) :
+		       NULL;
+}
+
+/*
+ * Asks the kernel for the first task of a queue, and notes where it keeps that. Returns whether
+ * there is one. Global: verified once. The RCU section is for let_on(), a program that may sleep.
+ */
+__noinline int ask_for_first(u64 dsq_id, u64 *place __arg_nonnull, u64 *deadline __arg_nonnull)
 {
 	const struct scx_dispatch_q *dsq;
 	const struct task_struct *first;
 
-	if (*at && has_first_task()) {
-		dsq = (void *)bpf_core_cast((void *)*at, struct scx_dispatch_q);
+	bpf_rcu_read_lock();
+	first = scx_bpf_dsq_peek(dsq_id);
+	if (first) {
+		*deadline = first->scx.dsq_vtime;
+		dsq = first->scx.dsq;
+		if (dsq && dsq->id == dsq_id)
+			*place = (u64)dsq;
+	}
+	bpf_rcu_read_unlock();
+	return !!first;
+}
+
+/* How many tasks wait in @dsq_id? */
+static __always_inline u32 queued(u64 dsq_id, u64 *place)
+{
+	const struct scx_dispatch_q *dsq;
+	u64 deadline;
+
+	if (*place == QUEUE_UNUSED)
+		return 0;
+	dsq = known_at(*place);
+	if (dsq)
+		return dsq->nr;
+	ask_for_first(dsq_id, place, &deadline);
+	return scx_bpf_dsq_nr_queued(dsq_id);
+}
+
+/* Does a task wait in @dsq_id? Then @deadline is that of the first one. */
+static __always_inline bool first_of(u64 dsq_id, u64 *place, u64 *deadline)
+{
+	const struct scx_dispatch_q *dsq;
+	const struct task_struct *first;
+	u64 vtime;
+
+	if (*place == QUEUE_UNUSED)
+		return false;
+	dsq = known_at(*place);
+	if (dsq && has_first_task()) {
 		first = dsq->first_task;
 		if (!first)
 			return false;
-		*deadline = first->scx.dsq_vtime;
+		vtime = first->scx.dsq_vtime;
+		/* or one instruction would read it there and on the stack: the verifier refuses that */
+		barrier_var(vtime);
+		*deadline = vtime;
 		return true;
 	}
-	first = scx_bpf_dsq_peek(dsq_id);
-	if (!first)
+	if (dsq && !dsq->nr)
 		return false;
-	*deadline = first->scx.dsq_vtime;
-	dsq = first->scx.dsq;
-	if (dsq && dsq->id == dsq_id)
-		*at = (u64)dsq;
-	return true;
+	return ask_for_first(dsq_id, place, deadline);
 }
 
-/* The same of the Linux tasks that wait in such a queue. */
+/* How many wait in one of the queues that there is one of? */
+static __always_inline u32 waiting(u64 dsq_id)
+{
+	return queued(dsq_id, place_of(dsq_id));
+}
+
+/* Tasks that may run on @cpu only: how many wait, and does one? */
+static __always_inline u32 pinned_queued(s32 cpu)
+{
+	return queued(DSQ_PINNED + cpu, &cpu_record(cpu)->pinned_place);
+}
+
+static __always_inline bool first_pinned(s32 cpu, u64 *deadline)
+{
+	return first_of(DSQ_PINNED + cpu, &cpu_record(cpu)->pinned_place, deadline);
+}
+
+/* Kernel threads that woke up and may run on @cpu only. */
+static __always_inline u32 kthreads_queued(s32 cpu)
+{
+	return queued(DSQ_KTHREAD + cpu, &cpu_record(cpu)->kthread_place);
+}
+
+/* Linux tasks in such a queue: how many wait, and does one? */
+static __always_inline u32 linux_queued(bool both, u32 llc)
+{
+	return queued(linux_queue(both, llc), linux_place(llc, both));
+}
+
 static __always_inline bool first_linux(bool both, u32 llc, u64 *deadline)
 {
-	return first_of(linux_queue(both, llc), linux_dsq_at(llc, both), deadline);
+	return first_of(linux_queue(both, llc), linux_place(llc, both), deadline);
 }
 
-/* Tasks in such queues of all caches. */
-static u32 linux_queued(bool both)
+/* Queues a task there, by its virtual deadline. */
+static void insert_linux(struct task_struct *p, bool both, u32 llc, u64 deadline, u64 enq_flags)
 {
-	u32 llc, tasks = 0;
-
-	if (!has_llcs())
-		return scx_bpf_dsq_nr_queued(linux_queue(both, 0));
-	bpf_for(llc, 0, nr_llcs)
-		tasks += scx_bpf_dsq_nr_queued(linux_queue(both, llc));
-	return tasks;
-}
-
-/*
- * When a task was last queued in one of the shared queues that rarely have one; 0: not
- * since the queue was last seen empty.
- */
-static u64 *queued_at(u64 dsq)
-{
-	u32 index = dsq - DSQ_NRT_KTHREAD;
-
-	barrier_var(index);
-	return &queued_ns[index & 7];
-}
-
-/*
- * Tasks in such a queue. The kernel inserts a task after ops.enqueue(), so an empty
- * queue is believed only some time after that. @look: also if no task was queued.
- */
-static u32 queued(u64 dsq, u64 now, bool look)
-{
-	u64 *at = queued_at(dsq), last = *at;
-	u32 tasks;
-
-	if (!last && !look)
-		return 0;
-	tasks = scx_bpf_dsq_nr_queued(dsq);
-	if (!tasks && last && artis_is_inserted(now, last))
-		__sync_val_compare_and_swap(at, last, 0);
-	return tasks;
+	use(linux_place(llc, both));
+	insert_vtime(p, linux_queue(both, llc), artis_slice_ns(both), deadline, enq_flags);
 }
 
 #endif /* ARTIS_QUEUES_H */

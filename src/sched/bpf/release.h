@@ -73,10 +73,14 @@ int let_on(void *nothing)
 		rt = artis_is_rt_place(where, is_rt(cpu));
 		if (artis_order(&view, where) == ARTIS_ORDER_LEVEL) {
 			to = rt ? DSQ_RT_RT1 : DSQ_NRT_RT1;
-			*queued_at(to) = now;
+			use(place_of(to));
 			vtime = artis_rt1_key(artis_rt1_level(p->static_prio), now);
 		} else {
-			to = where == ARTIS_PLACE_PINNED ? DSQ_PINNED + cpu : queue_for(p, rt);
+			u32 llc = llc_for(p, rt);
+
+			to = where == ARTIS_PLACE_PINNED ? DSQ_PINNED + cpu : linux_queue(rt, llc);
+			use(where == ARTIS_PLACE_PINNED ? &cpu_record(cpu)->pinned_place :
+							  linux_place(llc, rt));
 			vtime = deadline_of_new(artis_weight(p->scx.weight));
 		}
 		if (is_rt(cpu))
@@ -86,7 +90,6 @@ int let_on(void *nothing)
 		if (!scx_bpf_dsq_move_vtime(BPF_FOR_EACH_ITER, p, to, 0))
 			continue;
 		if (where == ARTIS_PLACE_PINNED) {
-			__sync_fetch_and_add(&cpu_record(cpu)->pinned_queued, 1);
 			scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 		} else if (rt) {
 			kick_rt_side(view.class, cpu);
@@ -95,8 +98,7 @@ int let_on(void *nothing)
 		}
 	}
 	bpf_rcu_read_unlock();
-	queued(DSQ_STOPPED, now, true);
-	return !!*queued_at(DSQ_STOPPED);
+	return !!waiting(DSQ_STOPPED);
 }
 
 #endif /* ARTIS_RELEASE_H */

@@ -124,8 +124,7 @@ static void end_switch(struct artis_cpu *record)
 /* Does a kernel thread that woke up wait for @cpu, where its task of @class makes room for it? */
 static bool kthread_waits(s32 cpu, enum artis_class class)
 {
-	return cpu_record(cpu)->kthread_queued && artis_displaces(ARTIS_CLASS_KTHREAD, class) &&
-	       scx_bpf_dsq_nr_queued(DSQ_KTHREAD + cpu) > 0;
+	return artis_displaces(ARTIS_CLASS_KTHREAD, class) && kthreads_queued(cpu);
 }
 
 /* May another CPU take a SCHED_FIFO or SCHED_RR task from @cpu before it ran there? */

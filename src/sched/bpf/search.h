@@ -15,15 +15,13 @@ struct search {
 	s32 cpu;
 	bool rt;		/* the CPU serves the RT side */
 	bool looks;		/* it looks for tasks that have waited too long for others */
-	bool looks_into_empty;	/* it looks into queues that seem empty */
 	bool beset;		/* see artis_is_beset() */
 };
 
-/* The last three, for functions that are verified once: those take few arguments. */
+/* Two of them, for functions that are verified once: those take few arguments. */
 enum {
 	SEARCH_RT = 1,
 	SEARCH_LOOKS = 2,
-	SEARCH_EMPTY = 4,
 };
 
 static __always_inline struct search search_of(struct task_struct *prev, struct task_ctx *stays,
@@ -44,14 +42,13 @@ static __always_inline struct search search_of(struct task_struct *prev, struct 
 		.cpu = cpu,
 		.rt = how & SEARCH_RT,
 		.looks = how & SEARCH_LOOKS,
-		.looks_into_empty = how & SEARCH_EMPTY,
 	};
 }
 
-/* May an RT1+ task wait, or go on, or is it time to look whether one does? */
-static bool may_have_rt1(const struct search *s)
+/* Does an RT1+ task wait, or may one go on? */
+static bool has_rt1(const struct search *s)
 {
-	return s->looks_into_empty || *queued_at(DSQ_NRT_RT1) || *queued_at(DSQ_RT_RT1) ||
+	return waiting(DSQ_NRT_RT1) || waiting(DSQ_RT_RT1) ||
 	       (s->stays && artis_is_rt1(class_of(s->prev)));
 }
 
@@ -65,11 +62,11 @@ __noinline int take_rt1(struct task_struct *prev __arg_trusted __arg_nullable,
 	const struct search search = search_of(prev, stays, cpu, how, now), *s = &search;
 	u64 dsq = s->rt ? DSQ_RT_RT1 : DSQ_NRT_RT1;
 	bool runs = false, others = false, drains = false;
-	u32 waits = queued(dsq, s->now, s->looks_into_empty);
+	u32 waits = waiting(dsq);
 
 	runs = prev && stays && artis_is_rt1(class_of(prev));
 	if (!s->rt) {
-		u32 waits_rt = queued(DSQ_RT_RT1, s->now, s->looks_into_empty);
+		u32 waits_rt = waiting(DSQ_RT_RT1);
 
 		drains = artis_takes_rt1_of_rt(waits, waits_rt);
 		if (drains) {
@@ -78,9 +75,8 @@ __noinline int take_rt1(struct task_struct *prev __arg_trusted __arg_nullable,
 		}
 	}
 	if (waits || runs)
-		others = scx_bpf_dsq_nr_queued(linux_queue(true, llc_of(s->cpu))) ||
-			 (!s->rt && scx_bpf_dsq_nr_queued(linux_queue(false, llc_of(s->cpu)))) ||
-			 first_pinned(s->cpu, s->record);
+		others = linux_queued(true, llc_of(s->cpu)) ||
+			 (!s->rt && linux_queued(false, llc_of(s->cpu))) || pinned_queued(s->cpu);
 	switch (artis_rt1_turn(&s->record->turn, waits, runs, others, s->now)) {
 	case ARTIS_TURN_NO_RT1:
 		return false;
@@ -205,8 +201,8 @@ static bool relieve(const struct search *s, bool has, u64 first)
 /* The heads of the queues of Linux tasks that @s serves. */
 static struct artis_heads heads_of(const struct search *s)
 {
-	struct task_struct *own = first_pinned(s->cpu, s->record);
-	u64 first_side = 0, first_both = 0;
+	u64 first_own = 0, first_side = 0, first_both = 0;
+	bool own = first_pinned(s->cpu, &first_own);
 	bool side = !s->rt && first_linux(false, llc_of(s->cpu), &first_side);
 	bool both = first_linux(true, llc_of(s->cpu), &first_both);
 
@@ -214,7 +210,7 @@ static struct artis_heads heads_of(const struct search *s)
 		.own = own,
 		.side = side,
 		.both = both,
-		.own_deadline = own ? own->scx.dsq_vtime : 0,
+		.own_deadline = first_own,
 		.side_deadline = first_side,
 		.both_deadline = first_both,
 	};

@@ -5,28 +5,13 @@
 #ifndef ARTIS_SEAT_H
 #define ARTIS_SEAT_H
 
-/* The first task that may run on this CPU only, or NULL. */
-static struct task_struct *first_pinned(s32 cpu, struct artis_cpu *record)
-{
-	u32 queued = record->pinned_queued;
-	struct task_struct *p;
-
-	if (!may_have_pinned(record))
-		return NULL;
-	p = scx_bpf_dsq_peek(DSQ_PINNED + cpu);
-	if (!p)
-		record->pinned_seen = queued;
-	return p;
-}
-
 /* Is the turn of @t before that of everybody who waits for @cpu, an NRT CPU? */
-static bool comes_first(const struct task_ctx *t, s32 cpu, struct artis_cpu *record)
+static bool comes_first(const struct task_ctx *t, s32 cpu)
 {
-	struct task_struct *pinned = first_pinned(cpu, record);
 	u64 first = 0;
-	bool others;
+	bool others = first_pinned(cpu, &first);
 
-	if (!artis_comes_first(t->deadline, pinned, pinned ? pinned->scx.dsq_vtime : 0))
+	if (!artis_comes_first(t->deadline, others, first))
 		return false;
 	others = first_linux(false, llc_of(cpu), &first);
 	return artis_comes_first(t->deadline, others, first);
@@ -68,7 +53,7 @@ __noinline int seat_of(const struct task_ctx *t __arg_nonnull,
 	if (!artis_may_take_over(view))
 		return SEAT_QUEUE;
 	running = class_hosted(cpu, record);
-	switch (artis_take_over(view, running, queued(DSQ_NRT_RT1, now, false), in_front, next,
+	switch (artis_take_over(view, running, waiting(DSQ_NRT_RT1), in_front, next,
 				artis_is_soon_done(running, &record->running, now))) {
 	case ARTIS_TAKE_OVER_NEVER:
 		return SEAT_QUEUE;
@@ -80,10 +65,10 @@ __noinline int seat_of(const struct task_ctx *t __arg_nonnull,
 		if (!artis_takes_over(t->deadline, &record->running, now, t->by_interrupt))
 			return artis_may_follow(view, artis_is_alone(view, nr_idle_nrt),
 						in_front) &&
-					       comes_first(t, cpu, record) ?
+					       comes_first(t, cpu) ?
 				       SEAT_FRONT :
 				       SEAT_QUEUE;
-		if (!comes_first(t, cpu, record))
+		if (!comes_first(t, cpu))
 			return SEAT_QUEUE_ROOM;
 		break;
 	case ARTIS_TAKE_OVER_FIRST:

@@ -52,29 +52,14 @@ static s32 some_nrt_cpu(struct task_struct *p, s32 prev_cpu)
 	return cpu < (s32)nr_cpus ? cpu : prev_cpu;
 }
 
-/* May a task wait in the queue of this CPU alone? A look into it is spared if not. */
-static bool may_have_pinned(const struct artis_cpu *record)
-{
-	return record->pinned_queued != record->pinned_seen;
-}
-
-/*
- * May a task wait in that shared queue? The exact answer where one was queued: while tasks are
- * handed this CPU, it asks for none, and so nobody would see that the queue is empty again.
- */
-static bool may_be_queued(u64 dsq, s32 cpu)
-{
-	return *queued_at(dsq) && queued(dsq, clock_of(cpu), false);
-}
-
 /* Is the task handed the CPU of its waker, this one? */
 static bool hand_over(struct task_struct *p, struct task_ctx *t, const struct artis_task_view *view,
 		      s32 cpu, bool sync)
 {
 	const struct artis_cpu *record = cpu_record(cpu);
 	bool room = artis_has_room(artis_is_alone(view, nr_idle_nrt), local_queued(cpu));
-	bool waits = may_have_pinned(record) || !room || may_be_queued(DSQ_NRT_KTHREAD, cpu) ||
-		     may_be_queued(DSQ_NRT_RT1, cpu);
+	bool waits = !room || pinned_queued(cpu) || waiting(DSQ_NRT_KTHREAD) ||
+		     waiting(DSQ_NRT_RT1);
 	u64 first = 0;
 	bool others;
 
@@ -116,7 +101,7 @@ static __always_inline s32 picked(struct task_struct *p, struct task_ctx *t,
 		left_rt_ns = clock_of(cpu);
 		t->runnable_at_ns = left_rt_ns;
 		t->state = artis_state_queued(ARTIS_PLACE_NRT);
-		*queued_at(DSQ_NRT_KTHREAD) = left_rt_ns;
+		use(place_of(DSQ_NRT_KTHREAD));
 		scx_bpf_dsq_insert(p, DSQ_NRT_KTHREAD, artis_slice_ns(false), 0);
 		return cpu;
 	case ARTIS_PICK_NRT_FRONT:

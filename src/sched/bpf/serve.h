@@ -8,20 +8,19 @@
 
 static __always_inline bool try_step(const struct search *s, enum artis_step step)
 {
-	u32 how = (s->rt ? SEARCH_RT : 0) | (s->looks ? SEARCH_LOOKS : 0) |
-		  (s->looks_into_empty ? SEARCH_EMPTY : 0);
+	u32 how = (s->rt ? SEARCH_RT : 0) | (s->looks ? SEARCH_LOOKS : 0);
 
 	switch (step) {
 	case ARTIS_STEP_END:
 		return true;
 	case ARTIS_STEP_KTHREAD_HERE:
-		return take_kthread(s->cpu, s->record);
+		return kthreads_queued(s->cpu) &&
+		       scx_bpf_dsq_move_to_local(DSQ_KTHREAD + s->cpu, 0);
 	case ARTIS_STEP_KTHREAD_SHARED:
 		return take_held(s->beset, s->now) ||
-		       (queued(DSQ_NRT_KTHREAD, s->now, s->looks_into_empty) &&
-			take(DSQ_NRT_KTHREAD, 0, s->now));
+		       (waiting(DSQ_NRT_KTHREAD) && take(DSQ_NRT_KTHREAD, 0, s->now));
 	case ARTIS_STEP_RT1:
-		if (!may_have_rt1(s)) {
+		if (!has_rt1(s)) {
 			artis_rt1_turn(&s->record->turn, false, false, false, s->now);
 			return false;
 		}
@@ -29,10 +28,13 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 	case ARTIS_STEP_FAIR:
 		return take_fair(s->prev, s->stays, s->cpu, how, s->now);
 	case ARTIS_STEP_PINNED:
-		return scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0);
+		return pinned_queued(s->cpu) &&
+		       scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0);
 	case ARTIS_STEP_RT1_LEFT:
-		return s->rt ? scx_bpf_dsq_move_to_local(DSQ_RT_RT1, s->enq_flags) :
-			       take(DSQ_NRT_RT1, 0, s->now);
+		if (s->rt)
+			return waiting(DSQ_RT_RT1) &&
+			       scx_bpf_dsq_move_to_local(DSQ_RT_RT1, s->enq_flags);
+		return waiting(DSQ_NRT_RT1) && take(DSQ_NRT_RT1, 0, s->now);
 	case ARTIS_STEP_GO_ON:
 		if (!s->stays)
 			return false;
@@ -42,7 +44,7 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 		return has_llcs() && take_far(s->cpu, s->rt, s->enq_flags, s->now);
 	case ARTIS_STEP_HELP:
 		return help_rt1(s->now) ||
-		       (*queued_at(DSQ_STOPPED) && s->beset &&
+		       (waiting(DSQ_STOPPED) && s->beset &&
 			scx_bpf_dsq_move_to_local(DSQ_STOPPED, 0));
 	}
 	return true;
@@ -93,13 +95,11 @@ void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 			t->state = artis_state_running(t->state, false);
 	}
 	/* artis, which lets them on, is stopped itself */
-	if (*queued_at(DSQ_STOPPED) && artis_is_neglected(search.now, looked_ns) &&
+	if (waiting(DSQ_STOPPED) && artis_is_neglected(search.now, looked_ns) &&
 	    scx_bpf_dsq_move_to_local(DSQ_STOPPED, 0))
 		return;
 	record->chosen = true;
 	search.looks = has_llcs() && artis_looks_far(&record->looked_ns, search.now);
-	search.looks_into_empty = !prev || search.beset ||
-				  artis_look_into_empty(&record->empty_looked_ns, search.now);
 
 	if (service == ARTIS_SERVICE_NRT) {
 		serve(&search, ARTIS_SERVICE_NRT);

@@ -28,11 +28,8 @@ static void set_slice_timer(struct artis_cpu *record, struct bpf_timer *timer, u
 /* Do so many Linux tasks wait for @cpu, an NRT CPU, that slices end on time? */
 static bool many_wait(const struct artis_cpu *record, s32 cpu)
 {
-	u32 waiting = scx_bpf_dsq_nr_queued(linux_queue(false, llc_of(cpu)));
-
-	if (may_have_pinned(record))
-		waiting += scx_bpf_dsq_nr_queued(DSQ_PINNED + cpu);
-	return artis_times_slice(waiting, *online_at(record->llc, false));
+	return artis_times_slice(linux_queued(false, llc_of(cpu)) + pinned_queued(cpu),
+				 *online_at(record->llc, false));
 }
 
 /* In a softirq, so no task of this CPU begins to run meanwhile. */

@@ -39,21 +39,18 @@ struct llc_online {
 
 struct llc_online llc_online[ARTIS_LLCS_MAX];
 
-/* Where the kernel keeps the queues of Linux tasks, of each cache; see first_of(). */
-struct llc_dsqs {
+/* Where the kernel keeps queues, see queues.h: those of Linux tasks of each cache, ... */
+struct llc_places {
 	u64 at[SIDES];
 };
 
-struct llc_dsqs llc_dsqs[ARTIS_LLCS_MAX];
+struct llc_places llc_places[ARTIS_LLCS_MAX];
+u64 places[8];			/* ... and those that there is one of */
 
-/*
- * What spares a CPU a look at queues that are empty nearly always; a look takes the
- * kernel some 150 instructions, with the run queue locked.
- */
 u64 left_rt_ns;			/* when a task was last queued that had been on an RT CPU */
 bool rcu_stops;			/* the thread of RCU is about to stop, and to be held */
 bool held_goes;			/* ... was held for long enough */
-u64 queued_ns[8];		/* see queued(); of the shared queues that rarely have a task */
+u64 held_ns;			/* ... since then; 0: it is not */
 u32 nr_idle_nrt;		/* NRT CPUs that found no task when they looked last, see idles() */
 
 u32 known_groups;		/* CPU cgroups with a weight, see group.h */

@@ -54,27 +54,16 @@ static bool take(u64 dsq_id, u64 enq_flags, u64 now)
 	return take_beside_rt0(dsq_id, enq_flags, now);
 }
 
-/* Takes a kernel thread that woke up and may run on this CPU only. */
-static bool take_kthread(s32 cpu, struct artis_cpu *record)
-{
-	if (!record->kthread_queued)
-		return false;
-	if (scx_bpf_dsq_move_to_local(DSQ_KTHREAD + cpu, 0))
-		return true;
-	record->kthread_queued = scx_bpf_dsq_nr_queued(DSQ_KTHREAD + cpu) > 0;
-	return false;
-}
-
 /* Does the first task that waits for @cpu, an NRT CPU, take over from the one that runs? */
 static bool next_takes_over(s32 cpu, struct artis_cpu *record, u64 now)
 {
-	struct task_struct *pinned = first_pinned(cpu, record);
 	u32 llc = llc_of(cpu);
 	u64 first;
 
 	if (local_queued(cpu))
 		return artis_hands_over(&record->running, now);
-	if (pinned && artis_takes_over(pinned->scx.dsq_vtime, &record->running, now, false))
+	if (first_pinned(cpu, &first) &&
+	    artis_takes_over(first, &record->running, now, false))
 		return true;
 	if (first_linux(true, llc, &first) &&
 	    artis_takes_over(first, &record->running, now, false))

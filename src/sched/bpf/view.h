@@ -85,15 +85,15 @@ __noinline s32 near_cpu(const struct task_struct *p __arg_trusted, s32 from, boo
 	return cpu;
 }
 
-/* The queue where @p waits: of the cache where it is, or else the nearest one. */
-static u64 queue_for(const struct task_struct *p, bool both)
+/* The cache at which @p waits: where it is, or else the nearest one. */
+static u32 llc_for(const struct task_struct *p, bool both)
 {
 	s32 cpu;
 
 	if (!has_llcs())
-		return linux_queue(both, 0);
+		return 0;
 	cpu = near_cpu(p, cpu_of(p), both);
-	return linux_queue(both, llc_of(cpu < 0 ? cpu_of(p) : cpu));
+	return llc_of(cpu < 0 ? cpu_of(p) : cpu);
 }
 
 /* Does the affinity of @p leave no choice but the CPUs it has? */

@@ -273,12 +273,6 @@ static inline bool artis_looks_far(u64 *looked_ns, u64 now_ns)
 	return artis_is_time(looked_ns, now_ns, ARTIS_FAR_LOOK_NS);
 }
 
-/* Does it look into shared queues that seem empty? @looked_ns: as above. */
-static inline bool artis_look_into_empty(u64 *looked_ns, u64 now_ns)
-{
-	return artis_is_time(looked_ns, now_ns, ARTIS_EMPTY_LOOK_NS);
-}
-
 /*
  * May a task be passed over that is runnable since @runnable_at_ns? To take a task locks
  * the run queue of the CPU where it was; if RT0 needs that lock now, another task does.

@@ -161,16 +161,6 @@
 #define ARTIS_HAND_BACK_NS (2 * ARTIS_NSEC_PER_MSEC)
 
 /*
- * The least time between two looks of an NRT CPU into shared queues in which no task was
- * queued, as far as is known. Nobody waits there, unless a CPU stood still for a while as
- * it queued a task. Each look makes a switch longer, and others wait for its run queue.
- */
-#define ARTIS_EMPTY_LOOK_NS (10 * ARTIS_NSEC_PER_MSEC)
-
-/* Longer than it takes the kernel to insert a task after ops.enqueue(). */
-#define ARTIS_INSERTION_NS (1 * ARTIS_NSEC_PER_MSEC)
-
-/*
  * RT1+ tasks come first, but on each CPU everybody else gets 5 ms after 95 ms of
  * them, if they wait. The kernel bounds its real-time classes to 95 % for the
  * same reason: a real-time task in an endless loop must not take the machine

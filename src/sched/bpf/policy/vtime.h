@@ -29,15 +29,6 @@ static inline u64 artis_rt1_key(u32 level, u64 now_ns)
 	return now_ns + (u64)(level - 1) * ARTIS_RT1_LEVEL_NS;
 }
 
-/*
- * A task was queued, and no look since has found it: does that say that the queue is
- * empty? Only what takes no time in between is known to be in order.
- */
-static inline bool artis_is_inserted(u64 now_ns, u64 queued_ns)
-{
-	return (s64)(now_ns - queued_ns) >= (s64)ARTIS_INSERTION_NS;
-}
-
 /* Virtual time may wrap around: compare two values by their distance. */
 static inline bool artis_vtime_before(u64 a, u64 b)
 {

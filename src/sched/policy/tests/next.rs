@@ -28,17 +28,12 @@ fn a_turn_that_nobody_could_take_in_time_is_not_lost() {
 }
 
 #[test]
-fn who_switches_often_looks_at_other_caches_once_a_millisecond_and_seldom_into_empty_queues() {
+fn who_switches_often_looks_at_other_caches_once_a_millisecond() {
     let mut looked_ns = 0;
     let looks = (0..1000u64)
         .filter(|turn| looks_far(&mut looked_ns, MS / 2 + turn * 30_000))
         .count();
     assert_eq!(looks, 30, "1000 switches in 30 ms, from the first one on");
-    let mut looked_ns = 0;
-    let looks = (0..1000u64)
-        .filter(|turn| look_into_empty(&mut looked_ns, MS / 2 + turn * 30_000))
-        .count();
-    assert_eq!(looks, 3, "into queues that seem empty");
 }
 
 #[test]
