@@ -170,7 +170,7 @@ impl Line {
     }
 }
 
-/// `12 s of 60 s, 48 s left; max 31.0 us`.
+/// `12 s of 60 s, 48 s left; worst 31.0 us`.
 fn words(spent: Duration, now: &Now) -> String {
     let estimated = || {
         let part = now.part.filter(|part| (PART_MIN..1.0).contains(part))?;
@@ -277,8 +277,8 @@ mod tests {
             s(12),
             Some(s(60)),
             None,
-            "max 3 us",
-            "12 s of 60 s, 48 s left; max 3 us",
+            "worst 3 us",
+            "12 s of 60 s, 48 s left; worst 3 us",
         );
         is(s(61), Some(s(60)), None, "", "61 s of 60 s");
         is(s(12), None, None, "reading", "12 s; reading");
