@@ -94,7 +94,7 @@ struct artis_cpu {
 	u8 chosen;		/* ops.dispatch() has chosen its next task: none waits in front of it */
 	u8 slice_timer_on;	/* it is set, for this task or an earlier one */
 	u8 next_waits;		/* one that comes next waits until its task has run for a moment */
-	u8 bound_waits;		/* the last tick of a real-time task found one that may run here only */
+	u8 bound_waits;		/* a real-time task's last tick found one that may run here only */
 	u8 offline;		/* by the hotplug path */
 	u8 asked;		/* its task will be asked to leave by the next interrupt of perf */
 	u8 unwatched;		/* an RT CPU that came back: nobody sees its system calls yet */

@@ -144,7 +144,7 @@ static __always_inline bool first_of(u64 dsq_id, u64 *place, u64 *deadline)
 		if (!first)
 			return false;
 		vtime = first->scx.dsq_vtime;
-		/* or one instruction would read it there and on the stack: the verifier refuses that */
+		/* or one instruction reads it there and on the stack, which is refused */
 		barrier_var(vtime);
 		*deadline = vtime;
 		return true;

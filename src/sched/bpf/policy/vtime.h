@@ -64,8 +64,9 @@ static inline u64 artis_vtime_charge(u64 ran_ns, u32 weight)
 }
 
 /*
- * All runnable tasks. Their mean virtual time, by weight, is where a task stands that got
- * just its share: who is behind it is owed time, who is ahead got too much. (Stoica, Abdel-Wahab: "Earliest Eligible Virtual Deadline First", 1995.)
+ * All runnable tasks. Their mean virtual time, by weight, is where a task stands that got just
+ * its share: who is behind it is owed time, who is ahead got too much. (Stoica, Abdel-Wahab:
+ * "Earliest Eligible Virtual Deadline First", 1995.)
  */
 struct artis_pool {
 	u64 base;		/* near the mean */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Tests of `bpf/policy/cache.h`: who takes tasks from another last-level cache.
 //!
-//! A small model of CPUs of one kind with several caches obeys the policy as the BPF program does: a queue
-//! for each cache, one virtual time for all.
+//! A small model of CPUs of one kind with several caches obeys the policy as the BPF program does:
+//! a queue for each cache, one virtual time for all.
 
 use super::*;
 
