@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the kernel knows of a task: read by the task itself at the end of its program, or by the
+//! starter of one that has not ended.
+
+use super::Actor;
+use crate::arena::Slot;
+use artis_machine::Root;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::time::{ClockId, clock_gettime};
+use std::sync::atomic::Ordering::Relaxed;
+
+impl Actor<'_> {
+    /// Fills the task's own slot, or adds to that of forked ones: those are many and short, so
+    /// only what one cheap call gives is asked for.
+    pub(super) fn account(&self) {
+        let slot = self.slot;
+        if !self.is_forked {
+            fill(slot, "self");
+            return;
+        }
+        slot.count.fetch_add(1, Relaxed);
+        if let Ok(time) = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID) {
+            let ns = time.tv_sec() * 1_000_000_000 + time.tv_nsec();
+            slot.cpu_ns.fetch_add(ns.unsigned_abs(), Relaxed);
+        }
+        if let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) {
+            let number = |count: i64| count.unsigned_abs();
+            let (own, taken) = (
+                usage.voluntary_context_switches(),
+                usage.involuntary_context_switches(),
+            );
+            slot.voluntary.fetch_add(number(own), Relaxed);
+            slot.involuntary.fetch_add(number(taken), Relaxed);
+        }
+    }
+}
+
+/// What `/proc` says of a process. Numbers that may be missing are stored one higher.
+pub fn fill(slot: &Slot, process: &str) {
+    let root = Root::default();
+    let text = |file: &str| {
+        root.hint(format!("/proc/{process}/{file}"))
+            .unwrap_or_default()
+    };
+    let statistics = text("schedstat");
+    let mut numbers = statistics.split_whitespace().map(str::parse::<u64>);
+    if let (Some(Ok(cpu_ns)), Some(Ok(waiting_ns))) = (numbers.next(), numbers.next()) {
+        slot.cpu_ns.store(cpu_ns, Relaxed);
+        slot.waiting_ns.store(waiting_ns + 1, Relaxed);
+    }
+    let value = |text: &str, key: &str| {
+        let line = text.lines().find(|line| line.starts_with(key))?;
+        line.rsplit([':', '\t', ' '])
+            .next()?
+            .trim()
+            .parse::<u64>()
+            .ok()
+    };
+    let status = text("status");
+    for (key, into) in [
+        ("voluntary_ctxt_switches", &slot.voluntary),
+        ("nonvoluntary_ctxt_switches", &slot.involuntary),
+    ] {
+        if let Some(count) = value(&status, key) {
+            into.store(count, Relaxed);
+        }
+    }
+    if let Some(count) = value(&text("sched"), "se.nr_migrations") {
+        slot.migrations.store(count + 1, Relaxed);
+    }
+}
