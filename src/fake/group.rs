@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The control groups of a run: made below this process's own, and removed with it.
+//! The control groups of a run: made beside this process's own, and removed with it.
 //!
 //! Source: `Documentation/admin-guide/cgroup-v2.rst`, and `scheduler/sched-design-CFS.rst` for
 //! machines whose CPU controller is still in version 1.
@@ -96,19 +96,17 @@ fn place() -> Result<Place, Error> {
     let root = Root::default();
     let own = cgroup::v2_path(&root, "self");
     let own = own.as_deref().unwrap_or("/").trim_start_matches('/');
+    // Beside the own group: one with processes in it passes no controllers on.
+    let beside = Path::new(own).parent().unwrap_or(Path::new(""));
     for mount in ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"] {
-        let folder = Path::new(mount).join(own);
+        let folder = Path::new(mount).join(beside);
         let controllers = fs::read_to_string(folder.join("cgroup.controllers"));
         if controllers.is_ok_and(|it| it.split_whitespace().any(|it| it == "cpu")) {
             let control = folder.join("cgroup.subtree_control");
-            for controller in ["+cpu", "+cpuset"] {
-                let written = fs::write(&control, controller);
-                if controller == "+cpu"
-                    && !fs::read_to_string(&control).is_ok_and(|it| it.contains("cpu"))
-                {
-                    written.map_err(refused("pass the CPU controller on in", &control))?;
-                }
-            }
+            let passed = fs::write(&control, "+cpu");
+            passed.map_err(refused("pass the CPU controller on in", &control))?;
+            // CPU sets are wanted by few, who are told where they are missing.
+            let _ = fs::write(&control, "+cpuset");
             let is_v2 = true;
             return Ok(Place { folder, is_v2 });
         }
@@ -121,8 +119,8 @@ fn place() -> Result<Place, Error> {
         }
     }
     Err(Error::Group(
-        "this task's control group has no CPU controller; start artis in one that has, such as \
-         with systemd-run --scope -p Delegate=yes"
+        "this machine has no control groups with a CPU controller; mount cgroup2 on \
+         /sys/fs/cgroup, or take the groups out of the scenario"
             .to_owned(),
     ))
 }

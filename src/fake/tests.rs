@@ -3,6 +3,7 @@
 
 use super::run;
 use artis_machine::{Root, processes};
+use artis_scenario::model::{Policy, Task};
 use artis_scenario::{Ended, Outcome, TaskOutcome, read};
 use std::sync::atomic::AtomicUsize;
 use std::time::{Duration, Instant};
@@ -130,6 +131,39 @@ fn what_is_refused_is_said_and_nothing_stays() {
     };
     let left = mine.iter().filter(|process| is_hog(process.pid)).count();
     assert_eq!(left, 0, "{mine:?}");
+}
+
+#[test]
+fn shipped_scenarios_run() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/scenario");
+    let here = artis_task::syscall::affinity(0).unwrap();
+    let is_root = nix::unistd::geteuid().is_root();
+    let mut ran = 0;
+    for name in [
+        "ping-pong.toml",
+        "fork-storm.toml",
+        "control-loop-build.toml",
+        "pipeline.json",
+    ] {
+        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        let mut scenario = read(&text, None, name).unwrap().scenario;
+        scenario.end.duration_ns = Some(150_000_000);
+        let needs_root = |task: &Task| task.policy != Policy::default();
+        if super::fit(&scenario, &here).is_err()
+            || (!is_root && scenario.tasks.iter().any(needs_root))
+        {
+            eprintln!("SKIPPED: {name} needs root and CPUs 0 and 1");
+            continue;
+        }
+        let outcome = run(&scenario, &AtomicUsize::new(0), &mut |_| {});
+        let outcome = outcome.unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(
+            outcome.tasks.iter().all(|task| task.steps > 0),
+            "{name}: {outcome:?}"
+        );
+        ran += 1;
+    }
+    assert!(ran > 0 || here.len() < 2);
 }
 
 #[test]

@@ -12,6 +12,8 @@ mod lenient;
 mod own;
 mod place;
 mod rtapp;
+#[cfg(test)]
+mod shipped;
 mod tree;
 
 pub use lbmicro::LOOP_NS;
