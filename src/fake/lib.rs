@@ -3,7 +3,8 @@
 //! system calls, faults and sleeps, and with user work that was calibrated just before.
 //!
 //! Owns the processes ([`stage`]), what they share ([`arena`]), what one of them does ([`actor`])
-//! and what is known of each afterwards ([`artis_scenario::Outcome`]). Neither reads files of scenarios nor prints.
+//! and what is known of each afterwards ([`artis_scenario::Outcome`]). Neither reads files of
+//! scenarios nor prints.
 //! Everything that it makes goes away with it, also after `kill -9`: the processes live below a
 //! [`artis_load::supervised`] one.
 //!

@@ -9,7 +9,7 @@ use super::{Doing, Failure};
 use crate::calibrate::Zero;
 use crate::stage::Stage;
 use artis_machine::CpuList;
-use artis_scenario::model::{Direction, Op, Policy, Source, Task};
+use artis_scenario::model::{Change, Direction, Op, Policy, Source, Task};
 use artis_task::syscall::{self, SCHED_EXT, Scheduling};
 use nix::errno::Errno;
 use std::ffi::CString;
@@ -117,6 +117,17 @@ pub fn enter_group(stage: &Stage, group: usize) -> Result<(), Failure> {
 /// Binds this process to those of the CPUs that are here.
 pub fn bind(stage: &Stage, cpus: &CpuList) -> Result<(), Failure> {
     syscall::set_affinity(0, &(cpus & &stage.here)).map_err(|errno| Doing::Bind.failed(errno))
+}
+
+/// Changes how this process is scheduled.
+pub fn become_as(stage: &Stage, change: &Change) -> Result<(), Failure> {
+    if let Some(group) = change.group {
+        enter_group(stage, group)?;
+    }
+    if let Some(cpus) = &change.cpus {
+        bind(stage, cpus)?;
+    }
+    change.policy.map_or(Ok(()), schedule)
 }
 
 /// Gives this process a policy.

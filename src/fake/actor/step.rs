@@ -3,6 +3,7 @@
 
 use super::{Actor, Doing, Failure, Flow, live, memory, own, signals, waits};
 use crate::calibrate::steps;
+use crate::stage::Stage;
 use crate::sync::{futex_wait, futex_wake};
 use artis_load::own::faults::Region;
 use artis_measure::clock::now_ns;
@@ -19,7 +20,6 @@ const BUSY_NS: f64 = 2_000.0;
 
 pub(super) fn step<'a>(actor: &mut Actor<'a>, op: &'a Op) -> Result<Flow, Failure> {
     let stage = actor.stage;
-    let lock = |errno| Doing::Lock.failed(errno);
     let message = |errno| Doing::Message.failed(errno);
     match op {
         Op::Compute(Work::Ns(ns)) => return Ok(actor.compute(*ns as f64 / stage.rates.step_ns)),
@@ -63,14 +63,6 @@ pub(super) fn step<'a>(actor: &mut Actor<'a>, op: &'a Op) -> Result<Flow, Failur
         Op::Sleep { ns } => waits::sleep_until(now_ns().saturating_add(*ns)),
         Op::Timer { timer, period_ns } => return actor.timer(*timer, *period_ns),
         Op::Arrival { arrivals } => return actor.arrival(*arrivals),
-        Op::Lock(it) => stage.sync.lock(*it).map_err(lock)?,
-        Op::Unlock(it) => stage.sync.unlock(*it).map_err(lock)?,
-        Op::Wait { condition, mutex } => stage.sync.wait(*condition, *mutex).map_err(lock)?,
-        Op::Signal(it) => stage.sync.signal(*it).map_err(lock)?,
-        Op::Broadcast(it) => stage.sync.broadcast(*it).map_err(lock)?,
-        Op::Post(it) => stage.sync.post(*it).map_err(lock)?,
-        Op::Acquire(it) => stage.sync.acquire(*it).map_err(lock)?,
-        Op::Barrier(it) => stage.sync.barrier(*it).map_err(lock)?,
         Op::Send { channel, bytes } => {
             let text = &actor.own.message[..*bytes as usize];
             stage.channels[*channel].send(text).map_err(message)?;
@@ -83,32 +75,47 @@ pub(super) fn step<'a>(actor: &mut Actor<'a>, op: &'a Op) -> Result<Flow, Failur
         Op::AwaitSignal { by_descriptor } => actor.own.signals.take(*by_descriptor)?,
         Op::Poll(sources) => return actor.poll(sources),
         Op::Fork { task } => actor.fork(*task)?,
-        Op::Join { task } => {
-            let alive = &stage.shared.kinds[*task].alive;
-            loop {
-                match alive.load(Acquire) {
-                    0 => break,
-                    count => futex_wait(alive, count),
-                }
-            }
-        }
-        Op::Become(change) => {
-            if let Some(group) = change.group {
-                own::enter_group(stage, group)?;
-            }
-            if let Some(cpus) = &change.cpus {
-                own::bind(stage, cpus)?;
-            }
-            if let Some(policy) = change.policy {
-                own::schedule(policy)?;
-            }
-        }
+        Op::Join { task } => join(stage, *task),
+        Op::Become(change) => own::become_as(stage, change)?,
         Op::Yield => {
             // SAFETY: a call without arguments.
             unsafe { libc::sched_yield() };
         }
+        Op::Lock(_)
+        | Op::Unlock(_)
+        | Op::Wait { .. }
+        | Op::Signal(_)
+        | Op::Broadcast(_)
+        | Op::Post(_)
+        | Op::Acquire(_)
+        | Op::Barrier(_) => on_lock(stage, op).map_err(|errno| Doing::Lock.failed(errno))?,
     }
     Ok(Flow::Go)
+}
+
+fn join(stage: &Stage, task: usize) {
+    let alive = &stage.shared.kinds[task].alive;
+    loop {
+        match alive.load(Acquire) {
+            0 => return,
+            count => futex_wait(alive, count),
+        }
+    }
+}
+
+fn on_lock(stage: &Stage, op: &Op) -> Result<(), Errno> {
+    let sync = &stage.sync;
+    match op {
+        Op::Lock(it) => sync.lock(*it),
+        Op::Unlock(it) => sync.unlock(*it),
+        Op::Wait { condition, mutex } => sync.wait(*condition, *mutex),
+        Op::Signal(it) => sync.signal(*it),
+        Op::Broadcast(it) => sync.broadcast(*it),
+        Op::Post(it) => sync.post(*it),
+        Op::Acquire(it) => sync.acquire(*it),
+        Op::Barrier(it) => sync.barrier(*it),
+        _ => Ok(()),
+    }
 }
 
 impl Actor<'_> {

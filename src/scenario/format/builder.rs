@@ -5,6 +5,7 @@
 use super::NoteKind;
 use super::place::Wrong;
 use crate::model::*;
+use artis_machine::CpuList;
 use std::collections::BTreeMap;
 
 /// The most notes that are kept.
@@ -201,6 +202,20 @@ impl Builder {
 
     pub fn buffer(&mut self, name: &str, at: usize) -> Result<usize, Wrong> {
         self.find(What::Buffer, name, at, |_| {})
+    }
+
+    /// Takes those CPUs for RT CPUs that a FIFO or RR task is bound to.
+    pub fn assume_rt_cpus(&mut self, otherwise: &str) {
+        let is_real_time =
+            |task: &&Task| matches!(task.policy, Policy::Fifo { .. } | Policy::RoundRobin { .. });
+        let tasks = self.scenario.tasks.iter().filter(is_real_time);
+        let bound = tasks.filter_map(|task| task.cpus.as_ref().filter(|cpus| cpus.len() == 1));
+        let cpus: CpuList = bound.filter_map(CpuList::first).collect();
+        if !cpus.is_empty() {
+            let text = format!("RT CPUs are {cpus}, where real-time tasks are bound; {otherwise}");
+            self.note(NoteKind::Assumed, None, text);
+        }
+        self.scenario.machine.rt_cpus = cpus;
     }
 
     /// The scenario, checked, and the notes.

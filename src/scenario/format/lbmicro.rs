@@ -91,26 +91,9 @@ pub fn read(text: &str, builder: &mut Builder) -> Result<(), Wrong> {
     }
     match rt_cpus {
         Some(cpus) => builder.scenario.machine.rt_cpus = cpus,
-        None => assume_rt_cpus(builder),
+        None => builder.assume_rt_cpus("rt_mask = … in front of the tasks says otherwise"),
     }
     Ok(())
-}
-
-/// CPUs that a FIFO or RR task is bound to.
-fn assume_rt_cpus(builder: &mut Builder) {
-    let is_real_time =
-        |task: &&Task| matches!(task.policy, Policy::Fifo { .. } | Policy::RoundRobin { .. });
-    let tasks = builder.scenario.tasks.iter().filter(is_real_time);
-    let bound = tasks.filter_map(|task| task.cpus.as_ref().filter(|cpus| cpus.len() == 1));
-    let cpus: CpuList = bound.filter_map(CpuList::first).collect();
-    if !cpus.is_empty() {
-        let text = format!(
-            "RT CPUs are {cpus}, where real-time tasks are bound; rt_mask = … in front of the \
-             tasks says otherwise"
-        );
-        builder.note(NoteKind::Assumed, None, text);
-    }
-    builder.scenario.machine.rt_cpus = cpus;
 }
 
 /// What a task says, before defaults.

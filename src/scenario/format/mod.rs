@@ -205,7 +205,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_cut_off_anywhere_is_read_or_has_a_place(cut in 0_usize..2000, format in 0_usize..3) {
+        fn what_is_cut_off_is_read_or_has_a_place(cut in 0_usize..2000, format in 0_usize..3) {
             let (text, format) = [
                 (include_str!("examples/all.toml"), Format::Toml),
                 (include_str!("examples/all.json"), Format::RtApp),

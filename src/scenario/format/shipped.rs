@@ -29,10 +29,10 @@ fn each_is_read_without_a_doubt_and_ends() {
         let scenario = &reading.scenario;
         assert!(scenario.ends(), "{name}");
         let rt_cpus = &scenario.machine.rt_cpus;
-        assert!(
-            !rt_cpus.is_empty() && scenario.machine.cpus.is_some(),
-            "{name}"
-        );
+        assert!(!rt_cpus.is_empty(), "{name}");
+        // rt-app's files have no machine.
+        let has_machine = scenario.machine.cpus.is_some();
+        assert!(has_machine || name.ends_with(".json"), "{name}");
         let classes = scenario
             .tasks
             .iter()

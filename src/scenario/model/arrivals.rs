@@ -16,7 +16,7 @@ pub struct Arrivals {
 pub enum Pattern {
     /// At these times, in their order.
     Listed(Vec<u64>),
-    /// Every `period_ns` from `first_ns`, each later by up to `jitter_ns`, any time of it as likely.
+    /// Every `period_ns` from `first_ns`, each later by up to `jitter_ns`, all as likely.
     Periodic {
         first_ns: u64,
         period_ns: u64,

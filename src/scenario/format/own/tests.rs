@@ -59,106 +59,111 @@ fn everything_is_understood() {
     );
 }
 
+fn task(keys: &str) -> String {
+    format!("[[task]]\n{keys}\n")
+}
+
+fn step(step: &str) -> String {
+    task(&format!("run = [{step}]"))
+}
+
+/// Each text has its error at this place, and these words are in it.
+#[track_caller]
+fn each(cases: &[(&str, &str, &str)], written: impl Fn(&str) -> String) {
+    for (text, place, words) in cases {
+        let error = error(&written(text));
+        let fits = error.starts_with(place) && error.contains(words);
+        assert!(fits, "{text}: {error}");
+    }
+}
+
 #[test]
-fn what_is_wrong_has_its_place_and_a_remedy() {
-    let task = |keys: &str| format!("[[task]]\n{keys}\n");
-    let step = |step: &str| task(&format!("run = [{step}]"));
-    for (text, place, words) in [
-        ("".to_owned(), "line 1, column 1", "there is no task"),
+fn a_wrong_file_has_its_place_and_a_remedy() {
+    let cases = [
+        ("", "line 1, column 1", "there is no task"),
+        ("name = 5", "line 1, column 8", "a name in quotes"),
+        ("[machine\n", "line 1", "this is not TOML"),
+        ("\nnames = 1", "line 2, column 1", "write name, seed"),
         (
-            "name = 5".to_owned(),
+            "[mutex.m]\nceiling = 5\nprotocol = \"none\"",
             "line 1, column 8",
-            "write a name in quotes",
-        ),
-        ("[machine\n".to_owned(), "line 1", "this is not TOML"),
-        (
-            "\nnames = 1".to_owned(),
-            "line 2, column 1",
-            "write name, seed",
+            "a ceiling goes",
         ),
         (
-            task("class = \"rt0\"\nrun = [\"yield\"]"),
+            "[group.\"../x\"]\n",
+            "line 1, column 8",
+            "no name of a group",
+        ),
+    ];
+    each(&cases, str::to_owned);
+}
+
+#[test]
+fn a_wrong_task_has_its_place_and_a_remedy() {
+    let cases = [
+        (
+            "class = \"rt0\"\nrun = [\"yield\"]",
             "line 1, column 1",
             "write cpu = 1",
         ),
+        ("class = \"hard\"\nrun = []", "line 3", "write one step"),
         (
-            task("class = \"hard\"\nrun = []"),
-            "line 3",
-            "write one step",
-        ),
-        (
-            task("class = \"hard\"\nrun = [\"yield\"]"),
+            "class = \"hard\"\nrun = [\"yield\"]",
             "line 2, column 9",
             "\"rt0\" or",
         ),
         (
-            task("priority = 4\nrun = [\"yield\"]"),
+            "priority = 4\nrun = [\"yield\"]",
             "line 2, column 12",
             "does not go with",
         ),
         (
-            task("policy = \"fifo\"\nrun = [\"yield\"]"),
+            "policy = \"fifo\"\nrun = [\"yield\"]",
             "line 1",
             "priority is missing",
         ),
-        (task("count = 5"), "line 1", "needs run"),
+        ("count = 5", "line 1", "needs run"),
         (
-            step("{ comput = \"1ms\" }"),
+            "run = [\"yield\"]\nforever = [\"yield\"]",
+            "line 1",
+            "no step that takes time",
+        ),
+    ];
+    each(&cases, task);
+}
+
+#[test]
+fn a_wrong_step_has_its_place_and_a_remedy() {
+    let cases = [
+        (
+            "{ comput = \"1ms\" }",
             "line 2, column 10",
             "is no step; write compute",
         ),
+        ("{ compute = 5 }", "line 2, column 20", "with its unit"),
         (
-            step("{ compute = 5 }"),
-            "line 2, column 20",
-            "with its unit",
-        ),
-        (
-            step("{ compute = \"1ms\", bytes = 5 }"),
+            "{ compute = \"1ms\", bytes = 5 }",
             "line 2, column 27",
             "write compute",
         ),
+        ("{ arrival = \"x\" }", "line 2, column 20", "[arrivals.x]"),
         (
-            step("{ arrival = \"x\" }"),
-            "line 2, column 20",
-            "[arrivals.x]",
-        ),
-        (
-            step("{ fork = \"x\" }"),
+            "{ fork = \"x\" }",
             "line 2, column 17",
             "name of a [[task]]",
         ),
         (
-            step("{ sleep = \"25h\" }"),
+            "{ sleep = \"25h\" }",
             "line 2, column 18",
             "at most one day",
         ),
         (
-            step("{ memory = \"1TiB\", buffer = \"2GiB\" }"),
+            "{ memory = \"1TiB\", buffer = \"2GiB\" }",
             "line 2",
             "at most 1073741824",
         ),
-        (
-            task("run = [{ every = \"1ms\" }]\nforever = [\"yield\"]"),
-            "line 1",
-            "no step that takes time",
-        ),
-        (
-            "[mutex.m]\nceiling = 5\nprotocol = \"none\"\n".to_owned() + &step("\"yield\""),
-            "line 1, column 8",
-            "a ceiling goes with",
-        ),
-        (
-            "[group.\"../x\"]\n".to_owned() + &step("\"yield\""),
-            "line 1, column 8",
-            "no name of a group",
-        ),
-    ] {
-        let error = error(&text);
-        assert!(
-            error.starts_with(place) && error.contains(words),
-            "{text}: {error}"
-        );
-    }
+    ];
+    each(&cases, step);
 }
 
 #[test]

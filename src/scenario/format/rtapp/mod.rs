@@ -79,6 +79,7 @@ pub fn read(text: &str, builder: &mut Builder) -> Result<(), Wrong> {
     for member in tasks {
         task::read(member, &global, builder)?;
     }
+    builder.assume_rt_cpus("a TOML file can say otherwise");
     let any = builder.scenario.tasks.iter().any(|task| task.is_foreground);
     builder.scenario.end.with_foreground |= any;
     Ok(())
