@@ -109,15 +109,8 @@ pub(super) struct Run {
     /// A network card (qemu only)
     #[arg(long, value_name = "KIND", value_enum)]
     pub(super) network: Option<Network>,
-    /// More kernel arguments
-    #[arg(
-        long,
-        value_name = "ARGS",
-        default_value = "",
-        hide_default_value = true,
-        allow_hyphen_values = true
-    )]
-    pub(super) append: String,
+    #[command(flatten)]
+    pub(super) append: Append,
     /// End the command after so many seconds (bochs: of virtual time); 0 is never
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     #[arg(value_parser = value::duration::seconds(0..=u64::from(u32::MAX)))]
@@ -134,6 +127,20 @@ pub(super) struct Run {
     /// The command and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(super) command: Vec<OsString>,
+}
+
+/// What is appended to the kernel's command line.
+#[derive(clap::Args)]
+pub(super) struct Append {
+    /// More kernel arguments
+    #[arg(
+        long,
+        value_name = "ARGS",
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
+    append: String,
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -250,7 +257,7 @@ pub(super) fn run_command(kernels: &dyn Distro, args: Run) -> anyhow::Result<Exi
     machine.cpus = cpus;
     machine.topology = args.topology;
     machine.memory_mib = args.memory;
-    machine.append = args.append;
+    machine.append = args.append.append;
     machine.timeout = (args.timeout > 0).then(|| Duration::from_secs(args.timeout));
     machine.files = files;
     machine.modules = modules;

@@ -2,7 +2,7 @@
 //! `artis lab scenario`: a scenario, live in a guest.
 
 use super::exit::UsageError;
-use super::lab::{self, Run};
+use super::lab::{self, Append, Run};
 use super::scenario;
 use super::value;
 use crate::lab::distribution::Distro;
@@ -26,8 +26,8 @@ pub struct Args {
     /// Scenario
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// What runs the guest; bochs is slow and its virtual time repeats exactly
-    #[arg(long, value_enum, default_value_t = Kind::QemuIcount)]
+    /// What runs the guest; only in bochs do times mean anything
+    #[arg(long, value_enum, default_value_t = Kind::Bochs)]
     engine: Kind,
     /// Release, series (6.18, 6.18-rt), package, newest, newest-rt, or an image's path
     #[arg(long, value_name = "NAME", default_value = "newest")]
@@ -41,15 +41,8 @@ pub struct Args {
     /// Memory of the guest in MiB (bochs: 2048 at most)
     #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = value::number::whole(256..=u32::MAX))]
     memory: u32,
-    /// More kernel arguments, such as isolcpus=1
-    #[arg(
-        long,
-        value_name = "ARGS",
-        default_value = "",
-        hide_default_value = true,
-        allow_hyphen_values = true
-    )]
-    append: String,
+    #[command(flatten)]
+    append: Append,
     /// Another sample of the guest's behaviour
     #[arg(long, value_name = "N", value_parser = value::number::whole(0..=u64::MAX))]
     seed: Option<u64>,
@@ -106,7 +99,7 @@ pub fn run(kernels: &dyn Distro, args: Args) -> anyhow::Result<ExitCode> {
         words.push("--json".to_owned());
     }
     if let Some(duration) = args.duration {
-        words.push(format!("--duration={}s", duration.as_secs().max(1)));
+        words.push(format!("--duration={}ms", duration.as_millis().max(1)));
     }
     let mut command: Vec<OsString> = Vec::new();
     if args.scheduler == Scheduler::Artis {

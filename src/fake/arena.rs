@@ -141,10 +141,23 @@ pub struct Slot {
     pub voluntary: AtomicU64,
     pub involuntary: AtomicU64,
     pub migrations: AtomicU64,
+    /// What the same were at the start: they count from there.
+    pub base: Base,
     /// Instances in it; of forked ones.
     pub count: AtomicU64,
     /// 0, or which step failed and why: `what << 32 | errno`.
     pub failed: AtomicU64,
+}
+
+/// What a task had used before the start, preparing itself.
+#[repr(C)]
+#[derive(Default)]
+pub struct Base {
+    pub cpu_ns: AtomicU64,
+    pub waiting_ns: AtomicU64,
+    pub voluntary: AtomicU64,
+    pub involuntary: AtomicU64,
+    pub migrations: AtomicU64,
 }
 
 /// Of a task of the scenario: how many of it live. A futex.

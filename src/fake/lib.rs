@@ -18,6 +18,7 @@ mod calibrate;
 mod channel;
 mod error;
 mod fit;
+mod gather;
 mod group;
 mod stage;
 mod sync;

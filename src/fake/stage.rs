@@ -24,8 +24,9 @@ use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
 use std::ops::Range;
 use std::path::Path;
+use std::process::ExitStatus;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU8, AtomicUsize};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize};
 use std::time::Duration;
 
 /// Between the gate's opening and the start: all tasks are asleep by then.
@@ -254,7 +255,7 @@ impl Stage {
                         // The number may be another process's from here on.
                         slot.pid.store(0, Release);
                         if !status.success() {
-                            return Ok(Ended::Interrupted);
+                            return self.broken(slot, status);
                         }
                     }
                 }
@@ -269,10 +270,37 @@ impl Stage {
             if self.shared.must_stop(now_ns) {
                 return Ok(Ended::Duration);
             }
+            if let Some(pid) = self.lost() {
+                return Err(artis_load::Error::Reported(format!(
+                    "the forked task {pid} was killed; did the machine run out of memory?"
+                )));
+            }
             if alive == 0 && self.shared.forked.iter().all(|it| it.load(Acquire) == 0) {
                 return Ok(Ended::All);
             }
         }
+    }
+
+    /// A task has ended in disorder: it said why, or it was killed.
+    fn broken(&self, slot: &Slot, status: ExitStatus) -> Result<Ended, artis_load::Error> {
+        match slot.failed.load(Acquire) {
+            0 => Err(artis_load::Error::Reported(format!(
+                "a task ended before its program ({status}); did the machine run out of memory?"
+            ))),
+            _ => Ok(Ended::Interrupted),
+        }
+    }
+
+    /// A forked task that is listed and does not live: it takes itself off the list at its end.
+    fn lost(&self) -> Option<i32> {
+        self.shared.forked.iter().find_map(|entry| {
+            let listed = entry.load(Acquire);
+            let pid = listed as u32 as i32;
+            let is_lost = listed != 0
+                && kill(Pid::from_raw(pid), None) == Err(Errno::ESRCH)
+                && entry.load(Acquire) == listed;
+            is_lost.then_some(pid)
+        })
     }
 
     /// Until the next look: not beyond the end.
@@ -297,137 +325,6 @@ impl Stage {
         gate.open.store(1, Release);
         futex_wake(&gate.open);
     }
-
-    /// What the kernel knows of tasks that have not come to the end of their programs. They are
-    /// stopped first, so that what they do meanwhile does not count.
-    fn collect(&self) {
-        let gate = self.shared.gate();
-        gate.stop.store(1, Release);
-        let end_ns = gate.end_ns.load(Relaxed);
-        let now_ns = now_ns();
-        gate.end_ns.store(
-            if end_ns == 0 {
-                now_ns
-            } else {
-                end_ns.min(now_ns)
-            },
-            Relaxed,
-        );
-        let living = || {
-            let slots = self.shared.slots[..self.scenario.instances() as usize].iter();
-            slots.filter(|slot| slot.has_ended.load(Acquire) == 0)
-        };
-        living().for_each(|slot| signal(slot, Signal::SIGSTOP));
-        for slot in living() {
-            let pid = slot.pid.load(Relaxed);
-            if pid != 0 {
-                account::fill(slot, &pid.to_string());
-            }
-        }
-    }
-
-    /// Why a task could not go on, if one could not.
-    fn failure(&self) -> Result<(), Error> {
-        let names = self.scenario.tasks.iter().enumerate();
-        for (place, task) in names {
-            let slots = self.slots_of(place).chain([self.forked_slot(place)]);
-            for slot in slots {
-                let failed = self.shared.slots[slot].failed.load(Acquire);
-                if failed != 0 {
-                    let (what, remedy) = Doing::of(failed >> 32).words();
-                    return Err(Error::Task {
-                        task: task.name.clone(),
-                        what,
-                        errno: Errno::from_raw(failed as u32 as i32),
-                        remedy,
-                    });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn outcome(&self, ended: Ended) -> Outcome {
-        let gate = self.shared.gate();
-        let start_ns = gate.start_ns.load(Acquire);
-        let slots = &self.shared.slots[..self.scenario.instances() as usize];
-        let latest = slots
-            .iter()
-            .map(|it| it.end_ns.load(Relaxed))
-            .max()
-            .unwrap_or(0);
-        let end_ns = match ended {
-            Ended::All => latest,
-            _ => gate.end_ns.load(Relaxed),
-        };
-        let late = slots.iter().map(|it| it.begin_late_ns.load(Relaxed)).max();
-        let mut tasks = Vec::new();
-        for (place, task) in self.scenario.tasks.iter().enumerate() {
-            let own = self.slots_of(place);
-            for (number, slot) in own.clone().enumerate() {
-                let name = match own.len() {
-                    1 => task.name.clone(),
-                    _ => format!("{}/{}", task.name, number + 1),
-                };
-                tasks.push(self.task(name, slot, start_ns, false));
-            }
-            let forked = self.forked_slot(place);
-            if self.shared.slots[forked].count.load(Relaxed) > 0 {
-                tasks.push(self.task(task.name.clone(), forked, start_ns, true));
-            }
-        }
-        Outcome {
-            // Stopped before the start: 0.
-            wall_ns: if start_ns == 0 {
-                0
-            } else {
-                end_ns.saturating_sub(start_ns)
-            },
-            ended,
-            step_ns: self.rates.step_ns,
-            kernel_bytes_per_ns: self.rates.kernel_bytes_per_ns,
-            start_late_ns_max: late.unwrap_or(0),
-            tasks,
-        }
-    }
-
-    fn task(&self, name: String, number: usize, start_ns: u64, is_forked: bool) -> TaskOutcome {
-        let slot = &self.shared.slots[number];
-        let units = self.shared.units_of(number);
-        let all: u64 = units.iter().map(|it| it.load(Relaxed)).sum();
-        let share = |(cpu, units): (u32, &std::sync::atomic::AtomicU64)| {
-            let units = units.load(Relaxed);
-            (units > 0).then(|| (cpu, units as f64 / all as f64))
-        };
-        let shares: std::collections::BTreeMap<u32, f64> =
-            (0..).zip(units).filter_map(share).collect();
-        let rt_cpus = &self.scenario.machine.rt_cpus;
-        let on_rt = shares.iter().filter(|(cpu, _)| rt_cpus.contains(**cpu));
-        let on_rt = on_rt.map(|(_, share)| share).sum();
-        let stored = |it: &std::sync::atomic::AtomicU64| it.load(Relaxed).checked_sub(1);
-        let has_ended = slot.has_ended.load(Acquire) != 0 && !is_forked;
-        TaskOutcome {
-            name,
-            count: if is_forked {
-                slot.count.load(Relaxed)
-            } else {
-                1
-            },
-            is_forked,
-            wall_ns: has_ended.then(|| slot.end_ns.load(Relaxed).saturating_sub(start_ns)),
-            cpu_ns: slot.cpu_ns.load(Relaxed),
-            waiting_ns: stored(&slot.waiting_ns).filter(|_| !is_forked),
-            rt_share: (all > 0 && !rt_cpus.is_empty()).then_some(on_rt),
-            shares,
-            voluntary_switches: slot.voluntary.load(Relaxed),
-            involuntary_switches: slot.involuntary.load(Relaxed),
-            migrations: stored(&slot.migrations).filter(|_| !is_forked),
-            activations: slot.activations.load(Relaxed),
-            missed: slot.missed.load(Relaxed),
-            late_ns_max: slot.late_ns_max.load(Relaxed),
-            steps: slot.steps.load(Relaxed),
-        }
-    }
 }
 
 /// Kills what lives below the supervised process, which then reaps it.
@@ -436,13 +333,6 @@ fn end_all_below(inside: &mut Inside) {
         let _ = kill(Pid::from_raw(process.pid), Signal::SIGKILL);
     }
     while inside.reap().is_some() {}
-}
-
-fn signal(slot: &Slot, signal: Signal) {
-    let pid = slot.pid.load(Relaxed);
-    if pid != 0 && slot.has_ended.load(Acquire) == 0 {
-        let _ = kill(Pid::from_raw(pid), signal);
-    }
 }
 
 /// The largest size that any step wants of each shared buffer.

@@ -35,6 +35,32 @@ impl Actor<'_> {
     }
 }
 
+/// What this process has used while it prepared itself. Reading `/proc` takes long, so this is
+/// before the start.
+pub fn before_start(slot: &Slot) {
+    fill(slot, "self");
+    let base = &slot.base;
+    for (now, base) in [
+        (&slot.cpu_ns, &base.cpu_ns),
+        (&slot.waiting_ns, &base.waiting_ns),
+        (&slot.migrations, &base.migrations),
+    ] {
+        base.store(now.load(Relaxed), Relaxed);
+    }
+}
+
+/// Waiting for the start switches, too; this is cheap enough to come after it.
+pub fn at_start(slot: &Slot) {
+    if let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) {
+        let (own, taken) = (
+            usage.voluntary_context_switches(),
+            usage.involuntary_context_switches(),
+        );
+        slot.base.voluntary.store(own.unsigned_abs(), Relaxed);
+        slot.base.involuntary.store(taken.unsigned_abs(), Relaxed);
+    }
+}
+
 /// What `/proc` says of a process. Numbers that may be missing are stored one higher.
 pub fn fill(slot: &Slot, process: &str) {
     let root = Root::default();

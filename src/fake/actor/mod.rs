@@ -195,12 +195,14 @@ fn act(stage: &Stage, task: usize, slot_number: usize, is_forked: bool) -> Resul
 /// Waits for the common start, and until this task's own.
 fn begin(stage: &Stage, task: &Task, slot: &Slot) -> u64 {
     let gate = stage.shared.gate();
+    account::before_start(slot);
     gate.ready.fetch_add(1, AcqRel);
     futex_wait(&gate.open, 0);
     let start_ns = gate.start_ns.load(Acquire).saturating_add(task.start_ns);
     waits::sleep_until(start_ns);
     slot.begin_late_ns
         .store(now_ns().saturating_sub(start_ns), Relaxed);
+    account::at_start(slot);
     start_ns
 }
 
