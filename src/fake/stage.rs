@@ -3,8 +3,7 @@
 //! nothing behind.
 
 use super::Error;
-use super::actor::account;
-use super::actor::{self, Doing};
+use super::actor;
 use super::arena::{Arena, Part, Shared, Slot};
 use super::calibrate::{self, Rates};
 use super::channel::Ends;
@@ -15,7 +14,7 @@ use artis_load::supervised::{Event, Inside, Supervised};
 use artis_machine::{CpuList, Root, processes};
 use artis_measure::clock::now_ns;
 use artis_scenario::model::{Op, Scenario};
-use artis_scenario::{Ended, Outcome, TaskOutcome};
+use artis_scenario::{Ended, Outcome};
 use artis_task::syscall;
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
@@ -26,7 +25,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicU8, AtomicUsize};
 use std::time::Duration;
 
 /// Between the gate's opening and the start: all tasks are asleep by then.
