@@ -119,7 +119,8 @@ impl Stage {
         let shares: BTreeMap<u32, f64> = (0..).zip(units).filter_map(share).collect();
         let rt_cpus = &self.scenario.machine.rt_cpus;
         let on_rt = shares.iter().filter(|(cpu, _)| rt_cpus.contains(**cpu));
-        let on_rt = on_rt.map(|(_, share)| share).sum();
+        // A sum of nothing is -0.
+        let on_rt = on_rt.map(|(_, share)| share).sum::<f64>() + 0.0;
         let since = |now: &AtomicU64, base: &AtomicU64| {
             now.load(Relaxed).saturating_sub(base.load(Relaxed))
         };

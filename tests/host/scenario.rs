@@ -1,32 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis scenario`: statuses, places of what is wrong, what is shown, runs and Ctrl-C.
 
+use crate::admit::start;
 use serde_json::Value;
-use std::io::Write;
-use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::Output;
 use std::time::{Duration, Instant};
 
 const HOG: &str = "[[task]]\nname = \"artis-test-hog\"\nforever = [{ compute = \"1ms\" }]\n";
 
-fn start(words: &[&str], input: &str) -> Child {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_artis"))
-        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")))
-        .arg("scenario")
-        .args(words)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    stdin.write_all(input.as_bytes()).unwrap();
-    child
-}
-
 /// What it says of these words, with this standard input.
 fn artis(words: &[&str], input: &str) -> Output {
-    start(words, input).wait_with_output().unwrap()
+    start("scenario", words, input).wait_with_output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -109,7 +93,7 @@ fn a_run_says_what_each_task_did() {
 
 #[test]
 fn ctrl_c_ends_all_tasks_and_prints_what_there_is() {
-    let child = start(&["run", "-"], HOG);
+    let child = start("scenario", &["run", "-"], HOG);
     let pid = i32::try_from(child.id()).unwrap();
     let limit = Instant::now() + Duration::from_secs(60);
     while hogs() == 0 {
