@@ -146,8 +146,19 @@ impl Zero {
         Ok(Self { file, buffer })
     }
 
-    /// One call that clears so many bytes, or a GiB at most.
-    pub fn clear(&self, bytes: u64) -> Result<(), Errno> {
+    /// Clears so many bytes in one call; what one call cannot do, in the next ones.
+    pub fn clear_all(&self, bytes: u64) -> Result<(), Errno> {
+        let most = ((PIECES_MAX - 1) * BUFFER_BYTES) as u64;
+        let mut left = bytes;
+        while left > most {
+            self.clear(most)?;
+            left -= most;
+        }
+        self.clear(left)
+    }
+
+    /// One call that clears so many bytes, up to nearly a GiB.
+    fn clear(&self, bytes: u64) -> Result<(), Errno> {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         let piece = |length| libc::iovec {
             iov_base: self.buffer.as_ptr().cast_mut().cast(),

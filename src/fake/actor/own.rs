@@ -49,6 +49,11 @@ impl<'a> Own<'a> {
         let title = CString::new(task.name.as_str()).unwrap_or_default();
         nix::sys::prctl::set_name(&title).map_err(|errno| Doing::Prepare.failed(errno))?;
         let ops = || task.program.ops();
+        if ops().any(|op| matches!(op, Op::Faults { .. })) {
+            // Each page is to fault, and not one in 512.
+            let without = artis_task::huge_pages::go_without();
+            without.map_err(|errno| Doing::Prepare.failed(errno))?;
+        }
         let message = ops().filter_map(message_bytes).max().unwrap_or(0);
         let uses_kernel = ops().any(|op| matches!(op, Op::Kernel { ns: 1.. }));
         let zero = match uses_kernel {

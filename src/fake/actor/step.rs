@@ -42,7 +42,7 @@ pub(super) fn step<'a>(actor: &mut Actor<'a>, op: &'a Op) -> Result<Flow, Failur
         Op::Kernel { ns } => {
             let bytes = *ns as f64 * stage.rates.kernel_bytes_per_ns;
             if let Some(zero) = &actor.own.zero {
-                let cleared = zero.clear(bytes as u64);
+                let cleared = zero.clear_all(bytes as u64);
                 cleared.map_err(|errno| Doing::Kernel.failed(errno))?;
             }
         }
