@@ -5,11 +5,13 @@
 //! longer. On a machine whose frequency changes, it is that of the moment of calibration.
 
 use super::Error;
+use artis_machine::cpulist::CPUS_MAX;
 use artis_measure::clock::now_ns;
 use nix::errno::Errno;
 use std::fs::File;
 use std::hint::black_box;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Steps of a try, and how many tries there are: some milliseconds in all.
 const STEPS: u64 = 20_000;
@@ -38,10 +40,33 @@ pub fn steps(state: u64, count: u64) -> u64 {
     black_box(x)
 }
 
+/// User work between two looks at the CPU and at the end of the run.
+const PIECE_NS: f64 = 20_000.0;
+
+/// Steps of such a piece.
+pub fn piece(step_ns: f64) -> u64 {
+    ((PIECE_NS / step_ns) as u64).max(1)
+}
+
+/// Steps that are counted for the CPU on which they end.
+pub fn counted(state: u64, count: u64, units: &[AtomicU64]) -> u64 {
+    let state = steps(state, count);
+    // SAFETY: a call without arguments, which reads what the kernel keeps in this process.
+    let cpu = unsafe { libc::sched_getcpu() };
+    if let Some(unit) = usize::try_from(cpu).ok().and_then(|cpu| units.get(cpu)) {
+        unit.fetch_add(count, Relaxed);
+    }
+    state
+}
+
 /// Measures this machine.
 pub fn rates() -> Result<Rates, Error> {
     let mut state = artis_load::own::compute::START;
-    let step = best_ns(|| state = steps(state, STEPS));
+    let bare_ns = best_ns(|| state = steps(state, STEPS)) as f64 / STEPS as f64;
+    // As tasks do it: with the counting between pieces.
+    let units: Vec<AtomicU64> = (0..CPUS_MAX).map(|_| AtomicU64::new(0)).collect();
+    let steps = piece(bare_ns);
+    let counted_ns = best_ns(|| state = counted(state, steps, &units));
     let zero = Zero::open()?;
     let call = |bytes: u64| {
         let mut outcome = Ok(());
@@ -54,7 +79,7 @@ pub fn rates() -> Result<Rates, Error> {
     let (short, long) = (call(64 << 10)?, call(1 << 20)?);
     let bytes = f64::from((1 << 20) - (64 << 10));
     Ok(Rates {
-        step_ns: step as f64 / STEPS as f64,
+        step_ns: counted_ns as f64 / steps as f64,
         kernel_bytes_per_ns: bytes / (long.saturating_sub(short)).max(1) as f64,
     })
 }

@@ -2,7 +2,7 @@
 //! What each step does, live. The meanings are those of [`artis_scenario::model::Op`].
 
 use super::{Actor, Doing, Failure, Flow, live, memory, own, signals, waits};
-use crate::calibrate::steps;
+use crate::calibrate::{counted, piece};
 use crate::stage::Stage;
 use crate::sync::{futex_wait, futex_wake};
 use artis_load::own::faults::Region;
@@ -11,8 +11,6 @@ use artis_scenario::model::{Op, Work};
 use nix::errno::Errno;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
 
-/// User work between two looks at the CPU and at the end of the run.
-const PIECE_NS: f64 = 20_000.0;
 /// Pieces between two looks at the clock, which may need the kernel on some machines.
 const PIECES: u32 = 25;
 /// Of work that ends by the clock.
@@ -124,7 +122,7 @@ impl Actor<'_> {
         let exact = count + self.owed;
         let mut left = exact.max(0.0) as u64;
         self.owed = exact - left as f64;
-        let piece = ((PIECE_NS / self.stage.rates.step_ns) as u64).max(1);
+        let piece = piece(self.stage.rates.step_ns);
         let mut pieces = 0;
         while left > 0 {
             let part = left.min(piece);
@@ -160,13 +158,8 @@ impl Actor<'_> {
 
     /// Steps, counted for the CPU that they end on.
     fn work(&mut self, count: u64) {
-        self.state = steps(self.state, count);
-        // SAFETY: a call without arguments, which reads what the kernel keeps in this process.
-        let cpu = unsafe { libc::sched_getcpu() };
         let units = self.stage.shared.units_of(self.slot_number);
-        if let Some(unit) = usize::try_from(cpu).ok().and_then(|cpu| units.get(cpu)) {
-            unit.fetch_add(count, Relaxed);
-        }
+        self.state = counted(self.state, count, units);
     }
 
     fn fork(&mut self, task: usize) -> Result<(), Failure> {
