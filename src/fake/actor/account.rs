@@ -39,6 +39,8 @@ impl Actor<'_> {
 /// before the start.
 pub fn before_start(slot: &Slot) {
     fill(slot, "self");
+    // Reading the rest took time, too.
+    fill_times(slot, "self");
     let base = &slot.base;
     for (now, base) in [
         (&slot.cpu_ns, &base.cpu_ns),
@@ -61,19 +63,26 @@ pub fn at_start(slot: &Slot) {
     }
 }
 
-/// What `/proc` says of a process. Numbers that may be missing are stored one higher.
-pub fn fill(slot: &Slot, process: &str) {
-    let root = Root::default();
-    let text = |file: &str| {
-        root.hint(format!("/proc/{process}/{file}"))
-            .unwrap_or_default()
-    };
-    let statistics = text("schedstat");
+/// Reads a file of a process; empty where it cannot be read.
+fn text_of(process: &str, file: &str) -> String {
+    let text = Root::default().hint(format!("/proc/{process}/{file}"));
+    text.unwrap_or_default()
+}
+
+/// How long it ran and waited.
+fn fill_times(slot: &Slot, process: &str) {
+    let statistics = text_of(process, "schedstat");
     let mut numbers = statistics.split_whitespace().map(str::parse::<u64>);
     if let (Some(Ok(cpu_ns)), Some(Ok(waiting_ns))) = (numbers.next(), numbers.next()) {
         slot.cpu_ns.store(cpu_ns, Relaxed);
         slot.waiting_ns.store(waiting_ns + 1, Relaxed);
     }
+}
+
+/// What `/proc` says of a process. Numbers that may be missing are stored one higher.
+pub fn fill(slot: &Slot, process: &str) {
+    fill_times(slot, process);
+    let text = |file: &str| text_of(process, file);
     let value = |text: &str, key: &str| {
         let line = text.lines().find(|line| line.starts_with(key))?;
         line.rsplit([':', '\t', ' '])
