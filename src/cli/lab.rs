@@ -6,7 +6,7 @@ use super::output::{print_json, raw_stdout, stdout};
 use super::progress::Stderr;
 use super::signals::stop_on_signals;
 use super::value;
-use super::{lab_experiment, lab_explain};
+use super::{lab_experiment, lab_explain, lab_scenario};
 use crate::lab::debian::kernel::Kernels;
 use crate::lab::distribution::Distro;
 use crate::lab::engine::Kind;
@@ -67,6 +67,7 @@ enum Command {
     Run(Run),
     Experiment(lab_experiment::Args),
     Explain(lab_explain::Args),
+    Scenario(lab_scenario::Args),
 }
 
 #[derive(clap::Args)]
@@ -76,38 +77,61 @@ enum Command {
                   it was killed, 124 after a time-out.\n\n\
                   Example:\n  artis lab run --kernel newest-rt --cpus 4 -- cyclictest -q -D 5"
 )]
-struct Run {
+pub(super) struct Run {
     /// What runs the guest; bochs is slow and its virtual time repeats exactly
     #[arg(long, value_enum, default_value_t = Kind::Qemu)]
-    engine: Kind,
+    pub(super) engine: Kind,
     /// Another sample: loads start in another order and at other moments
     #[arg(long, value_name = "N", value_parser = value::number::whole(0..=u64::MAX))]
-    seed: Option<u64>,
+    pub(super) seed: Option<u64>,
     /// Release, series (6.18, 6.18-rt), package, newest, newest-rt, or an image's path
     #[arg(long, value_name = "NAME", default_value = "newest")]
-    kernel: String,
+    pub(super) kernel: String,
     /// Where the modules of such an image are: /lib/modules/RELEASE
     #[arg(long, value_name = "DIR")]
-    module_folder: Option<PathBuf>,
+    pub(super) module_folder: Option<PathBuf>,
     /// Virtual CPUs
     #[arg(long, default_value_t = 2, value_parser = value::number::whole(1..=64_u32))]
-    cpus: u32,
+    pub(super) cpus: u32,
     /// Instead of --cpus, how they are arranged (qemu only); each socket has a cache and a node
     #[arg(
         long,
         value_name = "sockets=N,cores=N,threads=N",
         conflicts_with = "cpus"
     )]
-    topology: Option<Topology>,
+    pub(super) topology: Option<Topology>,
     /// Memory of the guest in MiB (bochs: 2048 at most)
     #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = value::number::whole(256..=u32::MAX))]
-    memory: u32,
+    pub(super) memory: u32,
     /// A disk of this size, empty at each start, as /dev/vda (qemu only): 64M, 2G
     #[arg(long, value_name = "SIZE", value_parser = devices::disk_size)]
-    disk: Option<u64>,
+    pub(super) disk: Option<u64>,
     /// A network card (qemu only)
     #[arg(long, value_name = "KIND", value_enum)]
-    network: Option<Network>,
+    pub(super) network: Option<Network>,
+    #[command(flatten)]
+    pub(super) append: Append,
+    /// End the command after so many seconds (bochs: of virtual time); 0 is never
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    #[arg(value_parser = value::duration::seconds(0..=u64::from(u32::MAX)))]
+    pub(super) timeout: u64,
+    /// Folder for the files the command writes, console.log and run.json
+    #[arg(long, value_name = "DIR")]
+    pub(super) output: Option<PathBuf>,
+    /// Load a kernel module, and those it needs, before the command; repeatable
+    #[arg(long = "module", value_name = "NAME")]
+    pub(super) modules: Vec<String>,
+    /// Put a file into the guest, by default into /files (in PATH); repeatable
+    #[arg(long = "file", value_name = "HOSTPATH[:GUESTPATH]")]
+    pub(super) files: Vec<OsString>,
+    /// The command and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(super) command: Vec<OsString>,
+}
+
+/// What is appended to the kernel's command line.
+#[derive(clap::Args)]
+pub(super) struct Append {
     /// More kernel arguments
     #[arg(
         long,
@@ -117,22 +141,6 @@ struct Run {
         allow_hyphen_values = true
     )]
     append: String,
-    /// End the command after so many seconds (bochs: of virtual time); 0 is never
-    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
-    #[arg(value_parser = value::duration::seconds(0..=u64::from(u32::MAX)))]
-    timeout: u64,
-    /// Folder for the files the command writes, console.log and run.json
-    #[arg(long, value_name = "DIR")]
-    output: Option<PathBuf>,
-    /// Load a kernel module, and those it needs, before the command; repeatable
-    #[arg(long = "module", value_name = "NAME")]
-    modules: Vec<String>,
-    /// Put a file into the guest, by default into /files (in PATH); repeatable
-    #[arg(long = "file", value_name = "HOSTPATH[:GUESTPATH]")]
-    files: Vec<OsString>,
-    /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "CMD")]
-    command: Vec<OsString>,
 }
 
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
@@ -144,6 +152,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Run(args) => run_command(&kernels, args),
         Command::Experiment(args) => lab_experiment::run(&kernels, args),
         Command::Explain(args) => lab_explain::run(&kernels, args),
+        Command::Scenario(args) => lab_scenario::run(&kernels, args),
     }
 }
 
@@ -207,7 +216,7 @@ fn resolve_modules(
     }
 }
 
-fn run_command(kernels: &dyn Distro, args: Run) -> anyhow::Result<ExitCode> {
+pub(super) fn run_command(kernels: &dyn Distro, args: Run) -> anyhow::Result<ExitCode> {
     let files = args.files.iter().map(|words| GuestFile::parse(words));
     let files = files
         .collect::<Result<Vec<_>, _>>()
@@ -248,7 +257,7 @@ fn run_command(kernels: &dyn Distro, args: Run) -> anyhow::Result<ExitCode> {
     machine.cpus = cpus;
     machine.topology = args.topology;
     machine.memory_mib = args.memory;
-    machine.append = args.append;
+    machine.append = args.append.append;
     machine.timeout = (args.timeout > 0).then(|| Duration::from_secs(args.timeout));
     machine.files = files;
     machine.modules = modules;

@@ -16,12 +16,14 @@ mod irq;
 mod lab;
 mod lab_experiment;
 mod lab_explain;
+mod lab_scenario;
 mod load;
 mod measure;
 mod partition;
 mod report;
 mod result;
 mod run;
+mod scenario;
 mod sched;
 pub mod shell_completion;
 mod tasks;
@@ -76,6 +78,7 @@ enum Command {
     Decide(decide::Args),
     /// Say whether real-time tasks meet their deadlines, before they run
     Admit(admit::Args),
+    Scenario(scenario::Args),
     /// One page that shows results, experiments and explanations
     Report(report::Args),
     /// Boot a stock kernel in a virtual machine and run a command there
@@ -144,6 +147,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Compare(args) => compare::run(&args),
         Command::Decide(args) => decide::run(&args),
         Command::Admit(args) => admit::run(&args),
+        Command::Scenario(args) => scenario::run(args),
         Command::Report(args) => report::run(&args),
         Command::Lab(args) => lab::run(args),
         Command::Completion(args) => shell_completion::run(&args),

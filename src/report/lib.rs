@@ -39,6 +39,7 @@ pub mod picture;
 pub mod result;
 pub mod results;
 pub mod scatter;
+pub mod scenario;
 pub mod scheduler;
 pub mod series;
 mod style;

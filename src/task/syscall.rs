@@ -77,6 +77,21 @@ pub fn set_scheduling(tid: i32, to: Scheduling) -> Result<(), Errno> {
     set_attr(tid, &attr)
 }
 
+/// Makes a thread one of `SCHED_DEADLINE`.
+pub fn set_deadline(
+    tid: i32,
+    runtime_ns: u64,
+    deadline_ns: u64,
+    period_ns: u64,
+) -> Result<(), Errno> {
+    let mut attr = empty_attr();
+    attr.sched_policy = SCHED_DEADLINE as u32;
+    attr.sched_runtime = runtime_ns;
+    attr.sched_deadline = deadline_ns;
+    attr.sched_period = period_ns;
+    set_attr(tid, &attr)
+}
+
 /// Makes the kernel queue a thread of a normal policy anew, and changes nothing else of it.
 ///
 /// The kernel does that for a change of what the thread asks of its class. Here that is the length

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 const FITS: &str = "[[task]]\nname = \"a\"\nperiod = \"1ms\"\nexecution = \"100us\"\n";
 const MISSES: &str = "policy = \"rm\"\n[[task]]\nname = \"a\"\nperiod = \"5ms\"\n\
@@ -14,9 +14,14 @@ const UNKNOWN: &str = "[[task]]\nperiod = \"1ms\"\nexecution = \"1us\"\nserver =
 
 /// What it says of these words, with this standard input.
 pub fn artis(words: &[&str], input: &str) -> Output {
+    start("admit", words, input).wait_with_output().unwrap()
+}
+
+/// A command in the project's folder that has been given its standard input.
+pub fn start(command: &str, words: &[&str], input: &str) -> Child {
     let mut child = Command::new(env!("CARGO_BIN_EXE_artis"))
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")))
-        .arg("admit")
+        .arg(command)
         .args(words)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -26,7 +31,7 @@ pub fn artis(words: &[&str], input: &str) -> Output {
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(input.as_bytes()).unwrap();
     drop(stdin);
-    child.wait_with_output().unwrap()
+    child
 }
 
 /// The documents of sets that together have all there is.

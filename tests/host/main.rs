@@ -26,6 +26,7 @@ mod poor_inputs;
 mod report;
 mod result;
 mod run;
+mod scenario;
 mod sched;
 mod schema;
 mod split;

@@ -22,7 +22,7 @@ pub(super) fn run(counters: &Counters) -> Result<Infallible, Error> {
 }
 
 /// A private anonymous mapping, unmapped when dropped.
-pub(super) struct Region {
+pub struct Region {
     start: NonNull<c_void>,
     length: NonZeroUsize,
     page: usize,
@@ -30,7 +30,10 @@ pub(super) struct Region {
 
 impl Region {
     /// Maps `pages` pages, none of them present yet.
-    pub(super) fn map(pages: usize) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    /// When the system has no room for them.
+    pub fn map(pages: usize) -> Result<Self, Error> {
         let page = sysconf(SysconfVar::PAGE_SIZE)
             .ok()
             .flatten()
@@ -58,7 +61,7 @@ impl Region {
     }
 
     /// Writes one byte to each page: a fault for each that is not present.
-    pub(super) fn touch(&self) {
+    pub fn touch(&self) {
         for offset in (0..self.length.get()).step_by(self.page) {
             // SAFETY: inside the mapping, which is writable. Volatile, so that it is not left out.
             unsafe { self.start.cast::<u8>().add(offset).write_volatile(1) };

@@ -11,7 +11,7 @@ use super::Error;
 mod cache;
 pub mod compute;
 pub mod counters;
-mod faults;
+pub mod faults;
 mod fork;
 mod hackbench;
 mod io;
