@@ -3,6 +3,8 @@
 //!
 //! The headers beside this file hold the kernel's types that the programs touch.
 
+pub mod rules;
+
 use libbpf_cargo::SkeletonBuilder;
 use std::env;
 use std::ffi::OsStr;
@@ -93,6 +95,43 @@ pub fn find_clang() -> PathBuf {
              install it (`make setup`, or `apt install clang`), or name one with CLANG=/path/to/clang"
         )),
     }
+}
+
+/// Tells bindgen where the library is that belongs to `clang`; it loads it at run time.
+pub fn find_libclang(clang: &Path) {
+    println!("cargo:rerun-if-env-changed=LIBCLANG_PATH");
+    if env::var_os("LIBCLANG_PATH").is_some() {
+        return;
+    }
+    let print = |what: &str| {
+        let output = Command::new(clang).arg(what).output().ok()?;
+        let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+        Some(path)
+    };
+    // <prefix>/lib/clang/NN, or where the distribution keeps its libraries
+    let beside =
+        print("-print-resource-dir").and_then(|folder| Some(folder.parent()?.parent()?.to_owned()));
+    let folder = beside.filter(|folder| holds_libclang(folder));
+    let Some(folder) = folder else {
+        stop(&format!(
+            "there is no libclang beside {}, which the scheduler's bindings need; install it \
+             (`make setup`, or Debian's libclang1-NN for clang-NN), or name its folder with \
+             LIBCLANG_PATH=/path/to/lib",
+            clang.display()
+        ));
+    };
+    // SAFETY: this program has one thread.
+    unsafe { env::set_var("LIBCLANG_PATH", folder) };
+}
+
+fn holds_libclang(folder: &Path) -> bool {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return false;
+    };
+    entries.flatten().any(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        (name.starts_with("libclang.so") || name.starts_with("libclang-")) && name.contains(".so")
+    })
 }
 
 /// Ends the build with one sentence instead of a panic's backtrace.

@@ -8,7 +8,9 @@
 #define ARTIS_INTF_H
 
 /* CPUs a machine may have. Debian builds for 8192; 1024 keeps the records in 300 KiB. */
+#ifndef ARTIS_CPUS_MAX
 #define ARTIS_CPUS_MAX 1024
+#endif
 
 /*
  * Last-level caches that have queues of their own; a power of two. The loader takes larger

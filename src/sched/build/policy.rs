@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The policy for native callers: C wrappers of its inline functions, and Rust for them.
 
-use artis_bpf_build::stop;
+use artis_bpf_build::{find_libclang, stop};
 use bindgen::callbacks::{EnumVariantValue, IntKind, ItemInfo, ItemKind, ParseCallbacks};
 use std::env;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 /// Compiles `header` for native callers and writes `policy.rs` into `out`.
 pub fn generate(header: &str, clang: &Path, out: &Path) {
@@ -65,43 +64,6 @@ fn in_rust(bindings: &str) -> String {
             }
         })
         .collect()
-}
-
-/// Tells bindgen where the library is that belongs to `clang`; it loads it at run time.
-fn find_libclang(clang: &Path) {
-    println!("cargo:rerun-if-env-changed=LIBCLANG_PATH");
-    if env::var_os("LIBCLANG_PATH").is_some() {
-        return;
-    }
-    let print = |what: &str| {
-        let output = Command::new(clang).arg(what).output().ok()?;
-        let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
-        Some(path)
-    };
-    // <prefix>/lib/clang/NN, or where the distribution keeps its libraries
-    let beside =
-        print("-print-resource-dir").and_then(|folder| Some(folder.parent()?.parent()?.to_owned()));
-    let folder = beside.filter(|folder| holds_libclang(folder));
-    let Some(folder) = folder else {
-        stop(&format!(
-            "there is no libclang beside {}, which the policy's bindings need; install it \
-             (`make setup`, or Debian's libclang1-NN for clang-NN), or name its folder with \
-             LIBCLANG_PATH=/path/to/lib",
-            clang.display()
-        ));
-    };
-    // SAFETY: this program has one thread.
-    unsafe { env::set_var("LIBCLANG_PATH", folder) };
-}
-
-fn holds_libclang(folder: &Path) -> bool {
-    let Ok(entries) = std::fs::read_dir(folder) else {
-        return false;
-    };
-    entries.flatten().any(|entry| {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        (name.starts_with("libclang.so") || name.starts_with("libclang-")) && name.contains(".so")
-    })
 }
 
 /// Rust's names for C's: no prefix, since the module says it, and Rust's case.

@@ -6,6 +6,7 @@
 //! What only a rule needs is not read any more then, or something else decides. And nothing in
 //! the text compares what the policy's words name, or has a number of its own.
 
+use artis_bpf_build::rules::{policy, without_rules};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -75,17 +76,6 @@ fn read(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The policy's subjects, in their order, as one text.
-fn policy() -> String {
-    let index = read("policy.h");
-    let lines = index.lines().map(|line| {
-        let part = line.strip_prefix("#include \"policy/");
-        let part = part.and_then(|part| part.strip_suffix('"'));
-        part.map_or_else(|| line.to_owned(), |part| read(&format!("policy/{part}")))
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
 /// C without its comments and strings.
 fn code(text: &str) -> String {
     let mut code = String::new();
@@ -106,37 +96,6 @@ fn code(text: &str) -> String {
         rest = &rest[begin + length + end.len()..];
     }
     code + rest
-}
-
-/// The policy without rules: types and signatures stay, constants go, and each function has an
-/// answer that depends on nothing.
-fn without_rules(policy: &str) -> String {
-    let mut out = vec!["const volatile unsigned long long artis_any;".to_owned()];
-    let mut lines = policy.lines();
-    while let Some(line) = lines.next() {
-        let is_constant = line.starts_with("#define ") && line.split_whitespace().count() > 2;
-        if is_constant {
-            continue;
-        }
-        out.push(line.to_owned());
-        if !line.starts_with("static inline ") {
-            continue;
-        }
-        for line in lines.by_ref().take_while(|line| *line != "}") {
-            if line == "{" {
-                let is_void = out
-                    .iter()
-                    .rev()
-                    .find(|line| line.starts_with("static inline "));
-                let is_void = is_void.is_some_and(|line| line.starts_with("static inline void "));
-                out.push(if is_void { "{" } else { "{ return artis_any;" }.to_owned());
-                out.push("}".to_owned());
-            } else if out.last().is_none_or(|line| line != "}") {
-                out.push(line.to_owned());
-            }
-        }
-    }
-    out.join("\n")
 }
 
 /// libbpf's headers, which cargo built beside this crate.
@@ -273,7 +232,7 @@ fn read_by_rules(program: &str) -> Vec<&'static str> {
 
 #[test]
 fn the_bpf_side_decides_nothing_itself() {
-    let policy = policy();
+    let policy = policy(Path::new(BPF));
     let whole = compile(Path::new(BPF), &policy).unwrap();
     assert_eq!(read_by_rules(&whole), RULES_READ, "the rules do read them");
     let stub = without_rules(&policy);
@@ -296,7 +255,7 @@ fn changed(from: &str, to: &str) -> Result<String, String> {
         };
         fs::write(folder.path().join(name), text).unwrap();
     }
-    compile(folder.path(), &without_rules(&policy()))
+    compile(folder.path(), &without_rules(&policy(Path::new(BPF))))
 }
 
 #[test]
