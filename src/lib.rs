@@ -29,4 +29,5 @@ pub use artis_report as report;
 pub use artis_result as result;
 pub use artis_sched as sched;
 pub use artis_service as service;
+pub use artis_sim as sim;
 pub use artis_task as task;

@@ -26,6 +26,7 @@ mod run;
 mod scenario;
 mod sched;
 pub mod shell_completion;
+mod simulate;
 mod tasks;
 mod value;
 
@@ -79,6 +80,8 @@ enum Command {
     /// Say whether real-time tasks meet their deadlines, before they run
     Admit(admit::Args),
     Scenario(scenario::Args),
+    /// Simulate a scenario: any machine, any of the schedulers, artis by its own program
+    Simulate(simulate::Args),
     /// One page that shows results, experiments and explanations
     Report(report::Args),
     /// Boot a stock kernel in a virtual machine and run a command there
@@ -148,6 +151,7 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Decide(args) => decide::run(&args),
         Command::Admit(args) => admit::run(&args),
         Command::Scenario(args) => scenario::run(args),
+        Command::Simulate(args) => simulate::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Lab(args) => lab::run(args),
         Command::Completion(args) => shell_completion::run(&args),

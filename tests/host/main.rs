@@ -29,6 +29,7 @@ mod run;
 mod scenario;
 mod sched;
 mod schema;
+mod simulate;
 mod split;
 mod summary;
 mod terminal;

@@ -189,7 +189,7 @@ fn loss(at: usize, explained: &Explained, packets: &mut Vec<TracePacket>) {
     }
 }
 
-fn track(descriptor: TrackDescriptor) -> TracePacket {
+pub(crate) fn track(descriptor: TrackDescriptor) -> TracePacket {
     TracePacket {
         trusted_packet_sequence_id: Some(SEQUENCE),
         track_descriptor: Some(descriptor),
@@ -197,7 +197,13 @@ fn track(descriptor: TrackDescriptor) -> TracePacket {
     }
 }
 
-fn slice(packets: &mut Vec<TracePacket>, track: u64, from_ns: u64, to_ns: u64, event: TrackEvent) {
+pub(crate) fn slice(
+    packets: &mut Vec<TracePacket>,
+    track: u64,
+    from_ns: u64,
+    to_ns: u64,
+    event: TrackEvent,
+) {
     let packet = |ns: u64, kind: i32, event: TrackEvent| TracePacket {
         timestamp: Some(ns),
         trusted_packet_sequence_id: Some(SEQUENCE),
