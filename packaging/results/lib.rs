@@ -22,8 +22,10 @@ const FIRST: &str = "README.md";
 const RESULTS: &str = "docs/results/README.md";
 /// The made part that is of no experiment: what all of a page have in common.
 const COMMON: &str = "common";
+type Draw = fn(&Comparison, &Sheet) -> Drawn;
+
 /// The pictures: name, experiment, who draws it.
-const PICTURES: [(&str, &str, fn(&Comparison, &Sheet) -> Drawn); 3] = [
+const PICTURES: [(&str, &str, Draw); 3] = [
     ("demo", "demo", scatter::picture),
     ("latency-throughput", "table1", scatter::picture),
     ("histograms", "table1", histograms::picture),
