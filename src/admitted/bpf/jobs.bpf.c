@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Counts the jobs of a few threads: how long each executes, and how long it takes.
+ *
+ * (a) A job begins when its thread is woken, and ends when the thread sleeps again.
+ *     A thread that is preempted, or that the kernel holds back because its
+ *     reservation is used up, is still in its job. So is one that waits without being
+ *     interruptible: for a page.
+ * (b) It executes while it has the CPU. Interrupts that come meanwhile are in it.
+ *
+ * What it does not see: the time from a timer's expiry to the wakeup, which is no part
+ * of the response here. A thread that sleeps in the middle of a job, as for a lock,
+ * counts as two jobs, each of them shorter. A job that was under way when the watching
+ * began is left out.
+ *
+ * Only the thread's own CPU writes what is in a record while the thread runs, and only
+ * a waker while it sleeps.
+ */
+#include "kernel.h"
+#include "jobs.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+char LICENSE[] SEC("license") = "GPL";
+
+#define JOBS_THREADS_MAX 1024
+/* include/linux/sched.h */
+#define JOBS_TASK_INTERRUPTIBLE 1
+
+/* thread id -> its record */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, JOBS_THREADS_MAX);
+	__type(key, u32);
+	__type(value, struct jobs_thread);
+} threads SEC(".maps");
+
+static struct jobs_thread *thread_of(struct task_struct *p)
+{
+	u32 tid = p->pid;
+
+	return tid ? bpf_map_lookup_elem(&threads, &tid) : NULL;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(waking, struct task_struct *p)
+{
+	struct jobs_thread *thread = thread_of(p);
+	u64 now, distance_ns;
+
+	/* woken while it runs, or in its job: the job goes on */
+	if (!thread || thread->began_ns || thread->on_ns)
+		return 0;
+	now = bpf_ktime_get_ns();
+	distance_ns = now - thread->last_ns;
+	if (thread->last_ns && (!thread->distance_ns_min || distance_ns < thread->distance_ns_min))
+		thread->distance_ns_min = distance_ns;
+	thread->last_ns = now;
+	thread->executed_ns = 0;
+	thread->began_ns = now;
+	return 0;
+}
+
+static void leaves(struct jobs_thread *thread, bool is_over, u64 now)
+{
+	u64 response_ns;
+
+	if (thread->on_ns)
+		thread->executed_ns += now - thread->on_ns;
+	thread->on_ns = 0;
+	if (!is_over)
+		return;
+	if (thread->began_ns) {
+		response_ns = now - thread->began_ns;
+		thread->jobs++;
+		if (thread->executed_ns > thread->budget_ns)
+			thread->overruns++;
+		if (thread->executed_ns > thread->execution_ns_max)
+			thread->execution_ns_max = thread->executed_ns;
+		if (response_ns > thread->response_ns_max)
+			thread->response_ns_max = response_ns;
+	}
+	thread->began_ns = 0;
+	thread->executed_ns = 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(switches, bool preempt, struct task_struct *prev, struct task_struct *next,
+	     unsigned int prev_state)
+{
+	struct jobs_thread *from = thread_of(prev), *to = thread_of(next);
+	u64 now;
+
+	if (!from && !to)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (from)
+		leaves(from, !preempt && prev_state & JOBS_TASK_INTERRUPTIBLE, now);
+	if (to)
+		to->on_ns = now;
+	return 0;
+}
