@@ -8,6 +8,7 @@
 //! command.
 //! Source: piel-artis, conclusion (several RT0 on an RT CPU, a task model, EDF or RM).
 
+pub mod beside;
 pub mod entry;
 pub mod jobs;
 pub mod join;

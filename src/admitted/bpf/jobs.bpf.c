@@ -10,8 +10,8 @@
  *
  * What it does not see: the time from a timer's expiry to the wakeup, which is no part
  * of the response here. A thread that sleeps in the middle of a job, as for a lock,
- * counts as two jobs, each of them shorter. A job that was under way when the watching
- * began is left out.
+ * counts as two jobs, each of them shorter. Of a job that was under way when the watching
+ * began only what it executes from its next switch on, and no response.
  *
  * Only the thread's own CPU writes what is in a record while the thread runs, and only
  * a waker while it sleeps.
@@ -70,13 +70,14 @@ static void leaves(struct jobs_thread *thread, bool is_over, u64 now)
 	thread->on_ns = 0;
 	if (!is_over)
 		return;
+	/* of a job whose begin was not seen that is the part since then */
+	if (thread->executed_ns > thread->budget_ns)
+		thread->overruns++;
+	if (thread->executed_ns > thread->execution_ns_max)
+		thread->execution_ns_max = thread->executed_ns;
 	if (thread->began_ns) {
 		response_ns = now - thread->began_ns;
 		thread->jobs++;
-		if (thread->executed_ns > thread->budget_ns)
-			thread->overruns++;
-		if (thread->executed_ns > thread->execution_ns_max)
-			thread->execution_ns_max = thread->executed_ns;
 		if (response_ns > thread->response_ns_max)
 			thread->response_ns_max = response_ns;
 	}
