@@ -210,7 +210,8 @@ fn numbers(task: &Line, seen: &Seen) -> Vec<String> {
         .filter(|least| *least < task.distance_ns)
     {
         points.push(format!(
-            "two jobs of {name} began {} apart, and the model says {} at least",
+            "two jobs of {name} began {} apart, and the model says {} at least, with the jitter of the \
+             task and of [platform] (`artis measure costs`)",
             time(least),
             time(task.distance_ns)
         ));

@@ -35,17 +35,15 @@ struct {
 	__type(value, struct jobs_thread);
 } threads SEC(".maps");
 
-static struct jobs_thread *thread_of(struct task_struct *p)
+static struct jobs_thread *thread_of(u32 tid)
 {
-	u32 tid = p->pid;
-
 	return tid ? bpf_map_lookup_elem(&threads, &tid) : NULL;
 }
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(waking, struct task_struct *p)
 {
-	struct jobs_thread *thread = thread_of(p);
+	struct jobs_thread *thread = thread_of(p->pid);
 	u64 now, distance_ns;
 
 	/* woken while it runs, or in its job: the job goes on */
@@ -89,15 +87,14 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(switches, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
-	struct jobs_thread *from = thread_of(prev), *to = thread_of(next);
-	u64 now;
+	struct jobs_thread *thread;
 
-	if (!from && !to)
-		return 0;
-	now = bpf_ktime_get_ns();
-	if (from)
-		leaves(from, !preempt && prev_state & JOBS_TASK_INTERRUPTIBLE, now);
-	if (to)
-		to->on_ns = now;
+	/* the one that leaves is still the current one */
+	thread = thread_of((u32)bpf_get_current_pid_tgid());
+	if (thread)
+		leaves(thread, !preempt && prev_state & JOBS_TASK_INTERRUPTIBLE, bpf_ktime_get_ns());
+	thread = thread_of(next->pid);
+	if (thread)
+		thread->on_ns = bpf_ktime_get_ns();
 	return 0;
 }
