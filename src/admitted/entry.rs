@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the register knows of each task, and the set that an analysis takes.
 
+use crate::jobs::Limits;
 use artis_admit::model::{Execution, Held, Lock, Platform, Policy, Protocol, Set, Task};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -137,6 +138,16 @@ impl OfCpu {
             policy,
             platform: Platform::default(),
             tasks: Vec::new(),
+        }
+    }
+
+    /// What the jobs of one of its tasks are held against.
+    pub fn limits(&self, task: &Admitted) -> Limits {
+        let numbers = &task.numbers;
+        Limits {
+            budget_ns: self.platform.charged_ns(numbers.execution_ns, self.cpu),
+            period_ns: numbers.period_ns,
+            jitter_ns: numbers.jitter_ns + self.platform.jitter_ns,
         }
     }
 

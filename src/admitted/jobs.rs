@@ -43,6 +43,24 @@ impl Error {
     }
 }
 
+/// What a thread's jobs are held against, nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// A job may execute so long.
+    pub budget_ns: u64,
+    /// The least time between two events; not 0.
+    pub period_ns: u64,
+    /// A job may be released so much later than its event.
+    pub jitter_ns: u64,
+}
+
+impl Limits {
+    /// So many jobs there may be at most in so long from a wakeup on.
+    pub fn jobs_max(&self, length_ns: u64) -> u64 {
+        (length_ns.saturating_add(self.jitter_ns)) / self.period_ns.max(1) + 1
+    }
+}
+
 /// What was seen of a thread's jobs since it is watched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counted {
@@ -50,6 +68,9 @@ pub struct Counted {
     pub jobs: u64,
     /// Of those, and of the one that runs, that executed longer than the budget.
     pub overruns: u64,
+    /// Of those, that were longer than the period and may be several: only the mean of as many as
+    /// there may be is in `execution_ns_max`, and only the period in `response_ns_max`.
+    pub merged: u64,
     /// The longest execution, of the job that runs too.
     pub execution_ns_max: u64,
     /// The longest time from a wakeup to the end of its job.
@@ -103,13 +124,16 @@ impl Jobs {
         })
     }
 
-    /// Watches a thread from its next wakeup on; `budget_ns` is what a job may execute.
+    /// Watches a thread from its next wakeup on.
     ///
     /// # Errors
     /// When there is no room for one more.
-    pub fn watch(&self, tid: i32, budget_ns: u64) -> Result<(), Error> {
+    pub fn watch(&self, tid: i32, limits: Limits) -> Result<(), Error> {
         let new = jobs_thread {
-            budget_ns,
+            budget_ns: limits.budget_ns,
+            period_ns: limits.period_ns,
+            jitter_ns: limits.jitter_ns,
+            watched_ns: now_ns().unwrap_or(0),
             ..Default::default()
         };
         // SAFETY: plain numbers without padding, which the kernel copies.
@@ -133,10 +157,13 @@ impl Jobs {
         }
         // SAFETY: the kernel copied as many bytes; any of them are plain numbers.
         let one = unsafe { bytes.as_ptr().cast::<jobs_thread>().read_unaligned() };
-        let now = clock_gettime(ClockId::CLOCK_MONOTONIC).ok()?;
-        let now_ns = now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64;
-        Some(counted(&one, now_ns))
+        Some(counted(&one, now_ns()?))
     }
+}
+
+fn now_ns() -> Option<u64> {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).ok()?;
+    Some(now.tv_sec() as u64 * 1_000_000_000 + now.tv_nsec() as u64)
 }
 
 fn counted(one: &jobs_thread, now_ns: u64) -> Counted {
@@ -144,11 +171,24 @@ fn counted(one: &jobs_thread, now_ns: u64) -> Counted {
         0 => 0,
         since_ns => now_ns.saturating_sub(since_ns),
     };
-    let so_far_ns = one.executed_ns + running_ns;
+    let limits = Limits {
+        budget_ns: one.budget_ns,
+        period_ns: one.period_ns,
+        jitter_ns: one.jitter_ns,
+    };
+    let since_ns = match one.began_ns {
+        0 => one.watched_ns,
+        began_ns => began_ns,
+    };
+    // Without its wakeup, one that was under way before.
+    let before = u64::from(one.began_ns == 0);
+    let jobs = limits.jobs_max(now_ns.saturating_sub(since_ns)) + before;
+    let so_far_ns = (one.executed_ns + running_ns) / jobs;
     let over_ns = (so_far_ns > one.budget_ns).then_some(so_far_ns);
     Counted {
         jobs: one.jobs,
         overruns: one.overruns + u64::from(over_ns.is_some()),
+        merged: one.merged,
         execution_ns_max: one.execution_ns_max.max(so_far_ns),
         response_ns_max: one.response_ns_max,
         distance_ns_min: (one.distance_ns_min > 0).then_some(one.distance_ns_min),
@@ -164,6 +204,8 @@ mod tests {
     fn the_job_that_runs_counts_as_far_as_it_is() {
         let one = jobs_thread {
             budget_ns: 100,
+            period_ns: 1_000,
+            began_ns: 990,
             on_ns: 1_000,
             executed_ns: 50,
             overruns: 3,
@@ -175,5 +217,14 @@ mod tests {
         assert_eq!(over.execution_ns_max, 110);
         // A clock that was read before the switch was.
         assert_eq!(counted(&one, 900).execution_ns_max, 50);
+        // Longer than a period: two or three jobs may be in it, none of which has to be too long.
+        assert_eq!(counted(&one, 1_990).over_ns, Some(520));
+        let busy = jobs_thread {
+            executed_ns: 0,
+            on_ns: 2_700,
+            ..one
+        };
+        assert_eq!(counted(&busy, 2_999).over_ns, None);
+        assert_eq!(counted(&busy, 2_999).execution_ns_max, 99);
     }
 }

@@ -22,12 +22,12 @@ pub struct Seen {
     pub watched_ns: u64,
     pub jobs: u64,
     pub overruns: u64,
+    /// Jobs that may be several: longer than the period.
+    pub merged: u64,
     pub execution_ns_max: u64,
     /// From a wakeup to the end of its job.
     pub response_ns_max: u64,
     pub distance_ns_min: Option<u64>,
-    /// What was done about an overrun, in words.
-    pub done: Option<String>,
 }
 
 impl Seen {
@@ -39,10 +39,10 @@ impl Seen {
             watched_ns,
             jobs: counted.jobs,
             overruns: counted.overruns,
+            merged: counted.merged,
             execution_ns_max: counted.execution_ns_max,
             response_ns_max: counted.response_ns_max,
             distance_ns_min: counted.distance_ns_min,
-            done: None,
         }
     }
 

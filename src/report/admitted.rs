@@ -59,6 +59,8 @@ pub struct Seen {
     pub seconds: f64,
     pub jobs: u64,
     pub overruns: u64,
+    /// Jobs that may be several: longer than the period.
+    pub merged: u64,
     pub execution_ns_max: u64,
     /// From a wakeup to the end of its job.
     pub response_ns_max: u64,
@@ -162,6 +164,13 @@ fn broken(task: &Line, cpu: &OfCpu) -> Vec<String> {
         return points;
     };
     points.extend(numbers(task, seen));
+    if seen.merged > 0 {
+        points.push(format!(
+            "{} times {name} did not sleep for longer than its period: jobs so late cannot be told \
+             apart, and only as much is said of them as is sure",
+            seen.merged
+        ));
+    }
     let bound_ns = task.bound_ns.unwrap_or(u64::MAX);
     if seen.response_ns_max > bound_ns {
         let of_others = cpu.tasks.iter().filter(|other| other.tid != task.tid);
@@ -184,8 +193,9 @@ fn broken(task: &Line, cpu: &OfCpu) -> Vec<String> {
             ),
         };
         points.push(format!(
-            "{name} was done {} after a wakeup, and its bound is {}: {why}",
+            "{name} was done {}{} after a wakeup, and its bound is {}: {why}",
             time(seen.response_ns_max),
+            if seen.merged > 0 { " or later" } else { "" },
             time(bound_ns)
         ));
     }
@@ -246,6 +256,7 @@ mod tests {
             seconds: 60.0,
             jobs: 60_000,
             overruns: 3,
+            merged: 0,
             execution_ns_max: execution_us * 1000,
             response_ns_max: response_us * 1000,
             distance_ns_min: Some(distance_us * 1000),

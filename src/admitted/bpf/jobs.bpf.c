@@ -8,6 +8,11 @@
  *     interruptible: for a page.
  * (b) It executes while it has the CPU. Interrupts that come meanwhile are in it.
  *
+ * (c) A thread that is not done by its next event does not sleep between the two jobs.
+ *     What was longer than the period may be several jobs: it is divided by the most
+ *     that there may be, and of its response only a period counts. So what is said is
+ *     never more than the longest job was.
+ *
  * What it does not see: the time from a timer's expiry to the wakeup, which is no part
  * of the response here. A thread that sleeps in the middle of a job, as for a lock,
  * counts as two jobs, each of them shorter. Of a job that was under way when the watching
@@ -59,9 +64,20 @@ int BPF_PROG(waking, struct task_struct *p)
 	return 0;
 }
 
+/* So many jobs there may be at most between the wakeup and now. */
+static u64 jobs_until(const struct jobs_thread *thread, u64 now)
+{
+	u64 since_ns = thread->began_ns ? thread->began_ns : thread->watched_ns;
+
+	if (!thread->period_ns)
+		return 1;
+	/* without its wakeup, one that was under way before */
+	return (now - since_ns + thread->jitter_ns) / thread->period_ns + 1 + !thread->began_ns;
+}
+
 static void leaves(struct jobs_thread *thread, bool is_over, u64 now)
 {
-	u64 response_ns;
+	u64 response_ns, each_ns;
 
 	if (thread->on_ns)
 		thread->executed_ns += now - thread->on_ns;
@@ -69,13 +85,19 @@ static void leaves(struct jobs_thread *thread, bool is_over, u64 now)
 	if (!is_over)
 		return;
 	/* of a job whose begin was not seen that is the part since then */
-	if (thread->executed_ns > thread->budget_ns)
+	each_ns = thread->executed_ns / jobs_until(thread, now);
+	if (each_ns > thread->budget_ns)
 		thread->overruns++;
-	if (thread->executed_ns > thread->execution_ns_max)
-		thread->execution_ns_max = thread->executed_ns;
+	if (each_ns > thread->execution_ns_max)
+		thread->execution_ns_max = each_ns;
 	if (thread->began_ns) {
 		response_ns = now - thread->began_ns;
 		thread->jobs++;
+		if (response_ns > thread->period_ns) {
+			/* the next job was released before this one was done: it took that long */
+			response_ns = thread->period_ns;
+			thread->merged++;
+		}
 		if (response_ns > thread->response_ns_max)
 			thread->response_ns_max = response_ns;
 	}

@@ -132,9 +132,10 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         ClassArgs::Rt0 {
             cpu,
             priority,
+            model,
             target,
-            ..
         } => {
+            model.must_be_idle()?;
             // clap asks for one unless there is a model.
             let cpu = cpu.context("there is no --cpu")?;
             (Class::Rt0 { cpu, priority }, target)

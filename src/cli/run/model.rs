@@ -101,6 +101,18 @@ impl ModelArgs {
     pub fn is_asked(&self) -> bool {
         self.period.is_some() || self.task.is_some()
     }
+
+    /// Refuses what is of an admitted task only.
+    pub fn must_be_idle(&self) -> Result<(), UsageError> {
+        match self.force || self.on_overrun.is_some() {
+            true => Err(UsageError(
+                "--force and --on-overrun are of admitted tasks; add --period and --budget, or \
+                 --task and --model"
+                    .to_owned(),
+            )),
+            false => Ok(()),
+        }
+    }
 }
 
 /// Whom to admit, with which numbers.

@@ -8,7 +8,7 @@ use crate::machine::{CpuList, Root};
 use crate::task::{Class, syscall};
 use anyhow::{Context, bail};
 use artis_admit::answer::time;
-use artis_admitted::jobs::{Counted, Jobs};
+use artis_admitted::jobs::{Counted, Jobs, Limits};
 use artis_admitted::seen::Seen;
 use artis_admitted::{Admitted, OnOverrun, register};
 use nix::sys::signal::{Signal, kill};
@@ -44,7 +44,7 @@ pub fn start(tid: i32) -> anyhow::Result<()> {
 struct Watched {
     root: Root,
     task: Admitted,
-    budget_ns: u64,
+    limits: Limits,
     action: OnOverrun,
 }
 
@@ -59,17 +59,15 @@ pub fn watch(tid: i32) -> anyhow::Result<ExitCode> {
     let Some((of_cpu, task)) = found else {
         return Err(UsageError(format!("task {tid} is not admitted")).into());
     };
-    let budget_ns = of_cpu
-        .platform
-        .charged_ns(task.numbers.execution_ns, of_cpu.cpu);
+    let limits = of_cpu.limits(&task);
     leave(&root, of_cpu.cpu)?;
     let jobs = Jobs::load()?;
-    jobs.watch(tid, budget_ns)?;
+    jobs.watch(tid, limits)?;
     let watched = Watched {
         root,
         action: task.on_overrun.unwrap_or(OnOverrun::Report),
         task,
-        budget_ns,
+        limits,
     };
     // SAFETY: this process has one thread, so nothing is held that the child would wait for.
     match unsafe { fork() }.context("cannot go on in the background")? {
@@ -118,8 +116,8 @@ impl Watched {
                 seen.write(&self.root)
                     .context("cannot leave what was seen")?;
             }
-            let unbroken_ns = unbroken.look(&self.root, tid);
-            let over_ns = unbroken_ns.filter(|ns| *ns > self.budget_ns);
+            let unbroken_ns = unbroken.look(&self.root, tid, self.limits);
+            let over_ns = unbroken_ns.filter(|ns| *ns > self.limits.budget_ns);
             if counted.overruns <= overruns && over_ns.is_none() {
                 continue;
             }
@@ -153,7 +151,7 @@ impl Watched {
             "artis: {name} ({tid}): a job executed {}, and its budget is {} with what interrupts may \
              take; {} of {} jobs were too long",
             time(so_far.unwrap_or(counted.execution_ns_max)),
-            time(self.budget_ns),
+            time(self.limits.budget_ns),
             counted.overruns.max(under_way),
             counted.jobs + under_way
         );
@@ -202,11 +200,13 @@ impl Watched {
 struct Unbroken {
     sleeps: Option<u64>,
     from_ns: u64,
+    from: Option<Instant>,
 }
 
 impl Unbroken {
-    /// Nanoseconds since it slept last, or since it is looked at; none: the kernel does not say.
-    fn look(&mut self, root: &Root, tid: i32) -> Option<u64> {
+    /// Nanoseconds since it slept last, or since it is looked at, for each job that there may be;
+    /// none: the kernel does not say.
+    fn look(&mut self, root: &Root, tid: i32, limits: Limits) -> Option<u64> {
         let stat = root.hint(format!("/proc/{tid}/schedstat"))?;
         let executed_ns: u64 = stat.split_whitespace().next()?.parse().ok()?;
         let status = root.hint(format!("/proc/{tid}/status"))?;
@@ -215,8 +215,12 @@ impl Unbroken {
         let sleeps = sleeps.trim().parse().ok();
         if sleeps != self.sleeps {
             (self.sleeps, self.from_ns) = (sleeps, executed_ns);
+            self.from = Some(Instant::now());
         }
-        Some(executed_ns.saturating_sub(self.from_ns))
+        let length = self.from.map_or(Duration::ZERO, |from| from.elapsed());
+        // One may have been under way before it was looked at.
+        let jobs = limits.jobs_max(length.as_nanos() as u64) + 1;
+        Some(executed_ns.saturating_sub(self.from_ns) / jobs)
     }
 }
 
@@ -234,12 +238,19 @@ mod tests {
         let write = |file: &str, text: &str| {
             std::fs::write(root.path(format!("/proc/7/{file}")), text).unwrap();
         };
+        let limits = Limits {
+            budget_ns: 1,
+            period_ns: 1 << 50,
+            jitter_ns: 0,
+        };
         let mut unbroken = Unbroken::default();
-        assert_eq!(unbroken.look(&root, 7), Some(0));
+        let mut look = |tid| unbroken.look(&root, tid, limits);
+        assert_eq!(look(7), Some(0));
         write("schedstat", "9000 1 1\n");
-        assert_eq!(unbroken.look(&root, 7), Some(4000));
+        // Two jobs may be in it.
+        assert_eq!(look(7), Some(2000));
         write("status", "voluntary_ctxt_switches:\t4\n");
-        assert_eq!(unbroken.look(&root, 7), Some(0));
-        assert_eq!(unbroken.look(&root, 8), None);
+        assert_eq!(look(7), Some(0));
+        assert_eq!(look(8), None);
     }
 }

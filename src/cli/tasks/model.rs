@@ -71,7 +71,7 @@ fn watched(
     let jobs = Jobs::load()?;
     for of_cpu in &register.cpus {
         for task in &of_cpu.tasks {
-            jobs.watch(task.tid, budget_ns(of_cpu, task))?;
+            jobs.watch(task.tid, of_cpu.limits(task))?;
         }
     }
     let stop = stop_on_signals()?;
@@ -92,11 +92,6 @@ fn watched(
         })
     });
     Ok(seen.collect())
-}
-
-fn budget_ns(of_cpu: &OfCpu, task: &Admitted) -> u64 {
-    let platform = &of_cpu.platform;
-    platform.charged_ns(task.numbers.execution_ns, of_cpu.cpu)
 }
 
 fn on_cpu(
@@ -147,7 +142,7 @@ fn line(of_cpu: &OfCpu, task: &Admitted, bound: &OfTask, seen: Option<&Seen>) ->
         (true, false) => Some(format!("{wanted} on CPU {} only", of_cpu.cpu)),
         (true, true) => None,
     };
-    let may_come_sooner_ns = numbers.jitter_ns + of_cpu.platform.jitter_ns;
+    let limits = of_cpu.limits(task);
     Line {
         name: bound.name.clone(),
         pid: task.pid,
@@ -159,12 +154,13 @@ fn line(of_cpu: &OfCpu, task: &Admitted, bound: &OfTask, seen: Option<&Seen>) ->
         period_ns: numbers.period_ns,
         deadline_ns: numbers.deadline_ns,
         bound_ns: bound.bound_ns,
-        budget_ns: budget_ns(of_cpu, task),
-        distance_ns: numbers.period_ns.saturating_sub(may_come_sooner_ns),
+        budget_ns: limits.budget_ns,
+        distance_ns: limits.period_ns.saturating_sub(limits.jitter_ns),
         seen: seen.map(|seen| report::Seen {
             seconds: seen.watched_ns as f64 / 1e9,
             jobs: seen.jobs,
             overruns: seen.overruns,
+            merged: seen.merged,
             execution_ns_max: seen.execution_ns_max,
             response_ns_max: seen.response_ns_max,
             distance_ns_min: seen.distance_ns_min,

@@ -33,7 +33,7 @@ pub struct Gaps {
 pub struct Ticks {
     pub count: u64,
     pub length_ns_max: u64,
-    /// The earliest place in the period where one began.
+    /// The place in the period where they begin: the median.
     pub phase_ns: u64,
 }
 
@@ -59,11 +59,14 @@ impl Gaps {
         let after = |gap: &Gap| (gap.start_ns % period_ns + period_ns - begin_ns) % period_ns;
         let is_tick = |gap: &&Gap| after(gap) * PLACES / period_ns < 2;
         let (ticks, others): (Vec<&Gap>, Vec<&Gap>) = self.all.iter().partition(is_tick);
-        let earliest = ticks.iter().map(|gap| after(gap)).min().unwrap_or(0);
+        // Another gap may be in the tick's place, so not the earliest.
+        let mut places: Vec<u64> = ticks.iter().map(|gap| after(gap)).collect();
+        places.sort_unstable();
+        let usual = places.get(places.len() / 2).copied().unwrap_or(0);
         let found = Ticks {
             count: ticks.len() as u64,
             length_ns_max: ticks.iter().map(|gap| gap.length_ns).max().unwrap_or(0),
-            phase_ns: (begin_ns + earliest) % period_ns,
+            phase_ns: (begin_ns + usual) % period_ns,
         };
         (Some(found), others.into_iter().copied().collect())
     }
@@ -108,7 +111,8 @@ mod tests {
                 (99, 2_099),
                 "{phase_ns}"
             );
-            assert_eq!(ticks.phase_ns, phase_ns);
+            let usual_ns = (phase_ns + 300) % PERIOD_NS;
+            assert_eq!(ticks.phase_ns, usual_ns);
             assert_eq!(others.len(), 20);
         }
     }
