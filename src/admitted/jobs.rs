@@ -9,6 +9,7 @@ use libbpf_rs::btf::Btf;
 use libbpf_rs::skel::{OpenSkel, SkelBuilder};
 use libbpf_rs::{Link, MapCore, MapFlags, MapHandle};
 use nix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
 use skeleton::JobsSkelBuilder;
 use skeleton::types::jobs_thread;
 use std::mem::{MaybeUninit, size_of};
@@ -62,7 +63,7 @@ impl Limits {
 }
 
 /// What was seen of a thread's jobs since it is watched.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
     /// Jobs that ended.
     pub jobs: u64,

@@ -130,3 +130,69 @@ impl Before {
         let _ = scheduled.and_then(|()| syscall::set_affinity(tid, &self.cpus));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use artis_machine::Root;
+    use artis_testing::canned;
+
+    const ONE_TENTH: Reservation = Reservation {
+        runtime_ns: 1_000_000,
+        deadline_ns: 10_000_000,
+        period_ns: 10_000_000,
+    };
+
+    fn machine() -> (impl Sized, Root) {
+        canned(&[
+            ("proc/sys/kernel/sched_rt_runtime_us", "950000\n"),
+            ("proc/sys/kernel/random/boot_id", "one\n"),
+        ])
+    }
+
+    fn is_as_before(root: &Root) -> bool {
+        let journals = ["var/lib/artis", "run/artis/journal"];
+        let journal = journals.map(|folder| root.exists(format!("/{folder}/reservation.json")));
+        root.hint(LIMIT).as_deref() == Some("950000") && journal == [false; 2]
+    }
+
+    #[test]
+    fn what_a_killed_one_left_is_put_back_first() {
+        let (_folder, root) = machine();
+        let host = Host::at(root.clone());
+        let transaction = Transaction::begin(&host).unwrap();
+        let rt = CpuList::from_iter([1]);
+        let killed = transaction.apply(Owner::Reservation, &rt, vec![change("950000".to_owned())]);
+        assert_eq!(killed.unwrap().made.len(), 1);
+        assert_eq!(root.hint(LIMIT).as_deref(), Some(OFF));
+        drop(transaction);
+        // Process numbers end at 2^22 (PID_MAX_LIMIT).
+        let error = give(&host, 1 << 30, 1, ONE_TENTH).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                Error::Refused {
+                    errno: Errno::ESRCH,
+                    ..
+                }
+            ),
+            "{error}"
+        );
+        assert!(is_as_before(&root));
+    }
+
+    #[test]
+    fn after_a_refusal_the_limit_and_the_thread_are_as_before() {
+        let (_folder, root) = machine();
+        let tid = nix::unistd::gettid().as_raw();
+        let (cpus, scheduling) = (syscall::affinity(tid), syscall::scheduling(tid));
+        // No machine has this CPU.
+        let error = give(&Host::at(root.clone()), tid, 8_000, ONE_TENTH).unwrap_err();
+        assert!(matches!(error, Error::Refused { .. }), "{error}");
+        assert!(is_as_before(&root));
+        assert_eq!(
+            (syscall::affinity(tid), syscall::scheduling(tid)),
+            (cpus, scheduling)
+        );
+    }
+}

@@ -20,14 +20,8 @@ pub struct Seen {
     pub start_ticks: u64,
     /// How long it was watched.
     pub watched_ns: u64,
-    pub jobs: u64,
-    pub overruns: u64,
-    /// Jobs that may be several: longer than the period.
-    pub merged: u64,
-    pub execution_ns_max: u64,
-    /// From a wakeup to the end of its job.
-    pub response_ns_max: u64,
-    pub distance_ns_min: Option<u64>,
+    #[serde(flatten)]
+    pub counted: Counted,
 }
 
 impl Seen {
@@ -37,12 +31,7 @@ impl Seen {
             tid,
             start_ticks,
             watched_ns,
-            jobs: counted.jobs,
-            overruns: counted.overruns,
-            merged: counted.merged,
-            execution_ns_max: counted.execution_ns_max,
-            response_ns_max: counted.response_ns_max,
-            distance_ns_min: counted.distance_ns_min,
+            counted: *counted,
         }
     }
 
@@ -87,7 +76,10 @@ mod tests {
         let seen = Seen {
             tid: 7,
             start_ticks: 5,
-            jobs: 3,
+            counted: Counted {
+                jobs: 3,
+                ..Counted::default()
+            },
             ..Seen::default()
         };
         assert_eq!(Seen::read(&root, 7, 5), None);

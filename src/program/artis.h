@@ -35,7 +35,7 @@ struct artis_task {
 	unsigned long long budget_ns;	/* the longest execution of a job */
 	unsigned long long deadline_ns;	/* 0: the period */
 	int cpu;			/* -1: the first RT CPU on which it fits */
-	const char *policy;		/* "rm", "dm", "edf"; NULL: that of the CPU's tasks, or rm */
+	const char *policy;		/* "rm", "dm", "edf"; NULL: as the CPU's tasks, or rm */
 	const char *on_overrun;		/* "report", "demote", "end"; NULL: nobody watches */
 };
 

@@ -4,7 +4,7 @@
 //!
 //! The analysis and the register are those of the program `artis`, which is started for it
 //! (`artis run rt0 --pid … --thread`); so there is one answer for everybody. `artis.h` is the same
-//! for C. Needs the rights of `artis run rt0`.
+//! for C. Needs the rights of `artis run rt0`. An example: `tests/guest/control.rs`.
 
 use nix::unistd::gettid;
 use std::io;

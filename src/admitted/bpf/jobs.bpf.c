@@ -109,12 +109,13 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(switches, bool preempt, struct task_struct *prev, struct task_struct *next,
 	     unsigned int prev_state)
 {
+	bool sleeps = !preempt && prev_state & JOBS_TASK_INTERRUPTIBLE;
 	struct jobs_thread *thread;
 
 	/* the one that leaves is still the current one */
 	thread = thread_of((u32)bpf_get_current_pid_tgid());
 	if (thread)
-		leaves(thread, !preempt && prev_state & JOBS_TASK_INTERRUPTIBLE, bpf_ktime_get_ns());
+		leaves(thread, sleeps, bpf_ktime_get_ns());
 	thread = thread_of(next->pid);
 	if (thread)
 		thread->on_ns = bpf_ktime_get_ns();

@@ -115,10 +115,9 @@ pub fn join(host: &Host<'_>, request: &Request) -> Result<Outcome, Error> {
     }
     register.put(of_cpu.clone());
     writer.write(&register)?;
-    make(host, &of_cpu, answer).map_err(|error| {
+    make(host, &of_cpu, answer).inspect_err(|_| {
         // The refusal is the error to report; an entry that stays is seen as not in force.
         let _ = writer.write(&before);
-        error
     })
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! `artis measure costs`: what the machine takes from the tasks of a CPU, as `artis admit` reads it.
+//! `artis measure costs`: what the machine takes from the tasks of a CPU, for `artis admit`.
 
 use super::common::Voice;
 use crate::cli::exit::UsageError;

@@ -41,9 +41,9 @@ pub struct Args {
 enum ClassArgs {
     /// Hard real time: SCHED_FIFO, bound to one RT CPU
     ///
-    /// With --period and --budget, or --task and --model, the task is admitted first: analysed with
-    /// all admitted tasks of its CPU, and refused with the analysis (status 2) when one of them could
-    /// miss its deadline. Priorities are moved as the policy says; with edf the kernel has a
+    /// With --period and --budget, or --task and --model, the task is admitted first: analysed
+    /// with all admitted tasks of its CPU, and refused with the analysis (status 2) when one of
+    /// them could miss its deadline. Priorities are moved as the policy says; with edf the kernel has a
     /// reservation for the task (SCHED_DEADLINE) and holds it at ticks. A task is one thread:
     /// threads that it starts are normal tasks. `artis tasks --model` shows the admitted ones.
     #[command(

@@ -158,12 +158,12 @@ fn line(of_cpu: &OfCpu, task: &Admitted, bound: &OfTask, seen: Option<&Seen>) ->
         distance_ns: limits.period_ns.saturating_sub(limits.jitter_ns),
         seen: seen.map(|seen| report::Seen {
             seconds: seen.watched_ns as f64 / 1e9,
-            jobs: seen.jobs,
-            overruns: seen.overruns,
-            merged: seen.merged,
-            execution_ns_max: seen.execution_ns_max,
-            response_ns_max: seen.response_ns_max,
-            distance_ns_min: seen.distance_ns_min,
+            jobs: seen.counted.jobs,
+            overruns: seen.counted.overruns,
+            merged: seen.counted.merged,
+            execution_ns_max: seen.counted.execution_ns_max,
+            response_ns_max: seen.counted.response_ns_max,
+            distance_ns_min: seen.counted.distance_ns_min,
         }),
     }
 }

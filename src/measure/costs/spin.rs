@@ -134,7 +134,11 @@ pub fn releases(cpu: u32, duration: Duration) -> Result<Releases, Error> {
                 found
             }
             _ => {
-                while !is_over.load(Ordering::Relaxed) && timer.wait() {}
+                loop {
+                    if is_over.load(Ordering::Relaxed) || !timer.wait() {
+                        break;
+                    }
+                }
                 Releases::default()
             }
         },

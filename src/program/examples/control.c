@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A control loop that asks to be admitted: control CPU BUDGET_US. It ends with the answer; admitted,
- * after 20 periods of 1 ms.
+ * A control loop that asks to be admitted: control CPU BUDGET_US. It ends with the answer, or after
+ * 20 periods of 1 ms.
  */
 #define _GNU_SOURCE
 #include "../artis.h"
