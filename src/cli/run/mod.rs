@@ -43,8 +43,8 @@ enum ClassArgs {
     ///
     /// With --period and --budget, or --task and --model, the task is admitted first: analysed
     /// with all admitted tasks of its CPU, and refused with the analysis (status 2) when one of
-    /// them could miss its deadline. Priorities are moved as the policy says; with edf the kernel has a
-    /// reservation for the task (SCHED_DEADLINE) and holds it at ticks. A task is one thread:
+    /// them could miss its deadline. Priorities are moved as the policy says; with edf the kernel
+    /// has a reservation for the task (SCHED_DEADLINE) and holds it at ticks. A task is one thread:
     /// threads that it starts are normal tasks. `artis tasks --model` shows the admitted ones.
     #[command(
         after_help = "Examples:\n  artis run rt0 --cpu 1 --priority 80 -- ./controller\n  \
