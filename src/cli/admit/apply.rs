@@ -3,6 +3,7 @@
 
 use crate::machine::Root;
 use crate::task::Class;
+use crate::task::protected::runs_this_program;
 use anyhow::{Context, bail};
 use artis_admit::Admission;
 use artis_admit::model::{Set, Who};
@@ -15,6 +16,8 @@ use std::time::{Duration, Instant};
 /// How long a command has until it is admitted, and how often that is looked at.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(10);
+/// So long artis takes at most to become a command, which may be artis itself.
+const BECOMING: Duration = Duration::from_secs(5);
 
 /// What was made, to take it back.
 #[derive(Default)]
@@ -88,7 +91,10 @@ impl Made {
                 };
             }
             let register = register::read(&root)?;
-            if register.tasks().any(|(_, one)| one.tid == tid) {
+            let is_admitted = register.tasks().any(|(_, one)| one.tid == tid);
+            // Before it has become the command, that may turn out to be none.
+            let is_command = !runs_this_program(&root, tid) || began.elapsed() > BECOMING;
+            if is_admitted && is_command {
                 self.commands.push(child);
                 return Ok(());
             }
