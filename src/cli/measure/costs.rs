@@ -58,10 +58,11 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     }
     let voice = artis_run::voice::Voice::from(args.voice);
     let stop = stop_on_signals()?;
+    let alone = artis_run::session::alone(&stop)?;
     let sign = voice.sign(Some(args.duration));
     sign.step("measuring what the machine takes");
     let costs = costs::measure(cpu, args.duration, &stop)?;
-    drop(sign);
+    drop((sign, alone));
     if stop.load(Ordering::Relaxed) != 0 {
         anyhow::bail!("ended by a signal; a part of the figures says nothing");
     }

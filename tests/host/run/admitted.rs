@@ -246,6 +246,21 @@ fn a_set_is_applied_as_a_whole_or_not_at_all() {
     until("both have left", || admitted().is_empty());
 }
 
+#[test]
+fn admit_reads_what_the_machine_takes() {
+    need!("admit_reads_what_the_machine_takes", obstacle());
+    let _alone = alone();
+    let mut command = Command::new(ARTIS);
+    command.args(["measure", "costs", "-q", "-D", "600ms", "-a", &cpu()]);
+    let output = command.output().unwrap();
+    succeeded(&output);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let platform = artis_admit::model::Platform::parse(&text).unwrap();
+    assert!(platform.wakeup_ns > 0 && platform.switch_ns > 0, "{text}");
+    assert!(platform.jitter_ns <= platform.wakeup_ns, "{text}");
+    assert!(text.contains("# section is left out"), "{text}");
+}
+
 /// What a program that asks itself says, with a budget that fits and one that does not.
 fn asks(program: &Path) {
     let run = |budget_us: &str| {
