@@ -90,10 +90,11 @@ impl Made {
                     false => bail!("its command ended with {status}"),
                 };
             }
+            // Before it has become the command, that may turn out to be none. Asked first: one that
+            // has ended is no artis, and then it is not admitted either.
+            let is_command = !runs_this_program(&root, tid) || began.elapsed() > BECOMING;
             let register = register::read(&root)?;
             let is_admitted = register.tasks().any(|(_, one)| one.tid == tid);
-            // Before it has become the command, that may turn out to be none.
-            let is_command = !runs_this_program(&root, tid) || began.elapsed() > BECOMING;
             if is_admitted && is_command {
                 self.commands.push(child);
                 return Ok(());
