@@ -77,21 +77,6 @@ pub fn set_scheduling(tid: i32, to: Scheduling) -> Result<(), Errno> {
     set_attr(tid, &attr)
 }
 
-/// Makes a thread one of `SCHED_DEADLINE`.
-pub fn set_deadline(
-    tid: i32,
-    runtime_ns: u64,
-    deadline_ns: u64,
-    period_ns: u64,
-) -> Result<(), Errno> {
-    let mut attr = empty_attr();
-    attr.sched_policy = SCHED_DEADLINE as u32;
-    attr.sched_runtime = runtime_ns;
-    attr.sched_deadline = deadline_ns;
-    attr.sched_period = period_ns;
-    set_attr(tid, &attr)
-}
-
 /// What `SCHED_DEADLINE` gives a thread: so long of each period, by the deadline; nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reservation {
