@@ -120,6 +120,13 @@ pub fn all(root: &Root) -> Result<Vec<Task>, Unreadable> {
     Ok(tasks)
 }
 
+/// The process of a thread; none when there is no such thread.
+pub fn process_of(root: &Root, tid: i32) -> Option<i32> {
+    let status = root.hint(format!("/proc/{tid}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
+    line.trim().parse().ok()
+}
+
 fn numbers(names: Vec<String>) -> impl Iterator<Item = i32> {
     names.into_iter().filter_map(|name| name.parse().ok())
 }
@@ -241,6 +248,9 @@ mod tests {
         let found = tasks.iter().find(|task| task.tid == own).unwrap();
         assert!(!found.is_kernel);
         assert!(!status(&root, found).unwrap().allowed.is_empty());
+        let thread = nix::unistd::gettid().as_raw();
+        assert_eq!(process_of(&root, thread), Some(own));
+        assert_eq!(process_of(&root, 0), None);
     }
 
     proptest! {

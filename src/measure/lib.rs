@@ -11,6 +11,7 @@ pub mod audit;
 pub mod clock;
 pub mod commands;
 pub mod completion;
+pub mod costs;
 pub mod dma_latency;
 pub mod exec;
 pub mod host;

@@ -40,10 +40,18 @@ pub enum Owner {
     Cycle,
     /// `artis sched run`, for moments at which it cannot write a journal first.
     Urgent,
+    /// `artis run rt0 --policy edf`, for the moment in which a reservation is bound to its CPU.
+    Reservation,
 }
 
 /// All owners.
-pub const OWNERS: [Owner; 4] = [Owner::Partition, Owner::Sched, Owner::Cycle, Owner::Urgent];
+pub const OWNERS: [Owner; 5] = [
+    Owner::Partition,
+    Owner::Sched,
+    Owner::Cycle,
+    Owner::Urgent,
+    Owner::Reservation,
+];
 
 impl Owner {
     /// Its command, as people type it.
@@ -52,6 +60,7 @@ impl Owner {
             Self::Partition => "artis partition",
             Self::Sched | Self::Urgent => "artis sched",
             Self::Cycle => "artis sched run --cycle",
+            Self::Reservation => "artis run rt0 --policy edf",
         }
     }
 
@@ -61,6 +70,7 @@ impl Owner {
             Self::Sched => "sched.json",
             Self::Cycle => "cycle.json",
             Self::Urgent => "urgent.json",
+            Self::Reservation => "reservation.json",
         }
     }
 }

@@ -72,7 +72,7 @@ fn list(title: &str, sentences: &[String]) -> String {
     }
 }
 
-fn percent(part: f64) -> String {
+pub(super) fn percent(part: f64) -> String {
     format!("{:.2} %", part * 100.0)
 }
 
@@ -167,7 +167,7 @@ fn signed(ns: i64) -> String {
     }
 }
 
-fn cut(name: &str, most: usize) -> String {
+pub(super) fn cut(name: &str, most: usize) -> String {
     let name = plain(name);
     match name.chars().count() > most {
         true => name.chars().take(most - 1).chain(['~']).collect(),

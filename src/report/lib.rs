@@ -5,12 +5,14 @@
 //! each, the same to the byte for the same figures.
 
 pub mod admit;
+pub mod admitted;
 mod axis;
 mod columns;
 pub mod commands;
 pub mod comparison;
 pub mod completion;
 pub mod control_loop;
+pub mod costs;
 pub mod curves;
 pub mod decision;
 mod digits;

@@ -199,7 +199,10 @@ fn watch(
 
 /// Ends the command, if it goes on, and gives its exit status: 128 and the signal where one ended
 /// it, 0 where that was ours.
-fn end(mut child: Child, status: Option<std::process::ExitStatus>) -> anyhow::Result<u8> {
+///
+/// # Errors
+/// When it cannot be ended or waited for.
+pub fn end(mut child: Child, status: Option<std::process::ExitStatus>) -> anyhow::Result<u8> {
     use std::os::unix::process::ExitStatusExt;
     let Some(status) = status else {
         let pid = nix::unistd::Pid::from_raw(i32::try_from(child.id())?);

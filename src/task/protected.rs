@@ -40,7 +40,7 @@ pub fn reason(root: &Root, tid: i32) -> Option<Protected> {
 }
 
 /// Whether a task runs the program that this process runs.
-fn runs_this_program(root: &Root, tid: i32) -> bool {
+pub fn runs_this_program(root: &Root, tid: i32) -> bool {
     let file = |task: &str| {
         let file = metadata(root.path(format!("/proc/{task}/exe"))).ok()?;
         Some((file.dev(), file.ino()))

@@ -77,18 +77,35 @@ pub fn set_scheduling(tid: i32, to: Scheduling) -> Result<(), Errno> {
     set_attr(tid, &attr)
 }
 
-/// Makes a thread one of `SCHED_DEADLINE`.
-pub fn set_deadline(
-    tid: i32,
-    runtime_ns: u64,
-    deadline_ns: u64,
-    period_ns: u64,
-) -> Result<(), Errno> {
+/// What `SCHED_DEADLINE` gives a thread: so long of each period, by the deadline; nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reservation {
+    pub runtime_ns: u64,
+    pub deadline_ns: u64,
+    pub period_ns: u64,
+}
+
+/// The reservation of a thread; none of another policy.
+pub fn reservation(tid: i32) -> Result<Option<Reservation>, Errno> {
+    let attr = get_attr(tid)?;
+    Ok(
+        (attr.sched_policy as i32 == SCHED_DEADLINE).then_some(Reservation {
+            runtime_ns: attr.sched_runtime,
+            deadline_ns: attr.sched_deadline,
+            period_ns: attr.sched_period,
+        }),
+    )
+}
+
+/// Makes a thread a task of `SCHED_DEADLINE`. Its children are normal tasks: without that it could
+/// have none.
+pub fn reserve(tid: i32, to: Reservation) -> Result<(), Errno> {
     let mut attr = empty_attr();
     attr.sched_policy = SCHED_DEADLINE as u32;
-    attr.sched_runtime = runtime_ns;
-    attr.sched_deadline = deadline_ns;
-    attr.sched_period = period_ns;
+    attr.sched_flags = libc::SCHED_FLAG_RESET_ON_FORK as u64;
+    attr.sched_runtime = to.runtime_ns;
+    attr.sched_deadline = to.deadline_ns;
+    attr.sched_period = to.period_ns;
     set_attr(tid, &attr)
 }
 

@@ -191,7 +191,7 @@ pub fn notes(set: &Set, cpus: &[OnCpu], placement: &Placement) -> Vec<String> {
     if set.policy == Policy::Edf {
         notes.push(
             "under EDF the deadline to set for a task is its own less jitter and wakeup, counted \
-             from its release; artis run starts no EDF tasks"
+             from its release, and artis run sets that"
                 .to_owned(),
         );
         if has_ceiling {

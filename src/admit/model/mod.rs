@@ -14,7 +14,7 @@ pub use check::check;
 pub use time::{Measured, Part, measured};
 
 use artis_result::damage::Fault;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The longest time of a model, one day: what is longer is no real-time task, and sums of so many
 /// nanoseconds stay far below what 64 bits hold.
@@ -36,7 +36,7 @@ pub enum Error {
 }
 
 /// How jobs of one CPU are ordered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
     /// Rate monotonic: the shorter the period, the higher the priority.
@@ -65,7 +65,7 @@ impl Policy {
 }
 
 /// What keeps the holder of a lock from being held up by tasks of middle priority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
     /// Nothing: no bound exists.
@@ -168,7 +168,7 @@ impl Task {
 }
 
 /// The periodic tick of a CPU.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tick {
     pub period_ns: u64,
     pub length_ns: u64,
@@ -177,7 +177,7 @@ pub struct Tick {
 }
 
 /// Interrupts of one source.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interrupt {
     pub name: String,
     /// The least time between two.
@@ -190,7 +190,7 @@ pub struct Interrupt {
 }
 
 /// What the machine takes from the tasks of a CPU.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Platform {
     /// The longest time from an event until its task can run on an idle CPU.
     pub wakeup_ns: u64,
@@ -218,6 +218,41 @@ pub struct Set {
     pub platform: Platform,
     pub locks: Vec<Lock>,
     pub tasks: Vec<Task>,
+}
+
+impl Platform {
+    /// The table `[platform]` of a file, whatever else is in it.
+    ///
+    /// # Errors
+    /// [`Error`], a sentence.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        read::read_platform(text)
+    }
+
+    /// The longest time that the kernel charges to a job of `execution_ns` on a CPU: its switches,
+    /// and the interrupts and ticks that may come meanwhile, are charged to whom they interrupt.
+    pub fn charged_ns(&self, execution_ns: u64, cpu: u32) -> u64 {
+        let on_cpu = |one: &&Interrupt| one.cpu.is_none_or(|only| only == cpu);
+        let interrupts = self.interrupts.iter().filter(on_cpu);
+        let mut streams: Vec<(u64, u64, u64)> = interrupts
+            .map(|one| (one.period_ns, one.jitter_ns, one.length_ns))
+            .collect();
+        streams.extend(self.tick.map(|tick| (tick.period_ns, 0, tick.length_ns)));
+        let own_ns = execution_ns + 2 * self.switch_ns;
+        let mut charged_ns = own_ns;
+        // It grows from step to step; interrupts that take all of the CPU end it at the period.
+        while charged_ns < TIME_NS_MAX {
+            let of = |(period_ns, jitter_ns, length_ns): &(u64, u64, u64)| {
+                (charged_ns + jitter_ns).div_ceil(*period_ns) * length_ns
+            };
+            let next_ns = own_ns + streams.iter().map(of).sum::<u64>();
+            if next_ns == charged_ns {
+                break;
+            }
+            charged_ns = next_ns;
+        }
+        charged_ns
+    }
 }
 
 impl Set {

@@ -189,6 +189,22 @@ fn platform(text: &Text, stored: Option<&StoredPlatform>) -> Result<Platform, Er
     })
 }
 
+/// The platform that a text says.
+pub fn read_platform(text: &str) -> Result<Platform, Error> {
+    #[derive(Deserialize)]
+    struct Only {
+        platform: Option<StoredPlatform>,
+    }
+    let stored: Only = toml::from_str(text)
+        .map_err(|error| Fault::in_toml(text, error.span(), error.message(), &|_| None))?;
+    if stored.platform.is_none() {
+        return Err(Error::Contradiction(
+            "it has no table [platform]; artis measure costs prints one".to_owned(),
+        ));
+    }
+    platform(&Text(text), stored.platform.as_ref())
+}
+
 fn interrupt(text: &Text, stored: &StoredInterrupt, at: usize) -> Result<Interrupt, Error> {
     let period_ns = match (&stored.period, &stored.per_second) {
         (Some(period), None) => text.time("period", period, 1)?,

@@ -5,6 +5,7 @@ mod all;
 mod commands;
 pub(super) mod common;
 mod completion;
+mod costs;
 mod cpus;
 mod cyclictest;
 mod exec;
@@ -36,6 +37,7 @@ enum Command {
     Commands(commands::Args),
     Messages(messages::Args),
     Completion(completion::Args),
+    Costs(costs::Args),
     All(all::Args),
 }
 
@@ -48,6 +50,7 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         Command::Commands(args) => commands::run(args),
         Command::Messages(args) => messages::run(args),
         Command::Completion(args) => completion::run(args),
+        Command::Costs(args) => costs::run(args),
         Command::All(args) => all::run(args),
     }
 }

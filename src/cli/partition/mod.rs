@@ -318,9 +318,14 @@ fn reset(args: &ResetArgs) -> anyhow::Result<ExitCode> {
     let host = Host::default();
     let sign = Sign::new(!args.quiet, None);
     sign.step("putting back");
-    let reverted: Reverted = Transaction::begin(&host)?
-        .revert(Owner::Partition)
-        .context("could not revert the changes")?;
+    let transaction = Transaction::begin(&host)?;
+    let revert = |owner| {
+        let reverted = transaction.revert(owner);
+        reverted.context("could not revert the changes")
+    };
+    // What a killed `artis run` left: this process has the lock, so none is at it now.
+    let reverted: Reverted = revert(Owner::Reservation)?.and(revert(Owner::Partition)?);
+    drop(transaction);
     drop(sign);
     let mut stdout = stdout();
     if args.json {

@@ -148,7 +148,14 @@ pub fn schedule(policy: Policy) -> Result<(), Failure> {
             runtime_ns,
             deadline_ns,
             period_ns,
-        } => syscall::set_deadline(0, runtime_ns, deadline_ns, period_ns),
+        } => syscall::reserve(
+            0,
+            syscall::Reservation {
+                runtime_ns,
+                deadline_ns,
+                period_ns,
+            },
+        ),
         Policy::Other { nice } => {
             syscall::set_scheduling(0, plain(libc::SCHED_OTHER, nice.into(), 0))
         }

@@ -112,6 +112,19 @@ impl Reverted {
         !self.rebooted && parts.into_iter().all(|empty| empty)
     }
 
+    /// Both, as one.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.restored.extend(other.restored);
+        self.foreign.extend(other.foreign);
+        self.halfway.extend(other.halfway);
+        self.shared.extend(other.shared);
+        self.gone.extend(other.gone);
+        self.failed.extend(other.failed);
+        self.rebooted |= other.rebooted;
+        self
+    }
+
     /// An error unless everything was reverted that artis has to revert.
     ///
     /// # Errors

@@ -45,6 +45,7 @@ macro_rules! need_nice_0 {
     };
 }
 
+mod admitted;
 mod refused;
 
 use refused::as_nobody;

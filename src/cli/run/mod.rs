@@ -3,6 +3,9 @@
 //!
 //! The command replaces this process, so its exit status and signals are its own.
 
+mod model;
+mod overruns;
+
 use super::exit::UsageError;
 use super::output::stdout;
 use super::value;
@@ -16,6 +19,7 @@ use crate::task::protected::{self, Protected};
 use crate::task::scheduler::{self, Scheduler};
 use crate::task::{Class, shield, threads};
 use anyhow::Context;
+use artis_admitted::register;
 use artis_run::start::not_started;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -36,15 +40,27 @@ pub struct Args {
 #[derive(clap::Subcommand)]
 enum ClassArgs {
     /// Hard real time: SCHED_FIFO, bound to one RT CPU
-    #[command(after_help = "Example:\n  artis run rt0 --cpu 1 --priority 80 -- ./controller")]
+    ///
+    /// With --period and --budget, or --task and --model, the task is admitted first: analysed
+    /// with all admitted tasks of its CPU, and refused with the analysis (status 2) when one of
+    /// them could miss its deadline. Priorities are moved as the policy says; with edf the kernel
+    /// has a reservation for the task (SCHED_DEADLINE) and holds it at ticks. A task is one thread:
+    /// threads that it starts are normal tasks. `artis tasks --model` shows the admitted ones.
+    #[command(
+        after_help = "Examples:\n  artis run rt0 --cpu 1 --priority 80 -- ./controller\n  \
+                            artis run rt0 --cpu 1 --period 1ms --budget 200us -- ./controller"
+    )]
     Rt0 {
-        /// RT CPU to bind the task to
+        /// RT CPU to bind the task to; an admitted one takes the first RT CPU on which it fits
         #[arg(long, value_name = "N", value_parser = value::cpus::one)]
-        cpu: u32,
+        #[arg(required_unless_present_any = ["period", "task"])]
+        cpu: Option<u32>,
         /// SCHED_FIFO priority, 1 to 99; 99 is the highest
         #[arg(long, default_value_t = 99, value_name = "P",
               value_parser = value::number::whole(1..=99_u8))]
         priority: u8,
+        #[command(flatten)]
+        model: model::ModelArgs,
         #[command(flatten)]
         target: Target,
     },
@@ -65,6 +81,12 @@ enum ClassArgs {
     Linux {
         #[command(flatten)]
         target: Target,
+    },
+    /// Watches the jobs of an admitted task until it ends; started by `artis run rt0`
+    #[command(hide = true)]
+    Overruns {
+        #[arg(value_parser = value::number::process)]
+        tid: i32,
     },
 }
 
@@ -91,25 +113,37 @@ struct Target {
     #[arg(short, long)]
     quiet: bool,
     /// Command to start, with its arguments
-    #[arg(
-        value_name = "CMD",
-        trailing_var_arg = true,
-        required_unless_present = "pid"
-    )]
+    #[arg(value_name = "CMD", trailing_var_arg = true)]
     command: Vec<OsString>,
 }
 
 /// Runs the command: only returns when it changed a running task, or failed.
 pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     let (class, target) = match args.class {
+        ClassArgs::Overruns { tid } => return overruns::watch(tid),
+        ClassArgs::Rt0 {
+            cpu, model, target, ..
+        } if model.is_asked() => {
+            if target.explain {
+                return explain(&target);
+            }
+            return model::run(&Root::default(), cpu, &model, &target);
+        }
         ClassArgs::Rt0 {
             cpu,
             priority,
+            model,
             target,
-        } => (Class::Rt0 { cpu, priority }, target),
+        } => {
+            model.must_be_idle()?;
+            // clap asks for one unless there is a model.
+            let cpu = cpu.context("there is no --cpu")?;
+            (Class::Rt0 { cpu, priority }, target)
+        }
         ClassArgs::Rt1 { level, target } => (Class::Rt1 { level }, target),
         ClassArgs::Linux { target } => (Class::Linux, target),
     };
+    target.needs_command()?;
     if target.explain {
         return explain(&target);
     }
@@ -117,12 +151,16 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
     if let Some(tid) = target.pid {
         target.permit(protected::reason(&root, tid))?;
     }
-    let warning = check(&root, class)?;
-    if let Some(warning) = warning.filter(|_| !target.quiet) {
+    let warnings = [check(&root, class)?, among_admitted(&root, class)];
+    for warning in warnings.iter().flatten().filter(|_| !target.quiet) {
         say!("artis: warning: {warning}");
     }
     match target.pid {
-        None => start(&root, class, &target.command),
+        None => {
+            leave(&root, |tid| tid == nix::unistd::gettid().as_raw());
+            class.apply(&root, nix::unistd::gettid().as_raw())?;
+            become_command(&target.command)
+        }
         Some(tid) => {
             let changed = change(&root, class, tid, target.thread)?;
             if !target.quiet {
@@ -131,6 +169,27 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// Threads that are no longer what was admitted leave the register. A register that cannot be read
+/// keeps nobody from changing a task.
+fn leave(root: &Root, is_leaving: impl Fn(i32) -> bool) {
+    if let Err(error) = register::leave(root, is_leaving) {
+        say!("artis: warning: {:#}", anyhow::Error::from(error));
+    }
+}
+
+/// The warning for an RT0 task that comes to an RT CPU without being admitted.
+fn among_admitted(root: &Root, class: Class) -> Option<String> {
+    let Class::Rt0 { cpu, .. } = class else {
+        return None;
+    };
+    let count = register::read(root).ok()?.of_cpu(cpu)?.tasks.len();
+    let tasks = if count == 1 { "task" } else { "tasks" };
+    Some(format!(
+        "CPU {cpu} has {count} admitted {tasks}, whose bounds do not count this one; admit it with \
+         --period and --budget"
+    ))
 }
 
 /// Runs the same without `--explain`, as a command that is watched.
@@ -149,6 +208,18 @@ fn explain(target: &Target) -> anyhow::Result<ExitCode> {
 }
 
 impl Target {
+    /// Asks for a command where there is nothing else to change.
+    fn needs_command(&self) -> Result<(), UsageError> {
+        match self.pid.is_none() && self.command.is_empty() {
+            true => Err(UsageError(
+                "there is no command to start; write it after --, as in `-- ./controller`, or name \
+                 a running task with --pid"
+                    .to_owned(),
+            )),
+            false => Ok(()),
+        }
+    }
+
     /// Refuses a protected task unless its flag is set.
     fn permit(&self, protected: Option<Protected>) -> Result<(), UsageError> {
         match protected {
@@ -162,6 +233,11 @@ impl Target {
 
 /// Changes a running task, or all threads of a process, and says so.
 fn change(root: &Root, class: Class, pid: i32, only_thread: bool) -> anyhow::Result<String> {
+    let threads = threads::threads(root, pid);
+    leave(root, |tid| match only_thread {
+        true => tid == pid,
+        false => threads.contains(&tid),
+    });
     if only_thread {
         class.apply(root, pid)?;
         return Ok(format!("task {pid} is now {class}"));
@@ -243,10 +319,9 @@ fn unprotected(root: &Root, cpu: u32) -> Option<String> {
     ))
 }
 
-/// Changes this thread, and becomes the command.
-fn start(root: &Root, class: Class, command: &[OsString]) -> anyhow::Result<ExitCode> {
+/// Becomes the command: returns when it cannot be run.
+fn become_command(command: &[OsString]) -> anyhow::Result<ExitCode> {
     let (program, arguments) = command.split_first().context("there is no command")?;
-    class.apply(root, nix::unistd::gettid().as_raw())?;
     let error = Command::new(program).args(arguments).exec();
     let (code, reason) = not_started(program, &error);
     say!("artis: could not run {}: {reason}", program.display());

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis admit`: whether a set of tasks fits on its CPUs.
 
+mod apply;
+
 use super::exit::{BOUND_MISSED, UNKNOWN, USAGE, UsageError};
 use super::output::{print_json, stdout};
 use crate::report::admit as report;
@@ -36,6 +38,11 @@ pub struct Args {
     /// Print one line for each set
     #[arg(long, conflicts_with = "json")]
     brief: bool,
+    /// Start the commands of a set that fits, and change the running threads, as admitted tasks
+    ///
+    /// Of one file. All tasks are admitted, or none; they go on when artis has ended.
+    #[arg(long, conflicts_with_all = ["json", "brief", "example"])]
+    apply: bool,
 }
 
 /// Of `docs/admission.schema.json`.
@@ -65,6 +72,9 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.example {
         out.text(EXAMPLE)?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if args.apply {
+        return apply_one(&args.files);
     }
     let sources = sources(&args.files)?;
     let are_many = sources.len() > 1;
@@ -104,6 +114,26 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         (_, _, true) => UNKNOWN,
         _ => 0,
     }))
+}
+
+/// Prints the answer for a file, and does what it says.
+fn apply_one(files: &[PathBuf]) -> anyhow::Result<ExitCode> {
+    let [path] = files else {
+        return Err(UsageError("--apply takes one file".to_owned()).into());
+    };
+    if path.as_os_str() == "-" || path.is_dir() {
+        let sentence = "--apply takes a file, and neither - nor a folder: each task is admitted \
+                        from it";
+        return Err(UsageError(sentence.to_owned()).into());
+    }
+    let set = read_set(path)?;
+    let answer = artis_admit::admit(&set);
+    stdout().text(&report::text(&answer))?;
+    match answer.verdict {
+        Verdict::Schedulable => apply::apply(path, &set, &answer),
+        Verdict::Refused => Ok(ExitCode::from(BOUND_MISSED)),
+        Verdict::Unknown => Ok(ExitCode::from(UNKNOWN)),
+    }
 }
 
 fn sources(files: &[PathBuf]) -> anyhow::Result<Vec<Source>> {
@@ -170,6 +200,14 @@ fn of_stream(text: &str) -> Vec<Source> {
         folder: PathBuf::new(),
     });
     sets.collect()
+}
+
+/// The set of a file, with the execution times that its files have.
+///
+/// # Errors
+/// When the file cannot be read, or something in it is wrong.
+pub(super) fn read_set(path: &Path) -> anyhow::Result<Set> {
+    set(&of_file(path)?)
 }
 
 /// The set of a text, with the execution times that its files have.

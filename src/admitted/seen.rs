@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//! What the watch of an admitted task has seen, and left for others to read.
+//!
+//! One file a thread, replaced as a whole. It counts while the thread is the one that it is of; the
+//! watch removes it when the thread ends, and a file of a killed watch is overlooked.
+
+use crate::jobs::Counted;
+use artis_machine::Root;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+const FOLDER: &str = "/run/artis/jobs";
+
+/// What was seen of the jobs of one thread.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    pub tid: i32,
+    pub start_ticks: u64,
+    /// How long it was watched.
+    pub watched_ns: u64,
+    #[serde(flatten)]
+    pub counted: Counted,
+}
+
+impl Seen {
+    /// What was counted of a thread.
+    pub fn of(tid: i32, start_ticks: u64, watched_ns: u64, counted: &Counted) -> Self {
+        Self {
+            tid,
+            start_ticks,
+            watched_ns,
+            counted: *counted,
+        }
+    }
+
+    /// Leaves it for others.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, root: &Root) -> io::Result<()> {
+        let path = path(root, self.tid);
+        fs::create_dir_all(root.path(FOLDER))?;
+        let new = path.with_extension("new");
+        fs::write(&new, serde_json::to_string(self)?)?;
+        fs::rename(&new, &path)
+    }
+
+    /// What was left of a thread; none: it was not watched.
+    pub fn read(root: &Root, tid: i32, start_ticks: u64) -> Option<Self> {
+        let text = fs::read_to_string(path(root, tid)).ok()?;
+        let seen: Self = serde_json::from_str(&text).ok()?;
+        (seen.tid == tid && seen.start_ticks == start_ticks).then_some(seen)
+    }
+
+    /// Removes what was left of a thread.
+    pub fn remove(root: &Root, tid: i32) {
+        // A file that is not there need not be removed.
+        let _ = fs::remove_file(path(root, tid));
+    }
+}
+
+fn path(root: &Root, tid: i32) -> PathBuf {
+    root.path(FOLDER).join(format!("{tid}.json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use artis_testing::canned;
+
+    #[test]
+    fn what_was_seen_of_another_thread_of_that_number_does_not_count() {
+        let (_folder, root) = canned(&[]);
+        let seen = Seen {
+            tid: 7,
+            start_ticks: 5,
+            counted: Counted {
+                jobs: 3,
+                ..Counted::default()
+            },
+            ..Seen::default()
+        };
+        assert_eq!(Seen::read(&root, 7, 5), None);
+        seen.write(&root).unwrap();
+        assert_eq!(Seen::read(&root, 7, 5), Some(seen));
+        assert_eq!(Seen::read(&root, 7, 6), None);
+        Seen::remove(&root, 7);
+        assert_eq!(Seen::read(&root, 7, 5), None);
+    }
+}
