@@ -58,7 +58,7 @@ mod tests {
     /// Every command below this one, by the words that call it.
     fn commands(command: &clap::Command, words: &str) -> Vec<(String, clap::Command)> {
         let mut all = vec![(words.to_owned(), command.clone())];
-        for below in command.get_subcommands() {
+        for below in command.get_subcommands().filter(|one| !one.is_hide_set()) {
             all.extend(commands(below, &format!("{words} {}", below.get_name())));
         }
         all
