@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis simulate`: the same bytes, sweeps in parts, pictures, statuses, the experiment document.
 
+use crate::admit::start_in;
 use crate::schema::Published;
 use serde_json::Value;
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 /// RT0 on CPU 1, and others who compute, call the kernel and sleep.
 const MIXED: &str = r#"
@@ -33,19 +33,7 @@ forever = [{ compute = "1ms" }, { sleep = "9ms" }]
 
 /// What it says of these words, in that folder, with this standard input.
 fn artis(folder: &Path, words: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_artis"))
-        .current_dir(folder)
-        .arg("simulate")
-        .args(words)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    // Who finds the words wrong reads none of it.
-    let _ = stdin.write_all(input.as_bytes());
-    drop(stdin);
+    let child = start_in(folder, "simulate", words, input);
     child.wait_with_output().unwrap()
 }
 
