@@ -85,7 +85,7 @@ __noinline int place(const struct task_struct *p __arg_trusted,
 		served_vtime = at.mean;
 	/* one by one: a struct would first be on the stack, of which 6.18 has little left */
 	t->placed.vtime = t->vtime;
-	t->placed.mean = at.mean;
+	t->placed.level = artis_level(&at);
 	t->placed.all = at.all;
 	t->placed.weight = at.weight;
 	return 0;

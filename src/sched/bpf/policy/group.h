@@ -207,7 +207,7 @@ static inline u32 artis_share(u32 flat, const struct artis_group *group, u32 wei
 /* What a task of a cgroup was when it was placed. */
 struct artis_placed {
 	u64 vtime;	/* its own */
-	u64 mean;	/* of the pool */
+	u64 level;	/* of those whom it is compared with: artis_level() */
 	u64 all;	/* the weight of all there */
 	u32 weight;	/* its own */
 };
@@ -216,13 +216,14 @@ struct artis_placed {
  * Where a cgroup of the flattened weight @flat stands in virtual time, that stood at @vtime: on
  * the scale of its tasks, but for what all of them use. One of them, that was @placed, is at
  * @task_vtime now. So it is known whether a cgroup had more than its share of whose tasks none
- * runs for long. It is as far behind the mean, and ahead of it, as one task of its weight may be.
+ * runs for long. It is as far behind those whom its tasks are compared with, and ahead of them, as
+ * one task of its weight may be.
  */
 static inline u64 artis_group_vtime(u64 vtime, u32 flat, const struct artis_placed *placed,
 				    u64 task_vtime)
 {
-	u64 earliest = placed->mean - artis_distance(ARTIS_SHARE_CREDIT_NS, flat, placed->all);
-	u64 latest = placed->mean + artis_distance(ARTIS_SHARE_DEBT_NS, flat, placed->all);
+	u64 earliest = placed->level - artis_distance(ARTIS_SHARE_CREDIT_NS, flat, placed->all);
+	u64 latest = placed->level + artis_distance(ARTIS_SHARE_DEBT_NS, flat, placed->all);
 
 	if (artis_vtime_before(vtime, earliest))
 		vtime = earliest;

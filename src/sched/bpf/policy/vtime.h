@@ -215,12 +215,13 @@ static inline u64 artis_level(const struct artis_joining *at)
 	return at->by_served && artis_vtime_before(at->served, at->mean) ? at->served : at->mean;
 }
 
-/* How far ahead of the mean its cgroup is. */
+/* How far its cgroup is ahead of those whom the task is compared with. */
 static inline u64 artis_lead(const struct artis_joining *at)
 {
-	return at->grouped && artis_vtime_before(at->mean, at->group_vtime) ?
-		       at->group_vtime - at->mean :
-		       0;
+	u64 level = artis_level(at);
+
+	return at->grouped && artis_vtime_before(level, at->group_vtime) ? at->group_vtime - level :
+									   0;
 }
 
 /*

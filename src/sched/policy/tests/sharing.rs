@@ -66,7 +66,7 @@ fn who_nrt_cpus_serve_is_compared_with_those_served_there() {
             mean,
             served: mean - behind,
             by_served: is_by_served(false, 0),
-            group_vtime: mean,
+            group_vtime: mean - behind,
             ..joining(100 * SCALE, u64::from(200 * SCALE))
         };
         vtime_place(&at, arrival, vtime, 2 * MS as i64)
@@ -105,7 +105,7 @@ fn a_group_has_had_what_its_tasks_used() {
     let flat = 400 * SCALE;
     let at = Placed {
         vtime: mean - MS,
-        mean,
+        level: mean,
         all: u64::from(2 * flat),
         weight: flat / 4,
     };
