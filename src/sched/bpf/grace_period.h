@@ -96,6 +96,7 @@ __noinline int hold(struct task_struct *p __arg_trusted, struct task_ctx *t __ar
 	t->runnable_at_ns = now;
 	t->state = artis_state_queued(ARTIS_PLACE_NRT);
 	held_ns = now;
+	use(place_of(DSQ_HELD));
 	scx_bpf_dsq_insert(p, DSQ_HELD, artis_slice_ns(false), enq_flags);
 	return true;
 }
@@ -106,7 +107,7 @@ static int held_long_enough(void *map, u32 *key, struct held_timer *held)
 	if (!on)
 		return 0;
 	held_goes = true;
-	if (!held_ns)
+	if (!waiting(DSQ_HELD))
 		return 0;
 	scx_bpf_kick_cpu(held_cpu, SCX_KICK_PREEMPT);
 	if (nr_idle_nrt)
@@ -117,11 +118,8 @@ static int held_long_enough(void *map, u32 *key, struct held_timer *held)
 /* Takes the thread, if it was held for long enough. */
 static bool take_held(bool beset, u64 now)
 {
-	if (!artis_held_goes(held_goes, beset, held_ns, now) ||
-	    !scx_bpf_dsq_move_to_local(DSQ_HELD, 0))
-		return false;
-	held_ns = 0;
-	return true;
+	return waiting(DSQ_HELD) && artis_held_goes(held_goes, beset, held_ns, now) &&
+	       scx_bpf_dsq_move_to_local(DSQ_HELD, 0);
 }
 
 static s32 create_held_timer(void)

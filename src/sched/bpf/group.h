@@ -210,7 +210,6 @@ static u32 claim_group(const struct group *new)
 		is_free = !group->used && !group->tree.active;
 		if (is_free) {
 			*group = *new;
-			known_groups++;
 			count_limit(group, 1);
 			if (groups_end <= index)
 				groups_end = index + 1;
@@ -263,7 +262,6 @@ void BPF_PROG(artis_cgroup_exit, struct cgroup *cgrp)
 		return;
 	bpf_map_delete_elem(&group_ids, &id);
 	bpf_spin_lock(&lock->lock);
-	known_groups--;
 	count_limit(group, -1);
 	group->used = false;
 	bpf_spin_unlock(&lock->lock);

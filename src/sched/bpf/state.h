@@ -50,10 +50,9 @@ u64 places[8];			/* ... and those that there is one of */
 u64 left_rt_ns;			/* when a task was last queued that had been on an RT CPU */
 bool rcu_stops;			/* the thread of RCU is about to stop, and to be held */
 bool held_goes;			/* ... was held for long enough */
-u64 held_ns;			/* ... since then; 0: it is not */
+u64 held_ns;			/* ... since then, the last time */
 u32 nr_idle_nrt;		/* NRT CPUs that found no task when they looked last, see idles() */
 
-u32 known_groups;		/* CPU cgroups with a weight, see group.h */
 u64 served_vtime;		/* where NRT CPUs serve in virtual time: artis_served() */
 u32 limited_groups;		/* CPU cgroups that have a limit */
 u64 looked_ns;			/* when artis last looked for tasks that they stopped, see release.h */
