@@ -101,7 +101,7 @@ injected! {
     pages_of_a_disk_are_blamed, "pages_of_a_disk_are_blamed": "disk", (15, 100);
     who_preempts_the_holder_of_a_lock_is_blamed, "who_preempts_the_holder_of_a_lock_is_blamed": "lock", (15, 100);
     who_cannot_be_preempted_is_blamed, "who_cannot_be_preempted_is_blamed": "kept", (15, 100);
-    who_has_interrupts_off_is_blamed, "who_has_interrupts_off_is_blamed": "masked", (15, 100);
+    who_has_interrupts_off_is_blamed, "who_has_interrupts_off_is_blamed": "masked", (30, 100);
     who_stops_the_holder_of_a_lock_is_named, "who_stops_the_holder_of_a_lock_is_named": "stopped", (15, 100);
     a_frozen_holder_of_a_lock_is_seen, "a_frozen_holder_of_a_lock_is_seen": "frozen", (15, 100);
     a_used_up_budget_is_blamed, "a_used_up_budget_is_blamed": "budget", (15, 100);

@@ -159,11 +159,11 @@ impl Cutter<'_> {
             let after = open.iter().filter(|piece| piece.begin_ns >= ns);
             after.map(|piece| piece.ns()).sum()
         };
-        // An interrupt that waits comes at the end of the other one.
+        // An interrupt that waits comes at the end of the other one, as soon as it can be entered.
         let other_ns = earlier
             .iter()
             .rev()
-            .find(|ns| after(**ns) > EXIT_NS)
+            .find(|ns| after(**ns) > ENTRY_NS)
             .copied();
         let verdict = verdict(&look, late_ns, self.recording, self.stops_seen);
         for piece in &mut open {
