@@ -57,7 +57,7 @@ impl Sim<'_> {
             Op::Faults { .. } | Op::File { .. } => self.go_on(id, op),
             Op::Fork { task } => {
                 let child = self.create(*task as u32);
-                self.tasks[child as usize].cpu = cpu;
+                self.begins_on(child, cpu);
                 self.set_timer(cpu, now, Comes::Start(child));
                 Done::Yes
             }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What changes a task's class or CPUs while it is there.
 
-use crate::cpu::Resched;
 use crate::mask::Mask;
 use crate::sim::{Scheduler, Sim};
 use crate::task::{Id, State};
@@ -26,11 +25,7 @@ impl Sim<'_> {
 
     pub(crate) fn yield_other(&mut self, cpu: u32, id: Id) {
         match self.setup.scheduler {
-            // As the kernel does for a scheduler without ops.yield().
-            Scheduler::Artis => {
-                self.native(id).scx.slice = 0;
-                self.cpus[cpu as usize].resched = Resched::Now;
-            }
+            Scheduler::Artis => self.ext_yield(cpu, id),
             _ => self.fair_yield(cpu, id),
         }
     }

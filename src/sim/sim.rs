@@ -182,10 +182,18 @@ impl<'s> Sim<'s> {
                 let allowed = &self.tasks[id as usize].allowed;
                 let at = (id % cpus..cpus).chain(0..id % cpus);
                 let cpu = at.into_iter().find(|cpu| allowed.contains(*cpu));
-                self.tasks[id as usize].cpu = cpu.unwrap_or(0);
-                let cpu = self.tasks[id as usize].cpu;
+                let cpu = cpu.unwrap_or(0);
+                self.begins_on(id, cpu);
                 self.set_timer(cpu, task.start_ns, Comes::Start(id));
             }
+        }
+    }
+
+    /// The new task is to begin there, as far as it may.
+    pub(crate) fn begins_on(&mut self, id: Id, cpu: u32) {
+        self.tasks[id as usize].cpu = cpu;
+        if self.ext.is_some() {
+            self.ext_moved(id, cpu);
         }
     }
 

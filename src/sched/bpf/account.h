@@ -11,12 +11,23 @@
 #include "group.h"
 #include "limit.h"
 
+/* Where the CPU serves that serves the task, if it may not use all. */
+static u64 served_here(const struct task_ctx *t)
+{
+	return t->confined ? cpu_record(t->served_on)->served : 0;
+}
+
 /*
  * Adds @more to the virtual time of the task and of the pool. @leaves: the task is runnable no
  * more.
  */
 static void advance(struct task_ctx *t, u64 more, bool leaves)
 {
+	struct artis_joining at = {
+		.served = served_vtime,
+		.by_served = artis_is_by_served(false, nr_idle_nrt),
+		.here = served_here(t),
+	};
 	u32 weight = t->pooled_weight;
 	struct pool *pool;
 
@@ -31,12 +42,12 @@ static void advance(struct task_ctx *t, u64 more, bool leaves)
 	bpf_spin_lock(&pool->lock);
 	artis_pool_charge(&pool->tasks, more, weight);
 	if (leaves) {
-		t->lag = artis_pool_vtime(&pool->tasks) - t->vtime;
+		at.mean = artis_pool_vtime(&pool->tasks);
 		artis_pool_leave(&pool->tasks, t->vtime, weight);
 	}
 	bpf_spin_unlock(&pool->lock);
-	if (leaves && artis_is_by_served(false, nr_idle_nrt))
-		t->lag = served_vtime - t->vtime;
+	if (leaves)
+		t->lag = artis_level(&at) - t->vtime;
 }
 
 /*
@@ -68,15 +79,18 @@ __noinline int place(const struct task_struct *p __arg_trusted,
 {
 	enum artis_arrival arrival = artis_arrival(t->pooled_weight, t->known, t->enters);
 	struct artis_joining at = {
-		.weight = artis_weight(p->scx.weight),
+		.weight = weight_of(p),
 		.served = served_vtime,
 		.by_served = artis_is_by_served(rt, nr_idle_nrt),
 	};
 
 	t->enters = false;
+	if (t->confined && artis_serves_rather(served_here(t), cpu_record(cpu_of(p))->served))
+		t->served_on = cpu_of(p);
+	at.here = served_here(t);
 	advance(t, 0, true);
 	if (t->group && artis_is_grouped(class_of(p), is_own(p)))
-		at.weight = join_group(t, artis_group_own(p->scx.weight));
+		at.weight = join_group(t, at.weight);
 	at.grouped = t->grouped;
 	at.group_vtime = t->group_vtime;
 	t->known = true;
@@ -105,9 +119,11 @@ __noinline int charge(s32 cpu, const struct task_struct *p __arg_trusted,
 	t->burst_ns += more_ns;
 	if (limited_groups && is_limited(p, t))
 		charge_limits(t->group, more_ns);
-	advance(t,
-		artis_vtime_charge(more_ns, artis_weight_charged(t->pooled_weight, p->scx.weight)),
+	advance(t, artis_vtime_charge(more_ns, t->pooled_weight ? t->pooled_weight : weight_of(p)),
 		leaves);
+	t->rt1_had += more_ns;
+	if (artis_is_grouped(class_of(p), is_own(p)))
+		record->served = artis_served_here(record->served, t->vtime, more_ns);
 	artis_calls_note(&t->calls, more_ns, record->calls);
 	record->calls = 0;
 	if (!record->rt) {

@@ -32,10 +32,10 @@
  *     kernel waits for the timer. A task whose slice is over goes on. A kernel thread
  *     has its turn after RT0. An idle RT CPU is not woken.
  *
- * (e) Queues. Of Linux tasks, by virtual deadline: one for NRT CPUs, and one of tasks in user
- *     mode for all CPUs. Of RT1+ tasks, by level: one for each side. Then those of tasks that
- *     may run on one CPU only, and of kernel threads that just woke up. place.h queues a task,
- *     serve.h finds the next task of a CPU.
+ * (e) Queues. Of Linux tasks, by virtual deadline: one for NRT CPUs, one of tasks in user mode
+ *     for all CPUs, and one for each CPU of those that may run there only. Of RT1+ tasks the
+ *     same three, by level; a CPU takes the first of its queues. Then those of kernel threads
+ *     that just woke up. place.h queues a task, serve.h finds the next task of a CPU.
  *
  * (f) Answers. A Linux task that wakes up takes over the NRT CPU of one with a later
  *     deadline, or is handed the CPU of its waker, which says that it will sleep. If
@@ -188,6 +188,7 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	else
 		t->charged_ns = p->se.sum_exec_runtime;
 	t->is_on = true;
+	t->yields = false;
 	record->hosted_class = class;
 	record->beset_ticks = 0;
 	record->displaced_ns = 0;
@@ -201,6 +202,8 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	/* it came around us, or was stopped */
 	if (!t->known)
 		place(p, t, record->rt);
+	if (artis_is_rt1(class))
+		rt1_served = artis_vtime_later(rt1_served, t->rt1_had);
 	note_wait(record, t, class, now);
 	note_running(record, t, now);
 	if (has_llcs())
@@ -211,8 +214,23 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	}
 	idles(record, false);
 	time_slice(record, t, class, cpu, now);
-	if (makes_room && waiting(DSQ_NRT_RT1))
+	if (makes_room && rt1_waits(cpu, false))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
+}
+
+/* sched_yield(): the task makes way for whoever waits, see gives_way(). */
+SEC("struct_ops/artis_yield")
+bool BPF_PROG(artis_yield, struct task_struct *from, struct task_struct *to)
+{
+	struct task_ctx *t = task_ctx(from);
+
+	/* to give the CPU to somebody is a wish that nobody has to grant */
+	if (to)
+		return false;
+	if (t)
+		t->yields = true;
+	scx_bpf_task_set_slice(from, 0);
+	return false;
 }
 
 /* The task goes to sleep or ends, or is changed in a way for which it must not be runnable. */
@@ -268,6 +286,8 @@ void BPF_PROG(artis_set_cpumask, struct task_struct *p, const struct cpumask *cp
 	affinity = affinity_of(p);
 	t->state = artis_state_affinity(t->state, is_rt(cpu), t->affinity, affinity);
 	t->affinity = affinity;
+	t->confined = (u32)p->nr_cpus_allowed != nr_cpus;
+	t->served_on = cpu;
 	if (artis_affinity_evicts(t->state) && scx_bpf_task_running(p))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
@@ -280,6 +300,8 @@ s32 BPF_PROG(artis_init_task, struct task_struct *p, struct scx_init_task_args *
 	if (!t)
 		return -12; /* ENOMEM */
 	t->affinity = affinity_of(p);
+	t->confined = (u32)p->nr_cpus_allowed != nr_cpus;
+	t->served_on = cpu_of(p);
 	t->llc = ARTIS_LLCS_MAX;
 	if (bpf_core_field_exists(args->cgroup))
 		t->group = group_of(args->cgroup);
@@ -349,6 +371,8 @@ s32 BPF_PROG(artis_init)
 		if (!err)
 			err = scx_bpf_create_dsq(DSQ_PINNED + cpu, -1);
 		if (!err)
+			err = scx_bpf_create_dsq(DSQ_PINNED_RT1 + cpu, -1);
+		if (!err)
 			err = scx_bpf_create_dsq(DSQ_KTHREAD + cpu, -1);
 		if (record->offline)
 			continue;
@@ -380,6 +404,7 @@ struct sched_ext_ops artis_ops = {
 	.enqueue = (void *)artis_enqueue,
 	.dispatch = (void *)artis_dispatch,
 	.tick = (void *)artis_tick,
+	.yield = (void *)artis_yield,
 	.running = (void *)artis_running,
 	.quiescent = (void *)artis_quiescent,
 	.set_cpumask = (void *)artis_set_cpumask,

@@ -20,7 +20,8 @@ static void note_beset(s32 cpu, struct artis_cpu *record, const struct task_stru
 		return;
 	}
 	record->beset_ticks++;
-	record->bound_waits = pinned_queued(cpu) || kthreads_queued(cpu);
+	record->bound_waits = pinned_queued(cpu) || pinned_rt1_queued(cpu) ||
+			      kthreads_queued(cpu);
 }
 
 /* Moves a task that waits in @dsq_id to the run queue of @cpu, whose server starts then. */
@@ -51,7 +52,7 @@ static void give_any_to(s32 cpu, u64 now)
 		if (give_to(linux_queue(false, llc), cpu, now))
 			return;
 	}
-	if (give_to(DSQ_RT_RT1, cpu, now))
+	if (give_to(DSQ_BOTH_RT1, cpu, now))
 		return;
 	bpf_for(llc, 0, nr_llcs) {
 		if (give_to(linux_queue(true, llc), cpu, now))

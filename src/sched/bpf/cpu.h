@@ -97,6 +97,11 @@ static enum artis_class class_of(const struct task_struct *p)
 	return artis_classify(p->policy, p->flags & PF_KTHREAD);
 }
 
+static u32 weight_of(const struct task_struct *p)
+{
+	return artis_task_weight(p->policy, p->static_prio);
+}
+
 /* Is @p a thread of artis, the process? */
 static bool is_own(const struct task_struct *p)
 {

@@ -121,14 +121,13 @@ static void charge_group(struct group *group, const struct task_ctx *t)
 
 /*
  * The task is about to be queued: it is one of its group's runnable tasks now, if it was
- * not. Returns what it counts with, of @weight, sched_ext's, in the group. Global:
- * verified once.
+ * not. Returns what it counts with, of @weight, in the group. Global: verified once.
  */
 __noinline u32 join_group(struct task_ctx *t __arg_nonnull, u32 weight)
 {
 	struct groups_lock *lock = groups_lock();
 	struct group *group = group_at(t->group);
-	u32 share = artis_weight(weight);
+	u32 share = weight;
 	u64 now = scx_bpf_now();
 
 	if (!lock)

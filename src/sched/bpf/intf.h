@@ -42,7 +42,6 @@
 	COUNTER(promotions_refused, "promotions refused: the task would soon have been back")      \
 	COUNTER(displacements, "times RT0 took an RT CPU from a task")                             \
 	COUNTER(hand_backs, "tasks that a long RT0 burst kept waiting, and that went elsewhere")   \
-	COUNTER(drained, "RT1+ tasks that waited for an RT CPU, taken by an NRT CPU")              \
 	COUNTER(others_turns, "slices given to other tasks although RT1+ tasks waited")            \
 	COUNTER(rt_only_tasks, "times a task was queued whose affinity holds RT CPUs only")        \
 	COUNTER(far, "times a task began to run at another cache, or part of one, than before")    \
@@ -72,7 +71,9 @@ struct artis_cpu {
 	u64 ticked_jiffies;	/* ... by the kernel's count of ticks */
 	u64 tick_ns;		/* how far ticks are apart */
 	u64 looked_ns;		/* when it last looked for tasks of other caches */
+	u64 served;		/* where in virtual time it serves: artis_served_here() */
 	u64 pinned_place;	/* of its queues, see queues.h; by any CPU */
+	u64 pinned_rt1_place;
 	u64 kthread_place;
 	u64 waiting_looked_ns;	/* when it last looked how many Linux tasks wait for it */
 	u64 slice_ends_ns;	/* of the task that runs, by a timer; 0: at a tick */

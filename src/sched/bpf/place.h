@@ -8,19 +8,26 @@
 
 /* The task may run on one CPU only, RT or not. */
 __noinline int enqueue_pinned(struct task_struct *p __arg_trusted,
-			      struct task_ctx *t __arg_nonnull, enum artis_order order,
+			      struct task_ctx *t __arg_nonnull, enum artis_order order, u64 now,
 			      u64 enq_flags)
 {
 	s32 cpu = cpu_of(p);
 	struct artis_cpu *record = cpu_record(cpu);
 	u64 slice_ns = artis_slice_ns(record->rt);
 
-	if (order == ARTIS_ORDER_ARRIVAL) {
+	switch (order) {
+	case ARTIS_ORDER_LEVEL:
+		insert_rt1(p, t, DSQ_PINNED_RT1 + cpu, &record->pinned_rt1_place, record->rt, now,
+			   enq_flags);
+		break;
+	case ARTIS_ORDER_ARRIVAL:
 		use(&record->kthread_place);
 		scx_bpf_dsq_insert(p, DSQ_KTHREAD + cpu, slice_ns, enq_flags);
-	} else {
+		break;
+	case ARTIS_ORDER_VTIME:
 		use(&record->pinned_place);
 		insert_vtime(p, DSQ_PINNED + cpu, slice_ns, t->deadline, enq_flags);
+		break;
 	}
 	if (artis_may_kick(rt0_here(cpu)))
 		kick(cpu, artis_kick_pinned(class_of(p), order, record->rt, class_on(cpu)));
@@ -61,14 +68,6 @@ __noinline int kick_rt_side(enum artis_class class, s32 from)
 	return 0;
 }
 
-/* Queues an RT1+ task, by its level. */
-static void insert_rt1(struct task_struct *p, u64 dsq_id, u64 slice_ns, u64 now, u64 enq_flags)
-{
-	use(place_of(dsq_id));
-	insert_vtime(p, dsq_id, slice_ns, artis_rt1_key(artis_rt1_level(p->static_prio), now),
-		     enq_flags);
-}
-
 /* Queues a Linux task in user mode for all CPUs. Global, as those below: verified once. */
 __noinline int enqueue_both(struct task_struct *p __arg_trusted, struct task_ctx *t __arg_nonnull,
 			    u64 enq_flags)
@@ -88,7 +87,7 @@ __noinline int enqueue_rt(struct task_struct *p __arg_trusted, struct task_ctx *
 {
 	if (order != ARTIS_ORDER_LEVEL)
 		return enqueue_both(p, t, enq_flags);
-	insert_rt1(p, DSQ_RT_RT1, artis_slice_ns(true), now, enq_flags);
+	insert_rt1(p, t, DSQ_BOTH_RT1, place_of(DSQ_BOTH_RT1), true, now, enq_flags);
 	return kick_rt_side(ARTIS_CLASS_RT1, cpu_of(p));
 }
 
@@ -125,7 +124,7 @@ __noinline int enqueue_nrt(struct task_struct *p __arg_trusted, struct task_ctx 
 
 	switch (order) {
 	case ARTIS_ORDER_LEVEL:
-		insert_rt1(p, DSQ_NRT_RT1, slice_ns, now, enq_flags);
+		insert_rt1(p, t, DSQ_NRT_RT1, place_of(DSQ_NRT_RT1), false, now, enq_flags);
 		break;
 	case ARTIS_ORDER_ARRIVAL:
 		use(place_of(DSQ_NRT_KTHREAD));
@@ -285,7 +284,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	if (makes_room && may_tell)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 	if (where == ARTIS_PLACE_PINNED) {
-		enqueue_pinned(p, t, order, enq_flags);
+		enqueue_pinned(p, t, order, now, enq_flags);
 		return;
 	}
 	if (record->rt)

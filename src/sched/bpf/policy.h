@@ -30,6 +30,7 @@ typedef int64_t s64;
 
 #include "policy/numbers.h"
 #include "policy/task.h"
+#include "policy/weight.h"
 #include "policy/vtime.h"
 #include "policy/running.h"
 #include "policy/promote.h"

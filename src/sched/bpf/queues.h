@@ -154,13 +154,48 @@ static __always_inline bool first_of(u64 dsq_id, u64 *place, u64 *deadline)
 	return ask_for_first(dsq_id, place, deadline);
 }
 
+/*
+ * The deadline of the first task in @dsq_id that may run on @cpu, if it is one of the first ones;
+ * else of the last of those. Global: verified once.
+ */
+__noinline int ask_for_allowed(u64 dsq_id, s32 cpu, u64 *deadline __arg_nonnull)
+{
+	struct task_struct *p;
+	u32 passed = 0;
+
+	bpf_for_each(scx_dsq, p, dsq_id, 0) {
+		*deadline = p->scx.dsq_vtime;
+		if (bpf_cpumask_test_cpu(cpu, p->cpus_ptr))
+			return true;
+		if (!artis_looks_on(++passed))
+			return true;
+	}
+	return false;
+}
+
+/* Does a task wait in @dsq_id that may run on @cpu? Then @deadline is that of the first one. */
+static __always_inline bool first_for(s32 cpu, u64 dsq_id, u64 *place, u64 *deadline)
+{
+	const struct scx_dispatch_q *dsq;
+	const struct task_struct *first;
+
+	if (!first_of(dsq_id, place, deadline))
+		return false;
+	dsq = known_at(*place);
+	first = dsq && has_first_task() ? dsq->first_task : NULL;
+	/* most may use all */
+	if (first && (u32)first->nr_cpus_allowed == nr_cpus)
+		return true;
+	return ask_for_allowed(dsq_id, cpu, deadline);
+}
+
 /* How many wait in one of the queues that there is one of? */
 static __always_inline u32 waiting(u64 dsq_id)
 {
 	return queued(dsq_id, place_of(dsq_id));
 }
 
-/* Tasks that may run on @cpu only: how many wait, and does one? */
+/* Tasks that may run on @cpu only, but for RT1+: how many wait, and does one? */
 static __always_inline u32 pinned_queued(s32 cpu)
 {
 	return queued(DSQ_PINNED + cpu, &cpu_record(cpu)->pinned_place);
@@ -169,6 +204,23 @@ static __always_inline u32 pinned_queued(s32 cpu)
 static __always_inline bool first_pinned(s32 cpu, u64 *deadline)
 {
 	return first_of(DSQ_PINNED + cpu, &cpu_record(cpu)->pinned_place, deadline);
+}
+
+/* RT1+ tasks among them, which have a queue of their own. */
+static __always_inline u32 pinned_rt1_queued(s32 cpu)
+{
+	return queued(DSQ_PINNED_RT1 + cpu, &cpu_record(cpu)->pinned_rt1_place);
+}
+
+static __always_inline bool first_pinned_rt1(s32 cpu, u64 *key)
+{
+	return first_of(DSQ_PINNED_RT1 + cpu, &cpu_record(cpu)->pinned_rt1_place, key);
+}
+
+/* Does an RT1+ task wait that @cpu, which serves the RT side or not, may take? */
+static bool rt1_waits(s32 cpu, bool rt)
+{
+	return (!rt && waiting(DSQ_NRT_RT1)) || waiting(DSQ_BOTH_RT1) || pinned_rt1_queued(cpu);
 }
 
 /* Kernel threads that woke up and may run on @cpu only. */
@@ -186,6 +238,21 @@ static __always_inline u32 linux_queued(bool both, u32 llc)
 static __always_inline bool first_linux(bool both, u32 llc, u64 *deadline)
 {
 	return first_of(linux_queue(both, llc), linux_place(llc, both), deadline);
+}
+
+/* Where @p, an RT1+ task, stands among those that wait, if it is runnable since @now. */
+static u64 rt1_key(const struct task_struct *p, struct task_ctx *t, u64 now)
+{
+	t->rt1_had = artis_rt1_had(t->rt1_had, rt1_served);
+	return artis_rt1_key(artis_rt1_level(p->static_prio), t->rt1_had, rt1_served, now);
+}
+
+/* Queues an RT1+ task there. */
+static __always_inline void insert_rt1(struct task_struct *p, struct task_ctx *t, u64 dsq_id,
+				       u64 *place, bool rt, u64 now, u64 enq_flags)
+{
+	use(place);
+	insert_vtime(p, dsq_id, artis_slice_ns(rt), rt1_key(p, t, now), enq_flags);
 }
 
 /* Queues a task there, by its virtual deadline. */

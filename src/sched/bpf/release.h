@@ -72,16 +72,19 @@ int let_on(void *nothing)
 		where = artis_place(&view, on, nr_rt_online);
 		rt = artis_is_rt_place(where, is_rt(cpu));
 		if (artis_order(&view, where) == ARTIS_ORDER_LEVEL) {
-			to = rt ? DSQ_RT_RT1 : DSQ_NRT_RT1;
-			use(place_of(to));
-			vtime = artis_rt1_key(artis_rt1_level(p->static_prio), now);
+			to = rt ? DSQ_BOTH_RT1 : DSQ_NRT_RT1;
+			if (where == ARTIS_PLACE_PINNED)
+				to = DSQ_PINNED_RT1 + cpu;
+			use(where == ARTIS_PLACE_PINNED ? &cpu_record(cpu)->pinned_rt1_place :
+							  place_of(to));
+			vtime = rt1_key(p, t, now);
 		} else {
 			u32 llc = llc_for(p, rt);
 
 			to = where == ARTIS_PLACE_PINNED ? DSQ_PINNED + cpu : linux_queue(rt, llc);
 			use(where == ARTIS_PLACE_PINNED ? &cpu_record(cpu)->pinned_place :
 							  linux_place(llc, rt));
-			vtime = deadline_of_new(artis_weight(p->scx.weight));
+			vtime = deadline_of_new(weight_of(p));
 		}
 		if (is_rt(cpu))
 			left_rt_ns = now;

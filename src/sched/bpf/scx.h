@@ -87,6 +87,7 @@ struct sched_ext_ops {
 	void (*enqueue)(struct task_struct *p, u64 enq_flags);
 	void (*dispatch)(s32 cpu, struct task_struct *prev);
 	void (*tick)(struct task_struct *p);
+	bool (*yield)(struct task_struct *from, struct task_struct *to);
 	void (*running)(struct task_struct *p);
 	void (*quiescent)(struct task_struct *p, u64 deq_flags);
 	void (*set_cpumask)(struct task_struct *p, const struct cpumask *cpumask);

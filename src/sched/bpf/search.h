@@ -18,10 +18,11 @@ struct search {
 	bool beset;		/* see artis_is_beset() */
 };
 
-/* Two of them, for functions that are verified once: those take few arguments. */
+/* Some of it, for functions that are verified once: those take few arguments. */
 enum {
 	SEARCH_RT = 1,
 	SEARCH_LOOKS = 2,
+	SEARCH_RT1 = 4,		/* for RT1+ tasks */
 };
 
 static __always_inline struct search search_of(struct task_struct *prev, struct task_ctx *stays,
@@ -45,83 +46,72 @@ static __always_inline struct search search_of(struct task_struct *prev, struct 
 	};
 }
 
+/* Is the task whose slice is over, and that may go on, of this kind, RT1+ or not? */
+static bool stays_as(const struct search *s, bool rt1)
+{
+	return s->prev && s->stays && artis_is_rt1(class_of(s->prev)) == rt1;
+}
+
 /* Does an RT1+ task wait, or may one go on? */
 static bool has_rt1(const struct search *s)
 {
-	return waiting(DSQ_NRT_RT1) || waiting(DSQ_RT_RT1) ||
-	       (s->stays && artis_is_rt1(class_of(s->prev)));
+	return stays_as(s, true) || rt1_waits(s->cpu, s->rt);
 }
 
-/*
- * Takes an RT1+ task, or lets @prev go on, which is in no queue yet. False: it is the
- * others' turn, or no RT1+ task is here. Global: verified once.
- */
-__noinline int take_rt1(struct task_struct *prev __arg_trusted __arg_nullable,
-			struct task_ctx *stays, s32 cpu, u32 how, u64 now)
+/* Does somebody else wait? */
+static bool others_wait(const struct search *s)
 {
-	const struct search search = search_of(prev, stays, cpu, how, now), *s = &search;
-	u64 dsq = s->rt ? DSQ_RT_RT1 : DSQ_NRT_RT1;
-	bool runs = false, others = false, drains = false;
-	u32 waits = waiting(dsq);
+	return linux_queued(true, llc_of(s->cpu)) ||
+	       (!s->rt && linux_queued(false, llc_of(s->cpu))) || pinned_queued(s->cpu);
+}
 
-	runs = prev && stays && artis_is_rt1(class_of(prev));
-	if (!s->rt) {
-		u32 waits_rt = waiting(DSQ_RT_RT1);
+/* Do RT1+ tasks come first at the moment? */
+static bool is_rt1_turn(const struct search *s)
+{
+	bool rt1 = has_rt1(s);
 
-		drains = artis_takes_rt1_of_rt(waits, waits_rt);
-		if (drains) {
-			dsq = DSQ_RT_RT1;
-			waits = waits_rt;
-		}
-	}
-	if (waits || runs)
-		others = linux_queued(true, llc_of(s->cpu)) ||
-			 (!s->rt && linux_queued(false, llc_of(s->cpu))) || pinned_queued(s->cpu);
-	switch (artis_rt1_turn(&s->record->turn, waits, runs, others, s->now)) {
+	switch (artis_rt1_turn(&s->record->turn, rt1, rt1 && others_wait(s), s->now)) {
 	case ARTIS_TURN_NO_RT1:
 		return false;
 	case ARTIS_TURN_OTHERS:
 		count(ARTIS_others_turns);
 		return false;
-	case ARTIS_TURN_WAITING:
-		if (take(dsq, s->enq_flags, s->now)) {
-			if (drains)
-				count(ARTIS_drained);
-			return true;
-		}
-		break;
-	case ARTIS_TURN_RUNNING:
+	case ARTIS_TURN_RT1:
 		break;
 	}
-	if (runs)
-		go_on(s->record, prev, artis_slice_ns(s->rt));
-	return runs;
+	return true;
 }
 
 /*
- * May @prev go on, whose slice is over, if its deadline is before that of the first who
- * waits? Then it gets its new place: one that always goes on would fall ever further behind
- * the others, and then keep the CPU for as long.
+ * @prev may go on, whose slice is over: it is charged and gets its new place, so that it is
+ * compared with those that wait. One that always goes on would else fall ever further behind the
+ * others, and then keep the CPU for as long.
  */
-static struct task_ctx *compared(const struct search *s)
+static void compare(const struct search *s)
 {
-	struct artis_cpu *record = s->record;
 	struct task_struct *prev = s->prev;
 	struct task_ctx *t = s->stays;
 
-	if (!prev || !t || !artis_is_compared(class_of(prev)))
-		return NULL;
+	if (!prev || !t)
+		return;
 	charge(s->cpu, prev, t, prev->se.sum_exec_runtime, false);
+	if (artis_is_rt1(class_of(prev)))
+		return;
 	place(prev, t, s->rt);
-	note_running(record, t, s->now);
-	return t;
+	note_running(s->record, t, s->now);
 }
 
+/* Does it go on, although @first waits? */
 static bool stays_first(const struct search *s, u64 first)
 {
-	const struct task_ctx *t = compared(s);
+	struct task_ctx *t = s->stays;
 
-	return t && artis_stays_first(t->deadline, first);
+	if (!s->prev || !t)
+		return false;
+	return artis_stays_first(t->yields, artis_is_rt1(class_of(s->prev)) ?
+						    rt1_key(s->prev, t, s->now) :
+						    t->deadline,
+				 first);
 }
 
 /* Takes the first of @dsq_id that is owed much more than @ours and may run on this CPU. */
@@ -189,22 +179,40 @@ __noinline int take_far(s32 cpu, bool rt, u64 enq_flags, u64 now)
 /* Does a task of another cache come before who waits here (@has, with @first), and @prev? */
 static bool relieve(const struct search *s, bool has, u64 first)
 {
-	const struct task_ctx *t = compared(s);
-
-	if (t && artis_is_first(true, t->deadline, has, first)) {
-		first = t->deadline;
+	if (stays_as(s, false) && artis_is_first(true, s->stays->deadline, has, first)) {
+		first = s->stays->deadline;
 		has = true;
 	}
 	return has && take_owed(s->cpu, s->rt, first, s->enq_flags, s->now);
 }
 
-/* The heads of the queues of Linux tasks that @s serves. */
-static struct artis_heads heads_of(const struct search *s)
+/* The queues from which a CPU takes, of RT1+ or of Linux tasks. */
+static u64 queue_id(const struct search *s, enum artis_queue queue, bool rt1)
+{
+	bool both = queue == ARTIS_QUEUE_BOTH;
+
+	if (queue == ARTIS_QUEUE_OWN)
+		return (rt1 ? DSQ_PINNED_RT1 : DSQ_PINNED) + s->cpu;
+	if (rt1)
+		return both ? DSQ_BOTH_RT1 : DSQ_NRT_RT1;
+	return linux_queue(both, llc_of(s->cpu));
+}
+
+static bool first_shared(const struct search *s, bool both, bool rt1, u64 *deadline)
+{
+	u64 dsq_id = queue_id(s, both ? ARTIS_QUEUE_BOTH : ARTIS_QUEUE_SIDE, rt1);
+
+	return first_for(s->cpu, dsq_id,
+			 rt1 ? place_of(dsq_id) : linux_place(llc_of(s->cpu), both), deadline);
+}
+
+/* The heads of these queues: the first that may run here. */
+static struct artis_heads heads_of(const struct search *s, bool rt1)
 {
 	u64 first_own = 0, first_side = 0, first_both = 0;
-	bool own = first_pinned(s->cpu, &first_own);
-	bool side = !s->rt && first_linux(false, llc_of(s->cpu), &first_side);
-	bool both = first_linux(true, llc_of(s->cpu), &first_both);
+	bool own = rt1 ? first_pinned_rt1(s->cpu, &first_own) : first_pinned(s->cpu, &first_own);
+	bool side = !s->rt && first_shared(s, false, rt1, &first_side);
+	bool both = first_shared(s, true, rt1, &first_both);
 
 	return (struct artis_heads) {
 		.own = own,
@@ -217,59 +225,57 @@ static struct artis_heads heads_of(const struct search *s)
 }
 
 /* Takes the first task of @queue that may run here. */
-static bool take_first(const struct search *s, enum artis_queue queue)
+static bool take_first(const struct search *s, enum artis_queue queue, bool rt1)
 {
-	switch (queue) {
-	case ARTIS_QUEUE_OWN:
-		return scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0);
-	case ARTIS_QUEUE_SIDE:
-		return take(linux_queue(false, llc_of(s->cpu)), s->enq_flags, s->now);
-	case ARTIS_QUEUE_BOTH:
-		return take(linux_queue(true, llc_of(s->cpu)), s->enq_flags, s->now);
-	case ARTIS_QUEUE_NONE:
-		break;
-	}
-	return false;
+	u64 dsq_id = queue_id(s, queue, rt1);
+
+	if (queue == ARTIS_QUEUE_OWN)
+		return scx_bpf_dsq_move_to_local(dsq_id, 0);
+	return take(dsq_id, s->enq_flags, s->now);
+}
+
+/* The task that ran does so on. */
+static void go_on_as_first(const struct search *s, bool rt1)
+{
+	if (!s->prev || !s->stays)
+		return;
+	go_on(s->record, s->prev, artis_slice_ns(s->rt));
+	if (!s->rt && !rt1)
+		time_slice(s->record, s->stays, class_of(s->prev), s->cpu, s->now);
 }
 
 /*
- * Takes whose deadline is first, of this CPU's own queue, on an NRT CPU that of its side, and the
- * one for both sides. The task that ran goes on if that is its own. Global: verified once.
+ * Takes whose deadline is first, or as an RT1+ task its key: of this CPU's own queue, on an NRT CPU
+ * that of its side, and the one for both sides. The task that ran goes on if that is its own.
+ * Global: verified once.
  */
-__noinline int take_fair(struct task_struct *prev __arg_trusted __arg_nullable,
-			 struct task_ctx *stays, s32 cpu, u32 how, u64 now)
+__noinline int take_ordered(struct task_struct *prev __arg_trusted __arg_nullable,
+			    struct task_ctx *stays, s32 cpu, u32 how, u64 now)
 {
 	const struct search search = search_of(prev, stays, cpu, how, now), *s = &search;
-	struct artis_heads heads = heads_of(s);
+	bool rt1 = how & SEARCH_RT1;
+	struct artis_heads heads = heads_of(s, rt1);
 	enum artis_queue queue = artis_first_queue(&heads);
 	u64 first = artis_first_deadline(&heads, queue);
 	u32 tried;
 
-	if (has_llcs() && s->looks && relieve(s, queue, first))
+	if (has_llcs() && !rt1 && s->looks && relieve(s, queue, first))
 		return true;
-	if (queue && prev && stays_first(s, first)) {
-		go_on(s->record, prev, artis_slice_ns(s->rt));
-		if (!s->rt && stays)
-			time_slice(s->record, stays, class_of(prev), s->cpu, s->now);
+	if (queue && stays_as(s, rt1) && stays_first(s, first)) {
+		go_on_as_first(s, rt1);
 		return true;
 	}
 	bpf_for(tried, 0, ARTIS_QUEUES) {
 		if (!queue)
 			break;
-		if (take_first(s, queue))
+		if (take_first(s, queue, rt1))
 			return true;
 		artis_forget_queue(&heads, queue);
 		queue = artis_first_queue(&heads);
 	}
-	return false;
-}
-
-/* An NRT CPU takes an RT1+ task that waits for an RT CPU. */
-static bool help_rt1(u64 now)
-{
-	if (!take(DSQ_RT_RT1, 0, now))
+	if (!rt1 || !stays_as(s, rt1))
 		return false;
-	count(ARTIS_drained);
+	go_on_as_first(s, rt1);
 	return true;
 }
 

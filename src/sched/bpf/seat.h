@@ -53,7 +53,7 @@ __noinline int seat_of(const struct task_ctx *t __arg_nonnull,
 	if (!artis_may_take_over(view))
 		return SEAT_QUEUE;
 	running = class_hosted(cpu, record);
-	switch (artis_take_over(view, running, waiting(DSQ_NRT_RT1), in_front, next,
+	switch (artis_take_over(view, running, rt1_waits(cpu, false), in_front, next,
 				artis_is_soon_done(running, &record->running, now))) {
 	case ARTIS_TAKE_OVER_NEVER:
 		return SEAT_QUEUE;

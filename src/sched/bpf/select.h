@@ -59,7 +59,7 @@ static bool hand_over(struct task_struct *p, struct task_ctx *t, const struct ar
 	const struct artis_cpu *record = cpu_record(cpu);
 	bool room = artis_has_room(artis_is_alone(view, nr_idle_nrt), local_queued(cpu));
 	bool waits = !room || pinned_queued(cpu) || waiting(DSQ_NRT_KTHREAD) ||
-		     waiting(DSQ_NRT_RT1);
+		     rt1_waits(cpu, false);
 	u64 first = 0;
 	bool others;
 

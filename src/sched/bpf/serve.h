@@ -20,21 +20,16 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 		return take_held(s->beset, s->now) ||
 		       (waiting(DSQ_NRT_KTHREAD) && take(DSQ_NRT_KTHREAD, 0, s->now));
 	case ARTIS_STEP_RT1:
-		if (!has_rt1(s)) {
-			artis_rt1_turn(&s->record->turn, false, false, false, s->now);
-			return false;
-		}
-		return take_rt1(s->prev, s->stays, s->cpu, how, s->now);
+		return is_rt1_turn(s) &&
+		       take_ordered(s->prev, s->stays, s->cpu, how | SEARCH_RT1, s->now);
 	case ARTIS_STEP_FAIR:
-		return take_fair(s->prev, s->stays, s->cpu, how, s->now);
+		return take_ordered(s->prev, s->stays, s->cpu, how, s->now);
 	case ARTIS_STEP_PINNED:
 		return pinned_queued(s->cpu) &&
 		       scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0);
 	case ARTIS_STEP_RT1_LEFT:
-		if (s->rt)
-			return waiting(DSQ_RT_RT1) &&
-			       scx_bpf_dsq_move_to_local(DSQ_RT_RT1, s->enq_flags);
-		return waiting(DSQ_NRT_RT1) && take(DSQ_NRT_RT1, 0, s->now);
+		return has_rt1(s) &&
+		       take_ordered(s->prev, s->stays, s->cpu, how | SEARCH_RT1, s->now);
 	case ARTIS_STEP_GO_ON:
 		if (!s->stays)
 			return false;
@@ -42,10 +37,9 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 		return true;
 	case ARTIS_STEP_FAR:
 		return has_llcs() && take_far(s->cpu, s->rt, s->enq_flags, s->now);
-	case ARTIS_STEP_HELP:
-		return help_rt1(s->now) ||
-		       (waiting(DSQ_STOPPED) && s->beset &&
-			scx_bpf_dsq_move_to_local(DSQ_STOPPED, 0));
+	case ARTIS_STEP_STOPPED:
+		return waiting(DSQ_STOPPED) && s->beset &&
+		       scx_bpf_dsq_move_to_local(DSQ_STOPPED, 0);
 	}
 	return true;
 }
@@ -93,6 +87,7 @@ void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 		search.stays = t;
 		if (search.beset)
 			t->state = artis_state_running(t->state, false);
+		compare(&search);
 	}
 	/* artis, which lets them on, is stopped itself */
 	if (waiting(DSQ_STOPPED) && artis_is_neglected(search.now, looked_ns) &&
@@ -103,8 +98,11 @@ void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 
 	if (service == ARTIS_SERVICE_NRT) {
 		serve(&search, ARTIS_SERVICE_NRT);
-		if (!search.stays && !local_queued(cpu) && !record->offline)
-			idles(record, true);
+		if (!search.stays && !local_queued(cpu)) {
+			record->served = 0;
+			if (!record->offline)
+				idles(record, true);
+		}
 		return;
 	}
 	if (!prev || record->marked_pid != (u32)prev->pid)
@@ -114,8 +112,10 @@ void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 		return;
 	}
 	serve(&search, ARTIS_SERVICE_RT);
-	if (!search.stays && !local_queued(cpu))
+	if (!search.stays && !local_queued(cpu)) {
+		record->served = 0;
 		pass_on_kthreads();
+	}
 }
 
 #endif /* ARTIS_SERVE_H */

@@ -28,7 +28,7 @@ __noinline int measure_rt_side(struct artis_side *rt __arg_nonnull)
 {
 	u32 i;
 
-	rt->rt1_tasks = waiting(DSQ_RT_RT1);
+	rt->rt1_tasks = waiting(DSQ_BOTH_RT1);
 	rt->tasks = rt->rt1_tasks + linux_queued_anywhere(true);
 	bpf_for(i, 0, nr_rt) {
 		s32 cpu = rt_cpu(i);
@@ -50,7 +50,7 @@ static void measure_nrt_side(struct artis_side *nrt, s32 cpu)
 	nrt->cpus = nr_nrt_online;
 	nrt->rt1_tasks = 0;
 	nrt->tasks = nr_nrt_online + waiting(DSQ_NRT_KTHREAD) + waiting(DSQ_NRT_RT1) +
-		     linux_queued_anywhere(false) + pinned_queued(cpu);
+		     linux_queued_anywhere(false) + pinned_queued(cpu) + pinned_rt1_queued(cpu);
 }
 
 #endif /* ARTIS_SIDES_H */

@@ -54,6 +54,7 @@ u64 held_ns;			/* ... since then, the last time */
 u32 nr_idle_nrt;		/* NRT CPUs that found no task when they looked last, see idles() */
 
 u64 served_vtime;		/* where NRT CPUs serve in virtual time: artis_served() */
+u64 rt1_served;		/* the most that an RT1+ task had as it began: artis_rt1_had() */
 u32 limited_groups;		/* CPU cgroups that have a limit */
 u64 looked_ns;			/* when artis last looked for tasks that they stopped, see release.h */
 
@@ -80,19 +81,20 @@ static struct pool *the_pool(void)
 /*
  * The dispatch queues. Those from which RT CPUs take are the paper's RT-FIFO: an NRT CPU pushes a
  * task there, an RT CPU takes it when it likes, and neither ever waits for the other's run-queue
- * lock.
+ * lock. RT1+ and Linux tasks have one for the NRT CPUs, one for all, and one for each CPU.
  */
 enum {
 	DSQ_NRT_KTHREAD = 0x100,	/* kernel threads that just woke up */
 	DSQ_NRT_RT1,
-	DSQ_RT_RT1,
+	DSQ_BOTH_RT1,		/* in user mode, for all CPUs */
 	DSQ_HELD,		/* the thread of RCU */
 	DSQ_STOPPED,		/* tasks whose CPU cgroup has used up its time */
 	DSQ_SINGLE_END,
 	DSQ_NRT_LINUX = 0x200,	/* plus the cache */
 	DSQ_BOTH_LINUX = 0x300,	/* plus the cache: in user mode, for all CPUs */
-	DSQ_PINNED = 0x10000,	/* plus the CPU: tasks that may run there only */
+	DSQ_PINNED = 0x10000,	/* plus the CPU: other tasks that may run there only */
 	DSQ_KTHREAD = 0x20000,	/* plus the CPU: kernel threads that just woke up there */
+	DSQ_PINNED_RT1 = 0x30000,	/* plus the CPU: RT1+ tasks that may run there only */
 };
 
 struct task_ctx {
@@ -108,16 +110,20 @@ struct task_ctx {
 	struct artis_calls calls;
 	struct artis_trial trial;
 	u64 group_vtime;	/* of its cgroup when it was placed last */
+	u64 rt1_had;		/* as an RT1+ task: artis_rt1_had() */
 	u32 group;		/* its cgroup, a place in groups[]; 0: the root */
 	u32 grouped;		/* the cgroup among whose runnable tasks it counts; 0: none */
 	u32 grouped_weight;	/* with which it does */
 	u32 pooled_weight;	/* with which it counts in the pool; 0: it does not */
+	s32 served_on;		/* confined: the CPU that serves it, as far as is known */
 	u8 state;		/* enum artis_state: what is known of it */
 	u8 affinity;		/* enum artis_affinity */
 	u8 known;		/* it has a place in virtual time */
 	u8 is_on;		/* it runs, or RT0 displaced it and it goes on afterwards */
 	u8 by_interrupt;	/* an interrupt woke it up */
 	u8 enters;		/* it is queued because it entered the kernel on an RT CPU */
+	u8 confined;		/* it may not use all CPUs */
+	u8 yields;		/* it called sched_yield(), and nobody has run since */
 	u8 owed;		/* it was not far ahead of its share when it became runnable */
 	u8 llc;			/* the cache where it ran last; ARTIS_LLCS_MAX: nowhere yet */
 	struct artis_placed placed;

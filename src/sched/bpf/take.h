@@ -54,6 +54,18 @@ static bool take(u64 dsq_id, u64 enq_flags, u64 now)
 	return take_beside_rt0(dsq_id, enq_flags, now);
 }
 
+/* Does the first RT1+ task that waits for @cpu, an NRT CPU, come before @p, one that runs? */
+static bool rt1_takes_over(s32 cpu, const struct task_struct *p, struct task_ctx *t, u64 now)
+{
+	u64 ours = rt1_key(p, t, now), first;
+
+	return (first_pinned_rt1(cpu, &first) && artis_vtime_before(first, ours)) ||
+	       (first_of(DSQ_NRT_RT1, place_of(DSQ_NRT_RT1), &first) &&
+		artis_vtime_before(first, ours)) ||
+	       (first_of(DSQ_BOTH_RT1, place_of(DSQ_BOTH_RT1), &first) &&
+		artis_vtime_before(first, ours));
+}
+
 /* Does the first task that waits for @cpu, an NRT CPU, take over from the one that runs? */
 static bool next_takes_over(s32 cpu, struct artis_cpu *record, u64 now)
 {

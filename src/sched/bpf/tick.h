@@ -121,7 +121,11 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 	charge(cpu, p, t, p->se.sum_exec_runtime, false);
 	if (limited_groups && stop_at_tick(p, t, cpu))
 		return;
-	makes_way = artis_makes_way(class_of(p)) && next_takes_over(cpu, record, clock_of(cpu));
+	if (artis_is_rt1(class_of(p)))
+		makes_way = rt1_takes_over(cpu, p, t, clock_of(cpu));
+	else
+		makes_way = artis_makes_way(class_of(p)) &&
+			    next_takes_over(cpu, record, clock_of(cpu));
 	tick_nrt(p, t, cpu, makes_way);
 	if (makes_way)
 		scx_bpf_task_set_slice(p, 0);

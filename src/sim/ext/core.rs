@@ -185,6 +185,19 @@ impl Sim<'_> {
         }
     }
 
+    /// The task yields: the scheduler hears of it, and the CPU looks for its next one.
+    pub(crate) fn ext_yield(&mut self, cpu: u32, id: Id) {
+        let place = self.place(id);
+        self.ask(cpu, Some(id), |it| {
+            if let Some(yields) = it.yields {
+                // SAFETY: the task stays where it is.
+                unsafe { yields(place) };
+            }
+        });
+        self.ext_obey(cpu);
+        self.cpus[cpu as usize].resched = Resched::Now;
+    }
+
     /// The scheduler hears that the task runs.
     fn ext_runs(&mut self, cpu: u32, id: Id) {
         let place = self.place(id);

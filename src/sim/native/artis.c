@@ -144,6 +144,11 @@ static const char *sim_counter_name(u32 which)
 	return names[which];
 }
 
+static void sim_yields(struct task_struct *p)
+{
+	artis_yield(p, NULL);
+}
+
 static const char *sim_queue_name(u64 dsq)
 {
 	switch (dsq) {
@@ -151,13 +156,15 @@ static const char *sim_queue_name(u64 dsq)
 		return "kernel threads";
 	case DSQ_NRT_RT1:
 		return "RT1+ tasks, NRT side";
-	case DSQ_RT_RT1:
-		return "RT1+ tasks, RT side";
+	case DSQ_BOTH_RT1:
+		return "RT1+ tasks in user mode";
 	case DSQ_HELD:
 		return "RCU's thread";
 	case DSQ_STOPPED:
 		return "tasks whose cgroup has used up its time";
 	}
+	if (dsq >= DSQ_PINNED_RT1)
+		return "RT1+ tasks of one CPU";
 	if (dsq >= DSQ_KTHREAD)
 		return "kernel threads of one CPU";
 	if (dsq >= DSQ_PINNED)
@@ -199,6 +206,7 @@ __attribute__((visibility("default"))) struct sim_scheduler artis_sim_scheduler 
 	.enqueue = artis_enqueue,
 	.dispatch = artis_dispatch,
 	.tick = artis_tick,
+	.yields = sim_yields,
 	.running = artis_running,
 	.quiescent = artis_quiescent,
 	.set_cpumask = artis_set_cpumask,

@@ -112,6 +112,7 @@ struct sim_scheduler {
 	void (*enqueue)(struct task_struct *p, u64 enq_flags);
 	void (*dispatch)(s32 cpu, struct task_struct *prev);
 	void (*tick)(struct task_struct *p);
+	void (*yields)(struct task_struct *p);
 	void (*running)(struct task_struct *p);
 	void (*quiescent)(struct task_struct *p, u64 deq_flags);
 	void (*set_cpumask)(struct task_struct *p, struct cpumask *mask);

@@ -18,12 +18,12 @@
 
 /*
  * A cgroup in the tree. Its own runnable tasks and the active cgroups one level below it compete
- * for what it has. Weights are on sched_ext's scale.
+ * for what it has. Weights are scaled as artis_task_weight() is.
  */
 struct artis_group {
 	u32 weight;	/* among its siblings */
-	u32 tasks;	/* of its own runnable tasks */
-	u32 below;	/* of the active cgroups one level below */
+	u64 tasks;	/* of its own runnable tasks */
+	u64 below;	/* of the active cgroups one level below */
 	u32 active;	/* how many those are; own runnable tasks count as one more */
 	u32 members;	/* how many compete: those cgroups, and each task */
 	u64 mean;	/* of the weight of all that competed, over the last full span */
@@ -37,10 +37,10 @@ static inline u32 artis_group_depth_max(void)
 	return ARTIS_GROUP_DEPTH_MAX;
 }
 
-/* Idle cgroups (cpu.idle) get what is the least. */
+/* @weight: cpu.weight. An idle cgroup (cpu.idle) weighs as a task of SCHED_IDLE. */
 static inline u32 artis_group_weight(u32 weight, bool idle)
 {
-	return idle || !weight ? 1 : weight;
+	return idle ? artis_task_weight(ARTIS_POLICY_IDLE, 0) : (weight ? weight : 1) * ARTIS_WEIGHT_SCALE;
 }
 
 /*
@@ -52,19 +52,13 @@ static inline bool artis_is_grouped(enum artis_class class, bool own)
 	return class == ARTIS_CLASS_LINUX && !own;
 }
 
-/* What a task counts with in its cgroup. */
-static inline u32 artis_group_own(u32 weight)
-{
-	return weight ? weight : 1;
-}
-
 /*
  * What competes in the cgroup is about to change, or its mean is needed: the time since the last
  * note counts with the weight of then.
  */
 static inline void artis_group_note(struct artis_group *group, u64 now_ns)
 {
-	u64 all = (u64)group->tasks + group->below;
+	u64 all = group->tasks + group->below;
 	s64 passed_ns = now_ns - group->noted_ns;
 
 	/* clocks of two CPUs differ */
@@ -102,7 +96,7 @@ static inline u64 artis_group_mean(const struct artis_group *group)
  */
 static inline u64 artis_group_all(const struct artis_group *group, u32 weight)
 {
-	u64 all = (u64)group->tasks + group->below;
+	u64 all = group->tasks + group->below;
 	u64 alike = (u64)group->members * weight;
 	u64 mean = artis_group_mean(group);
 	u64 counted = mean > alike ? mean : alike;
@@ -188,15 +182,15 @@ static inline u64 artis_group_part(u64 part, u32 weight, const struct artis_grou
 	return part * weight / artis_group_all(parent, weight);
 }
 
-/* The last step: @weight is that of the cgroup below the root. Scaled, as artis_weight(). */
+/* The last step: @weight is that of the cgroup below the root. */
 static inline u32 artis_group_flat(u64 part, u32 weight)
 {
-	u64 flat = part * weight / (ARTIS_GROUP_WHOLE / ARTIS_WEIGHT_SCALE);
+	u64 flat = part * weight / ARTIS_GROUP_WHOLE;
 
 	return flat ? flat : 1;
 }
 
-/* What a task counts with: its part of its cgroup's flattened weight. @weight: sched_ext's. */
+/* What a task of @weight counts with: its part of its cgroup's flattened weight. */
 static inline u32 artis_share(u32 flat, const struct artis_group *group, u32 weight)
 {
 	u64 share = (u64)flat * weight / artis_group_all(group, weight);

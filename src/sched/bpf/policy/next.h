@@ -21,8 +21,7 @@ enum artis_step {
 	ARTIS_STEP_RT1_LEFT,		/* RT1+ tasks whose turn it was not: nobody else was there */
 	ARTIS_STEP_GO_ON,		/* the task that ran before */
 	ARTIS_STEP_FAR,			/* Linux tasks that wait at another cache */
-	ARTIS_STEP_HELP,		/* RT1+ tasks that wait for an RT CPU; who is stopped, see
-					 * artis_is_beset() */
+	ARTIS_STEP_STOPPED,		/* who is stopped, see artis_is_beset() */
 };
 
 /* The longest order of service, its end included. */
@@ -121,7 +120,7 @@ static inline enum artis_step artis_step(enum artis_service service, u32 nth)
 		case 4: return ARTIS_STEP_RT1_LEFT;
 		case 5: return ARTIS_STEP_GO_ON;
 		case 6: return ARTIS_STEP_FAR;
-		case 7: return ARTIS_STEP_HELP;
+		case 7: return ARTIS_STEP_STOPPED;
 		default: return ARTIS_STEP_END;
 		}
 	}
@@ -156,45 +155,27 @@ static inline bool artis_others_turn(struct artis_turn *turn, u64 now_ns)
 enum artis_rt1_turn {
 	ARTIS_TURN_NO_RT1,	/* no RT1+ task is here */
 	ARTIS_TURN_OTHERS,	/* one is, and the others come first */
-	ARTIS_TURN_WAITING,	/* the first that waits; if it is gone, or not allowed here, who runs */
-	ARTIS_TURN_RUNNING,	/* the one whose slice is over goes on */
+	ARTIS_TURN_RT1,
 };
 
-/* @waits: an RT1+ task does; @runs: one may go on; @others: somebody else waits as well. */
-static inline enum artis_rt1_turn artis_rt1_turn(struct artis_turn *turn, bool waits, bool runs,
-						 bool others, u64 now_ns)
+/* @rt1: an RT1+ task waits, or may go on; @others: somebody else waits. */
+static inline enum artis_rt1_turn artis_rt1_turn(struct artis_turn *turn, bool rt1, bool others,
+						 u64 now_ns)
 {
-	if (!waits && !runs) {
+	if (!rt1) {
 		artis_turn_reset(turn, now_ns);
 		return ARTIS_TURN_NO_RT1;
 	}
-	if (others && artis_others_turn(turn, now_ns))
-		return ARTIS_TURN_OTHERS;
-	return waits ? ARTIS_TURN_WAITING : ARTIS_TURN_RUNNING;
+	return others && artis_others_turn(turn, now_ns) ? ARTIS_TURN_OTHERS : ARTIS_TURN_RT1;
 }
 
 /*
- * Does an NRT CPU serve the RT1+ queue of the RT side? A task there, which no RT CPU runs
- * now, does not wait behind Linux tasks here. @nrt, @rt: RT1+ tasks queued.
+ * Does a task whose slice is over go on? @deadline: its new one, or as an RT1+ task its key;
+ * @first: that of the first that waits. Who @yields makes way for anybody.
  */
-static inline bool artis_takes_rt1_of_rt(u32 nrt, u32 rt)
+static inline bool artis_stays_first(bool yields, u64 deadline, u64 first)
 {
-	return !nrt && rt;
-}
-
-/*
- * Is a task whose slice is over compared with those that wait here? An RT1+ task had its
- * turn before.
- */
-static inline bool artis_is_compared(enum artis_class class)
-{
-	return !artis_is_rt1(class);
-}
-
-/* Does a task whose slice is over go on? @first: the deadline of the first that waits. */
-static inline bool artis_stays_first(u64 deadline, u64 first)
-{
-	return artis_vtime_before(deadline, first);
+	return !yields && artis_vtime_before(deadline, first);
 }
 
 /* Is the deadline of the first of a queue before that of another's? @has: there is one. */
@@ -203,7 +184,10 @@ static inline bool artis_is_first(bool has, u64 deadline, bool other, u64 other_
 	return has && (!other || artis_vtime_before(deadline, other_deadline));
 }
 
-/* The queues of Linux tasks from which a CPU takes, and the deadline of the first of each. */
+/*
+ * The queues of Linux tasks, or of RT1+ tasks, from which a CPU takes, and the deadline or key of
+ * the first of each.
+ */
 struct artis_heads {
 	bool own;	/* of this CPU alone: somebody waits there */
 	bool side;	/* of the side, at the CPU's cache */
@@ -271,6 +255,12 @@ static inline bool artis_may_go_on(const struct artis_task_view *task, bool rt_c
 static inline bool artis_looks_far(u64 *looked_ns, u64 now_ns)
 {
 	return artis_is_time(looked_ns, now_ns, ARTIS_FAR_LOOK_NS);
+}
+
+/* @passed tasks may not run on the CPU that looks for one: is the next one looked at? */
+static inline bool artis_looks_on(u32 passed)
+{
+	return passed < ARTIS_LOOKED_AT_MAX;
 }
 
 /*

@@ -170,12 +170,15 @@
 #define ARTIS_OTHERS_PHASE_NS (5 * ARTIS_NSEC_PER_MSEC)
 
 /*
- * The weight of nice 0. Weights are sched_ext's, on
- * which nice 0 and a cgroup that nobody gave another one have 100, times a scale: the
- * tasks of a cgroup divide its weight among them.
+ * The weight of nice 0, and of a cgroup that nobody gave another one than 100. So large because
+ * the tasks of a cgroup divide its weight among them.
  */
 #define ARTIS_WEIGHT_SCALE 16
 #define ARTIS_WEIGHT_NICE_0 (100 * ARTIS_WEIGHT_SCALE)
+/* The kernel's own of nice 0, and of SCHED_IDLE and cpu.idle: kernel/sched/sched.h. */
+#define ARTIS_WEIGHT_KERNEL_NICE_0 1024
+#define ARTIS_WEIGHT_KERNEL_IDLE 3
+
 /*
  * How many tasks of a queue are passed over at most, and for how long, because RT0
  * needs the run queue of the RT CPU where they were. RT0's wakeup takes less than
@@ -183,6 +186,9 @@
  */
 #define ARTIS_PASSED_OVER_MAX 4
 #define ARTIS_PASSED_OVER_NS (1 * ARTIS_NSEC_PER_MSEC)
+
+/* How many tasks of a queue are looked at for the first that may run on a CPU. */
+#define ARTIS_LOOKED_AT_MAX 16
 
 /*
  * The same for a task that is runnable all the time. Somewhat more than a slice behind: who

@@ -122,7 +122,7 @@ static inline bool artis_may_be_promoted(const struct artis_task_view *task)
  * no longer there than elsewhere. @nrt counts the task itself.
  *
  * Association rule: RT1+ wants the RT CPUs. With another RT1+ task on each it is better off here,
- * where it comes before the Linux tasks.
+ * where it comes before the Linux tasks, until it makes way.
  */
 static inline enum artis_verdict artis_promote(const struct artis_task_view *task,
 					       const struct artis_calls *calls,
@@ -133,7 +133,7 @@ static inline enum artis_verdict artis_promote(const struct artis_task_view *tas
 	bool wanted = makes_way || (artis_rt_hungry(rt) && nrt->tasks > nrt->cpus);
 
 	if (task->class == ARTIS_CLASS_RT1)
-		wanted = rt->rt1_tasks < rt->cpus;
+		wanted = makes_way || rt->rt1_tasks < rt->cpus;
 	if (task->class == ARTIS_CLASS_KTHREAD || !rt->cpus || !wanted)
 		return ARTIS_STAY;
 	if (!artis_may_try(trial, now_ns) || !artis_pays_to_move(calls))

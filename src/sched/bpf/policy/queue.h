@@ -82,7 +82,7 @@ static inline bool artis_comes_first(u64 deadline, bool others, u64 first)
 enum artis_place {
 	ARTIS_PLACE_PINNED,	/* for its one CPU */
 	ARTIS_PLACE_NRT,	/* for the NRT CPUs */
-	ARTIS_PLACE_RT,		/* for all CPUs, or RT1+ for the RT CPUs: it is in user mode */
+	ARTIS_PLACE_RT,		/* for all CPUs: it is in user mode */
 	ARTIS_PLACE_RT_ONLY,	/* ... it may run nowhere else */
 	ARTIS_PLACE_RT_PROMOTED, /* ... it comes from the NRT side */
 };
@@ -138,7 +138,7 @@ static inline enum artis_order artis_order(const struct artis_task_view *task,
 {
 	if (task->class == ARTIS_CLASS_KTHREAD && task->wakes && place < ARTIS_PLACE_RT)
 		return ARTIS_ORDER_ARRIVAL;
-	if (task->class == ARTIS_CLASS_RT1 && place != ARTIS_PLACE_PINNED)
+	if (task->class == ARTIS_CLASS_RT1)
 		return ARTIS_ORDER_LEVEL;
 	return ARTIS_ORDER_VTIME;
 }

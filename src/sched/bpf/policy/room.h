@@ -35,14 +35,13 @@ static inline bool artis_may_tell(bool from_rt)
 }
 
 /*
- * A task was queued for its one CPU, where a task of @running runs. On an RT CPU a
- * kernel thread whose turn RT0's timer would meet waits until RT0 has gone, or for
- * the next tick.
+ * A task was queued for its one CPU, where a task of @running runs. On an RT CPU one
+ * whose turn RT0's timer would meet waits until RT0 has gone, or for the next tick.
  */
 static inline enum artis_kick artis_kick_pinned(enum artis_class class, enum artis_order order,
 						bool rt_cpu, enum artis_class running)
 {
-	if (order != ARTIS_ORDER_ARRIVAL || !artis_displaces(class, running))
+	if (order == ARTIS_ORDER_VTIME || !artis_displaces(class, running))
 		return ARTIS_KICK_IDLE;
 	return rt_cpu ? ARTIS_KICK_PREEMPT_UNLESS_DUE : ARTIS_KICK_PREEMPT;
 }

@@ -7,6 +7,7 @@
 enum artis_kernel_policy {
 	ARTIS_POLICY_FIFO = 1,
 	ARTIS_POLICY_RR = 2,
+	ARTIS_POLICY_IDLE = 5,
 	ARTIS_POLICY_DEADLINE = 6,
 	ARTIS_POLICY_EXT = 7,	/* how a task asks to be RT1+ */
 };

@@ -18,17 +18,6 @@ static inline u32 artis_rt1_level(u32 static_prio)
 	return static_prio - 100 + 1;
 }
 
-/*
- * Place in the RT1+ queue: when it became runnable, plus so much for each level
- * below the first. A higher level comes first unless the lower one has waited
- * that much longer. Without this a busy high level would keep a low one from
- * running for ever, and the kernel's watchdog would end the scheduler for it.
- */
-static inline u64 artis_rt1_key(u32 level, u64 now_ns)
-{
-	return now_ns + (u64)(level - 1) * ARTIS_RT1_LEVEL_NS;
-}
-
 /* Virtual time may wrap around: compare two values by their distance. */
 static inline bool artis_vtime_before(u64 a, u64 b)
 {
@@ -40,27 +29,25 @@ static inline u64 artis_vtime_later(u64 a, u64 b)
 	return artis_vtime_before(a, b) ? b : a;
 }
 
-/* The weight of a task in all that concerns shares. @weight: sched_ext's, 100 is nice 0. */
-static inline u32 artis_weight(u32 weight)
+/*
+ * What RT1+ tasks of a level have had of the CPUs, @had, against @served, the most that one of them
+ * had as it began to run: who had less comes earlier, by that, so they share whatever CPUs each may
+ * use. What a task did not use is not saved up.
+ */
+static inline u64 artis_rt1_had(u64 had, u64 served)
 {
-	return weight ? weight * ARTIS_WEIGHT_SCALE : ARTIS_WEIGHT_SCALE;
-}
-
-/* The weight with which a task is charged: with which it counts, or else would count. */
-static inline u32 artis_weight_charged(u32 pooled, u32 weight)
-{
-	return pooled ? pooled : artis_weight(weight);
+	return artis_vtime_later(had, served - ARTIS_SHARE_CREDIT_NS);
 }
 
 /*
- * Virtual time for @ran_ns at @weight, see artis_weight(). Most tasks have nice 0, and each wakeup
- * asks a few times: no division then.
+ * Place in an RT1+ queue: when it became runnable, plus so much for each level below the first. A
+ * higher level comes first unless the lower one has waited that much longer. Without this a busy
+ * high level would keep a low one from running for ever, and the kernel's watchdog would end the
+ * scheduler for it. @had, @served: see artis_rt1_had().
  */
-static inline u64 artis_vtime_charge(u64 ran_ns, u32 weight)
+static inline u64 artis_rt1_key(u32 level, u64 had, u64 served, u64 now_ns)
 {
-	if (weight == ARTIS_WEIGHT_NICE_0)
-		return ran_ns;
-	return ran_ns * ARTIS_WEIGHT_NICE_0 / (weight ? weight : 1);
+	return now_ns + (u64)(level - 1) * ARTIS_RT1_LEVEL_NS + (had - served);
 }
 
 /*
@@ -157,6 +144,7 @@ struct artis_joining {
 	u64 all;		/* weight of all, the task included: the same */
 	u64 served;		/* where NRT CPUs serve: artis_served() */
 	bool by_served;		/* ... and it is compared with that: artis_is_by_served() */
+	u64 here;		/* where a CPU serves that it may use: artis_served_here(); 0: unknown */
 	u64 group_vtime;	/* where its cgroup stands: artis_group_vtime() */
 	bool grouped;		/* ... if it is in one */
 	u32 weight;		/* the task's */
@@ -200,6 +188,24 @@ static inline u64 artis_served(u64 served, u64 vtime, u64 ran_ns)
 }
 
 /*
+ * The same of one CPU, since it was idle. Tasks that may use some CPUs only are compared with those
+ * that are served there. Others may be far ahead of all of these for ever, and what is forgotten of
+ * a heavy one's claim and of a light one's is not the same.
+ */
+static inline u64 artis_served_here(u64 served, u64 vtime, u64 ran_ns)
+{
+	served = served ? artis_served(served, vtime, ran_ns) : vtime;
+	/* 0 is taken for "unknown" */
+	return served ? served : 1;
+}
+
+/* Of two CPUs that a task may use: is it the other one that serves it? Who is further ahead. */
+static inline bool artis_serves_rather(u64 here, u64 other)
+{
+	return !here || (other && artis_vtime_before(here, other));
+}
+
+/*
  * The mean is that of both sides, and those that only NRT CPUs can serve may be behind it for
  * ever: together they are owed more than those CPUs have. So a task there is compared with those
  * that are served there; if an NRT CPU is idle (@idle of them are), nobody is behind.
@@ -212,7 +218,11 @@ static inline bool artis_is_by_served(bool rt_side, u32 idle)
 /* What a task that arrives is compared with. */
 static inline u64 artis_level(const struct artis_joining *at)
 {
-	return at->by_served && artis_vtime_before(at->served, at->mean) ? at->served : at->mean;
+	u64 level = at->mean;
+
+	if (at->by_served && artis_vtime_before(at->served, level))
+		level = at->served;
+	return at->here && artis_vtime_before(at->here, level) ? at->here : level;
 }
 
 /* How far its cgroup is ahead of those whom the task is compared with. */

@@ -62,6 +62,7 @@ const NUMBERS: &[(&str, &str)] = &[
         "0x20000",
         "the first dispatch queue of a CPU's kernel threads",
     ),
+    ("0x30000", "the first dispatch queue of a CPU's RT1+ tasks"),
     ("3", "STEP"),
     ("5", "STEP"),
     ("6", "STEP"),
@@ -216,7 +217,6 @@ const RULES_READ: &[&str] = &[
     "task_ctx.affinity",
     "task_struct.flags",
     "task_struct.policy",
-    "task_struct.scx.weight",
     "task_struct.static_prio",
 ];
 

@@ -4,9 +4,6 @@
 
 use super::*;
 
-/// What nice 0 has on sched_ext's scale, and on the policy's.
-const NICE_0: u32 = 100;
-
 const SCALE: u32 = WEIGHT_SCALE as u32;
 
 /// Groups; the first is the root, and a group's parent comes before it.
@@ -20,7 +17,7 @@ impl Tree {
     /// Each group by its parent and its weight.
     fn new(below_root: &[(usize, u32)]) -> Self {
         let group = |&(_, weight): &(usize, u32)| Group {
-            weight,
+            weight: group_weight(weight, false),
             ..Group::default()
         };
         Self {
@@ -59,7 +56,12 @@ impl Tree {
     fn reweigh(&mut self, at: usize, weight: u32) {
         let (above, below) = self.groups.split_at_mut(at);
         let parent = &mut above[self.parents[at]];
-        group_reweigh(&mut below[0], parent, weight, self.now_ns);
+        group_reweigh(
+            &mut below[0],
+            parent,
+            group_weight(weight, false),
+            self.now_ns,
+        );
     }
 
     fn passes(&mut self, ns: u64) {
@@ -203,16 +205,20 @@ fn a_new_weight_counts_soon() {
     tree.settle();
     assert_eq!((tree.flat(2), tree.flat(3)), (75 * SCALE, 25 * SCALE));
     tree.leave(2, NICE_0);
-    assert_eq!(tree.groups[1].below, 100);
+    assert_eq!(tree.groups[1].below, u64::from(100 * SCALE));
     tree.reweigh(2, 7);
-    assert_eq!(tree.groups[1].below, 100, "it is not active");
+    assert_eq!(
+        tree.groups[1].below,
+        u64::from(100 * SCALE),
+        "it is not active"
+    );
 }
 
 #[test]
 fn the_least_weight_is_not_zero() {
-    assert_eq!(group_weight(0, false), 1);
-    assert_eq!(group_weight(10_000, false), 10_000);
-    assert_eq!(group_weight(10_000, true), 1, "cpu.idle");
+    assert_eq!(group_weight(0, false), SCALE);
+    assert_eq!(group_weight(10_000, false), 10_000 * SCALE);
+    assert_eq!(group_weight(10_000, true), task_weight(5, 120), "cpu.idle");
     let mut tree = Tree::new(&[(0, 1), (1, 1), (1, 10_000)]);
     tree.join(2, NICE_0);
     tree.join(3, NICE_0);
@@ -280,13 +286,13 @@ proptest! {
         }
         for at in 1..9 {
             let group = &tree.groups[at];
-            prop_assert_eq!(group.tasks, tasks[at].iter().sum::<u32>());
+            prop_assert_eq!(group.tasks, tasks[at].iter().map(|one| u64::from(*one)).sum::<u64>());
             prop_assert_eq!(group.active != 0, active[at]);
             let below: Vec<usize> =
                 (1..9).filter(|&other| tree.parents[other] == at && active[other]).collect();
             prop_assert_eq!(group.members as usize, tasks[at].len() + below.len());
-            let below = below.iter().map(|&other| tree.groups[other].weight);
-            prop_assert_eq!(group.below, below.sum::<u32>());
+            let below = below.iter().map(|&other| u64::from(tree.groups[other].weight));
+            prop_assert_eq!(group.below, below.sum::<u64>());
         }
         tree.settle();
         for top in (1..9).filter(|&at| tree.parents[at] == 0 && active[at]) {
@@ -302,7 +308,7 @@ proptest! {
                 .map(|(at, weight)| tree.share(at, weight))
                 .collect();
             let sum: u32 = shares.iter().sum();
-            let weight = tree.groups[top].weight * SCALE;
+            let weight = tree.groups[top].weight;
             // A group's weight is rounded before its tasks divide it.
             let rounding = 2 * shares.len() as u32;
             prop_assert!(sum + rounding >= weight && sum <= weight + rounding, "{} of {}", sum, weight);

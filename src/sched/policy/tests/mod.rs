@@ -24,6 +24,11 @@ const NICE_0: u32 = WEIGHT_NICE_0 as u32;
 
 const MS: u64 = 1_000_000;
 
+/// The weight of what has `weight` where nice 0 has 100.
+fn weight(weight: u32) -> u32 {
+    weight * WEIGHT_SCALE as u32
+}
+
 /// A task of nice 0 that may run everywhere.
 fn task(class: Class) -> TaskView {
     TaskView {
@@ -44,6 +49,7 @@ fn joining(mean: u64, weight: u32, others: u64) -> Joining {
         all: others + u64::from(weight),
         served: 0,
         by_served: false,
+        here: 0,
         group_vtime: 0,
         grouped: false,
         weight,

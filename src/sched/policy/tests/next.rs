@@ -45,9 +45,8 @@ fn nobody_is_passed_over_for_long() {
 
 #[test]
 fn who_is_before_those_that_wait_goes_on() {
-    assert!(stays_first(5, 6) && !stays_first(6, 6));
-    assert!(is_compared(Class::Linux) && is_compared(Class::Kthread));
-    assert!(!is_compared(Class::Rt1), "it had its turn");
+    assert!(stays_first(false, 5, 6) && !stays_first(false, 6, 6));
+    assert!(!stays_first(true, 5, 6), "it yields");
 }
 
 /// Real-time tasks on an NRT CPU; on an RT CPU they are RT0, and nobody is in their way.
@@ -134,7 +133,7 @@ fn the_order_of_service() {
         Rt1Left,
         GoOn,
         Far,
-        Help,
+        Stopped,
     ];
     assert_eq!(steps(Service::Nrt), nrt);
 }
@@ -152,29 +151,15 @@ fn a_cpu_serves_its_side() {
 fn rt1_comes_before_others_but_for_their_turn() {
     let mut turn = Turn::default();
     let now = 1000 * MS;
-    let mut at = |waits, runs, others, now| {
-        let answer = rt1_turn(&mut turn, waits, runs, others, now);
+    let mut at = |rt1, others, now| {
+        let answer = rt1_turn(&mut turn, rt1, others, now);
         (answer, turn.rt1_since_ns)
     };
-    let whole_phase = (Rt1Turn::TurnNoRt1, now);
-    assert_eq!(at(false, false, true, now), whole_phase);
+    assert_eq!(at(false, true, now), (Rt1Turn::TurnNoRt1, now));
     let later = now + RT1_PHASE_NS;
-    for (waits, runs, turn) in [
-        (true, false, Rt1Turn::TurnWaiting),
-        (true, true, Rt1Turn::TurnWaiting),
-        (false, true, Rt1Turn::TurnRunning),
-    ] {
-        assert_eq!(at(waits, runs, true, now).0, turn);
-        assert_eq!(at(waits, runs, false, later).0, turn, "nobody else waits");
-    }
-    assert_eq!(at(true, true, true, later).0, Rt1Turn::TurnOthers);
-    assert_eq!(at(false, true, true, later).0, Rt1Turn::TurnOthers);
-}
-
-#[test]
-fn an_nrt_cpu_takes_the_rt1_queue_of_the_rt_side_when_its_own_is_empty() {
-    assert!(takes_rt1_of_rt(0, 1));
-    assert!(!takes_rt1_of_rt(1, 1) && !takes_rt1_of_rt(0, 0));
+    assert_eq!(at(true, true, now).0, Rt1Turn::TurnRt1);
+    assert_eq!(at(true, false, later).0, Rt1Turn::TurnRt1, "alone");
+    assert_eq!(at(true, true, later).0, Rt1Turn::TurnOthers);
 }
 
 proptest! {

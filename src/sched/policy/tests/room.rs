@@ -183,6 +183,10 @@ fn a_kernel_thread_of_one_cpu_displaces_unless_rt0_is_due() {
     assert_eq!(kick_pinned(kthread, first, true, Class::Rt1), Kick::Idle);
     assert_eq!(kick_pinned(kthread, later, true, Class::Linux), Kick::Idle);
     assert_eq!(
+        kick_pinned(Class::Rt1, Order::Level, true, Class::Linux),
+        Kick::PreemptUnlessDue
+    );
+    assert_eq!(
         kick_pinned(Class::Linux, later, false, Class::Linux),
         Kick::Idle
     );

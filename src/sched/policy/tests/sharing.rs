@@ -13,6 +13,7 @@ fn joining(weight: u32, all: u64) -> Joining {
         all,
         served: 0,
         by_served: false,
+        here: 0,
         group_vtime: 0,
         grouped: true,
         weight,
@@ -86,6 +87,31 @@ fn who_nrt_cpus_serve_is_compared_with_those_served_there() {
     assert_eq!(at(100 * MS, enters, mean), mean - 100 * MS + DEBT_NS);
     assert_eq!(at(100 * MS, enters, 7), mean - most);
     assert!(!is_by_served(true, 0) && !is_by_served(false, 1));
+}
+
+#[test]
+fn who_may_use_some_cpus_is_compared_with_those_served_there() {
+    let mean = 1000 * MS;
+    let at = |here, vtime| {
+        let at = Joining {
+            here,
+            ..super::joining(mean, NICE_0, 0)
+        };
+        vtime_place(&at, Arrival::Again, vtime, 0)
+    };
+    assert_eq!(at(600 * MS, 590 * MS), 590 * MS, "not by the mean");
+    assert_eq!(at(600 * MS, 7), 600 * MS - SHARE_CREDIT_NS);
+    assert_eq!(at(0, 7), mean - SHARE_CREDIT_NS, "it is not known");
+    assert_eq!(at(2000 * MS, 7), mean - SHARE_CREDIT_NS, "further ahead");
+    assert_eq!(
+        served_here(0, 7 * MS, 1),
+        7 * MS,
+        "the first since it was idle"
+    );
+    assert_ne!(served_here(0, 0, 1), 0);
+    // The CPU that is further ahead serves a task that may use both.
+    assert!(serves_rather(5, 6) && !serves_rather(6, 5));
+    assert!(serves_rather(0, 6) && !serves_rather(6, 0));
 }
 
 #[test]

@@ -13,16 +13,39 @@ fn levels_are_the_nice_values() {
 #[test]
 fn a_higher_level_comes_first_among_tasks_that_wait_together() {
     for level in 1..40 {
-        assert!(rt1_key(level, 7 * MS) < rt1_key(level + 1, 0));
+        assert!(rt1_key(level, 0, 0, 7 * MS) < rt1_key(level + 1, 0, 0, 0));
     }
 }
 
 #[test]
 fn a_low_level_is_not_kept_waiting_for_ever() {
     let wait_ns = 40 * RT1_LEVEL_NS;
-    assert!(rt1_key(40, 0) < rt1_key(1, wait_ns));
+    assert!(rt1_key(40, 0, 0, 0) < rt1_key(1, 0, 0, wait_ns));
     // far below the 30 s of the kernel's watchdog
     assert!(wait_ns < 3000 * MS);
+}
+
+#[test]
+fn of_equal_levels_who_had_less_comes_first_but_saves_nothing_up() {
+    let served = 1000 * MS;
+    let key = |had, now| rt1_key(7, rt1_had(had, served), served, now);
+    assert!(key(served - 10 * MS, 9 * MS) < key(served, 0));
+    assert!(key(served - 10 * MS, 11 * MS) > key(served, 0));
+    assert_eq!(key(0, 0), key(served - SHARE_CREDIT_NS, 0));
+}
+
+#[test]
+fn weights_are_the_kernels() {
+    for (policy, static_prio, weight) in [
+        (0, 120, NICE_0),
+        (0, 100, 138_689),
+        (0, 139, 23),
+        (5, 120, 5),
+        (5, 100, 5),
+        (0, 0, 138_689),
+    ] {
+        assert_eq!(task_weight(policy, static_prio), weight);
+    }
 }
 
 #[test]
