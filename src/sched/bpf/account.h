@@ -11,10 +11,32 @@
 #include "group.h"
 #include "limit.h"
 
-/* Where the CPU serves that serves the task, if it may not use all. */
+/* Where the CPU serves that serves the task. */
 static u64 served_here(const struct task_ctx *t)
 {
-	return t->confined ? cpu_record(t->served_on)->served : 0;
+	return cpu_record(t->served_on)->served;
+}
+
+static void serve_on(struct task_ctx *t, s32 cpu)
+{
+	t->served_on = cpu;
+	t->slid = cpu_record(cpu)->slid;
+}
+
+/* By how much the task is to move with the others that its CPU serves. */
+static u64 follow(struct task_ctx *t)
+{
+	u64 by = cpu_record(t->served_on)->slid - t->slid;
+
+	t->slid += by;
+	return by;
+}
+
+/* All that the CPU of @record serves moves. */
+static void slide(struct artis_cpu *record, u64 by)
+{
+	record->served += by;
+	record->slid += by;
 }
 
 /*
@@ -27,6 +49,7 @@ static void advance(struct task_ctx *t, u64 more, bool leaves)
 		.served = served_vtime,
 		.by_served = artis_is_by_served(false, nr_idle_nrt),
 		.here = served_here(t),
+		.confined = t->confined,
 	};
 	u32 weight = t->pooled_weight;
 	struct pool *pool;
@@ -85,10 +108,14 @@ __noinline int place(const struct task_struct *p __arg_trusted,
 	};
 
 	t->enters = false;
-	if (t->confined && artis_serves_rather(served_here(t), cpu_record(cpu_of(p))->served))
-		t->served_on = cpu_of(p);
+	if (t->served_on != cpu_of(p) &&
+	    (!t->confined ||
+	     artis_serves_rather(served_here(t), cpu_record(cpu_of(p))->served)))
+		serve_on(t, cpu_of(p));
 	at.here = served_here(t);
+	at.confined = t->confined;
 	advance(t, 0, true);
+	t->vtime += follow(t);
 	if (t->group && artis_is_grouped(class_of(p), is_own(p)))
 		at.weight = join_group(t, at.weight);
 	at.grouped = t->grouped;
@@ -97,6 +124,8 @@ __noinline int place(const struct task_struct *p __arg_trusted,
 	join(t, &at, arrival, artis_request(t->usual_ns, t->burst_ns));
 	if (nr_idle_nrt)
 		served_vtime = at.mean;
+	if (at.here)
+		slide(cpu_record(t->served_on), artis_served_slide(at.here, at.mean));
 	/* one by one: a struct would first be on the stack, of which 6.18 has little left */
 	t->placed.vtime = t->vtime;
 	t->placed.level = artis_level(&at);

@@ -75,11 +75,12 @@
 #include "queues.h"
 #include "cpu.h"
 #include "rt0.h"
-#include "sides.h"
 #include "view.h"
 #include "account.h"
 #include "nrt_idle.h"
 #include "grace_period.h"
+#include "take.h"
+#include "sides.h"
 #include "detect.h"
 #include "beset.h"
 #include "hand_back.h"
@@ -87,7 +88,6 @@
 #include "seat.h"
 #include "place.h"
 #include "slice_timer.h"
-#include "take.h"
 #include "search.h"
 #include "serve.h"
 #include "release.h"
@@ -203,7 +203,7 @@ void BPF_PROG(artis_running, struct task_struct *p)
 	if (!t->known)
 		place(p, t, record->rt);
 	if (artis_is_rt1(class))
-		rt1_served = artis_vtime_later(rt1_served, t->rt1_had);
+		rt1_begins(record, p, t, now);
 	note_wait(record, t, class, now);
 	note_running(record, t, now);
 	if (has_llcs())
@@ -287,7 +287,7 @@ void BPF_PROG(artis_set_cpumask, struct task_struct *p, const struct cpumask *cp
 	t->state = artis_state_affinity(t->state, is_rt(cpu), t->affinity, affinity);
 	t->affinity = affinity;
 	t->confined = (u32)p->nr_cpus_allowed != nr_cpus;
-	t->served_on = cpu;
+	serve_on(t, cpu);
 	if (artis_affinity_evicts(t->state) && scx_bpf_task_running(p))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
@@ -301,7 +301,7 @@ s32 BPF_PROG(artis_init_task, struct task_struct *p, struct scx_init_task_args *
 		return -12; /* ENOMEM */
 	t->affinity = affinity_of(p);
 	t->confined = (u32)p->nr_cpus_allowed != nr_cpus;
-	t->served_on = cpu_of(p);
+	serve_on(t, cpu_of(p));
 	t->llc = ARTIS_LLCS_MAX;
 	if (bpf_core_field_exists(args->cgroup))
 		t->group = group_of(args->cgroup);

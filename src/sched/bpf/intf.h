@@ -18,6 +18,9 @@
  */
 #define ARTIS_LLCS_MAX 32
 
+/* Places for the levels of RT1+ tasks, which begin with 1; a power of two. */
+#define ARTIS_RT1_LEVELS 64
+
 /* CPU cgroups known at a time; a power of two. The first place is the root's. */
 #define ARTIS_GROUPS_MAX 4096
 
@@ -72,11 +75,14 @@ struct artis_cpu {
 	u64 tick_ns;		/* how far ticks are apart */
 	u64 looked_ns;		/* when it last looked for tasks of other caches */
 	u64 served;		/* where in virtual time it serves: artis_served_here() */
+	u64 slid;		/* by how much in all that was moved: artis_served_slide() */
 	u64 pinned_place;	/* of its queues, see queues.h; by any CPU */
 	u64 pinned_rt1_place;
 	u64 kthread_place;
 	u64 waiting_looked_ns;	/* when it last looked how many Linux tasks wait for it */
 	u64 slice_ends_ns;	/* of the task that runs, by a timer; 0: at a tick */
+	u64 rt1_had;		/* of the RT1+ task that runs, when it began */
+	u32 rt1_level;		/* ... and its level */
 	struct artis_turn turn;
 	struct artis_running running;	/* the task of ours that runs here, or ran last */
 	u32 hosted_class;	/* of the task that runs, or that RT0 displaces: enum artis_class */

@@ -19,6 +19,25 @@ static bool nrt_cpu_is_idle(void)
 	return is_idle;
 }
 
+/* Is an NRT CPU idle that @p may use? */
+static bool nrt_cpu_is_idle_for(const struct task_struct *p)
+{
+	const struct cpumask *idle;
+	bool is_idle = false;
+	u32 cpu;
+
+	if (!nr_idle_nrt)
+		return false;
+	idle = scx_bpf_get_idle_cpumask();
+	bpf_for(cpu, 0, nr_cpus) {
+		is_idle = !is_rt(cpu) && bpf_cpumask_test_cpu(cpu, idle) && may_use(p, cpu);
+		if (is_idle)
+			break;
+	}
+	scx_bpf_put_idle_cpumask(idle);
+	return is_idle;
+}
+
 /* Has the idle NRT CPUs look for a task. Global: it has an RCU section of its own. */
 __noinline int wake_nrt_side(void)
 {

@@ -35,60 +35,60 @@ __noinline int enqueue_pinned(struct task_struct *p __arg_trusted,
 }
 
 /*
- * Wakes an RT CPU for the task of @class just queued for that side, where it was on @from:
- * those of its cache are looked at first. Global: verified once.
+ * Wakes an RT CPU for @p, which was just queued for that side: those of the cache where it was are
+ * looked at first. Global: verified once. The RCU section is for let_on(), a program that may
+ * sleep.
  */
-__noinline int kick_rt_side(enum artis_class class, s32 from)
+__noinline int kick_rt_side(const struct task_struct *p __arg_trusted,
+			    const struct task_ctx *t __arg_nonnull, u64 now)
 {
-	u32 i, at = has_llcs() ? llc_at(llc_of(from))->rt_first : 0;
+	u32 i, at = has_llcs() ? llc_at(llc_of(cpu_of(p)))->rt_first : 0;
 	s32 displace = -1;
 
+	bpf_rcu_read_lock();
 	bpf_for(i, 0, nr_rt) {
 		s32 cpu = rt_cpu(at + i < nr_rt ? at + i : at + i - nr_rt);
 		const struct artis_cpu *record = cpu_record(cpu);
 		enum artis_class running;
 		u32 wake;
 
-		if (!artis_may_wake_rt(record->offline, rt0_runnable(cpu)))
+		if (!artis_may_wake_rt(record->offline, rt0_runnable(cpu)) || !may_use(p, cpu))
 			continue;
 		running = class_on(cpu);
-		wake = artis_wake_rt(class, hosts(cpu, running), running, record->switch_began_ns);
+		wake = artis_wake_rt(hosts(cpu, running), offer_of(cpu, running, p, t, now),
+				     record->switch_began_ns);
 		if (wake & ARTIS_WAKE_UNLESS_DUE) {
-			if (!rt0_due(cpu, artis_idle_switch_ns(record->switch_ns)))
+			if (!rt0_due(cpu, artis_idle_switch_ns(record->switch_ns)) ||
+			    !artis_may_be_left(t->affinity))
 				scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
-			return 0;
+			displace = -1;
+			break;
 		}
 		if (wake & ARTIS_WAKE_KICK)
 			scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
-		if (wake & ARTIS_WAKE_DISPLACE)
+		if (wake & ARTIS_WAKE_DISPLACE && !rt0_due(cpu, artis_kthread_turn_ns()))
 			displace = cpu;
 	}
+	bpf_rcu_read_unlock();
 	if (displace >= 0)
 		scx_bpf_kick_cpu(displace, SCX_KICK_PREEMPT);
 	return 0;
 }
 
-/* Queues a Linux task in user mode for all CPUs. Global, as those below: verified once. */
-__noinline int enqueue_both(struct task_struct *p __arg_trusted, struct task_ctx *t __arg_nonnull,
-			    u64 enq_flags)
-{
-	s32 cpu;
-
-	insert_linux(p, true, llc_for(p, true), t->deadline, enq_flags);
-	cpu = any_idle_nrt_cpu(p, cpu_of(p));
-	if (cpu >= 0 && artis_may_kick(rt0_here(cpu)))
-		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
-	return kick_rt_side(class_of(p), cpu_of(p));
-}
-
-/* Queues a task in user mode. */
+/* Queues a task in user mode for all CPUs. Global, as those below: verified once. */
 __noinline int enqueue_rt(struct task_struct *p __arg_trusted, struct task_ctx *t __arg_nonnull,
 			  enum artis_order order, u64 now, u64 enq_flags)
 {
-	if (order != ARTIS_ORDER_LEVEL)
-		return enqueue_both(p, t, enq_flags);
-	insert_rt1(p, t, DSQ_BOTH_RT1, place_of(DSQ_BOTH_RT1), true, now, enq_flags);
-	return kick_rt_side(ARTIS_CLASS_RT1, cpu_of(p));
+	s32 cpu;
+
+	if (order == ARTIS_ORDER_LEVEL)
+		insert_rt1(p, t, DSQ_BOTH_RT1, place_of(DSQ_BOTH_RT1), true, now, enq_flags);
+	else
+		insert_linux(p, true, llc_for(p, true), t->deadline, enq_flags);
+	cpu = any_idle_nrt_cpu(p, cpu_of(p));
+	if (cpu >= 0 && artis_may_kick(rt0_here(cpu)))
+		scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
+	return kick_rt_side(p, t, now);
 }
 
 /*
@@ -136,7 +136,7 @@ __noinline int enqueue_nrt(struct task_struct *p __arg_trusted, struct task_ctx 
 	}
 
 	if (!artis_has_sides(nr_nrt_online))
-		return kick_rt_side(class_of(p), prev_cpu);
+		return kick_rt_side(p, t, now);
 	cpu = any_idle_nrt_cpu(p, prev_cpu);
 	if (cpu >= 0) {
 		if (artis_may_kick(rt0_here(cpu)))
@@ -269,6 +269,9 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	order = artis_order(&view, where);
 	t->state = artis_state_queued(where);
 	rt_side = artis_is_rt_place(where, record->rt);
+	if (order == ARTIS_ORDER_LEVEL && (view.wakes || !t->known))
+		t->rt1_had = artis_rt1_wakes(t->rt1_had,
+					     rt1_level(artis_rt1_level(p->static_prio))->low);
 	if (artis_needs_vtime(order, where, record->rt, is_rcus(p)) &&
 	    !artis_is_placed(view.wakes, t->pooled_weight))
 		place(p, t, rt_side);

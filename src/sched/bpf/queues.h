@@ -240,11 +240,39 @@ static __always_inline bool first_linux(bool both, u32 llc, u64 *deadline)
 	return first_of(linux_queue(both, llc), linux_place(llc, both), deadline);
 }
 
-/* Where @p, an RT1+ task, stands among those that wait, if it is runnable since @now. */
-static u64 rt1_key(const struct task_struct *p, struct task_ctx *t, u64 now)
+static struct rt1_level *rt1_level(u32 level)
 {
-	t->rt1_had = artis_rt1_had(t->rt1_had, rt1_served);
-	return artis_rt1_key(artis_rt1_level(p->static_prio), t->rt1_had, rt1_served, now);
+	barrier_var(level);
+	return &rt1_levels[level & (ARTIS_RT1_LEVELS - 1)];
+}
+
+/* Where @p, an RT1+ task, stands among those that wait, if it is runnable since @now. */
+static u64 rt1_key(const struct task_struct *p, const struct task_ctx *t, u64 now)
+{
+	u32 level = artis_rt1_level(p->static_prio);
+
+	return artis_rt1_key(level, t->rt1_had, rt1_level(level)->low, now);
+}
+
+/* The same of one that runs. */
+static u64 rt1_key_running(const struct task_struct *p, const struct task_ctx *t, u64 now)
+{
+	u32 level = artis_rt1_level(p->static_prio);
+
+	return artis_rt1_key_running(level, t->rt1_had, rt1_level(level)->low, now);
+}
+
+/* An RT1+ task begins to run on the CPU of @record. */
+static void rt1_begins(struct artis_cpu *record, const struct task_struct *p,
+		       const struct task_ctx *t, u64 now)
+{
+	u32 level = artis_rt1_level(p->static_prio);
+	struct rt1_level *of = rt1_level(level);
+
+	record->rt1_had = t->rt1_had;
+	record->rt1_level = level;
+	of->low = artis_rt1_low(of->low, t->rt1_had, artis_passed_ns(now, of->at_ns));
+	of->at_ns = now;
 }
 
 /* Queues an RT1+ task there. */

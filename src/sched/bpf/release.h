@@ -95,7 +95,7 @@ int let_on(void *nothing)
 		if (where == ARTIS_PLACE_PINNED) {
 			scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 		} else if (rt) {
-			kick_rt_side(view.class, cpu);
+			kick_rt_side(p, t, now);
 		} else {
 			wake_nrt_side();
 		}

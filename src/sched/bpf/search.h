@@ -109,7 +109,7 @@ static bool stays_first(const struct search *s, u64 first)
 	if (!s->prev || !t)
 		return false;
 	return artis_stays_first(t->yields, artis_is_rt1(class_of(s->prev)) ?
-						    rt1_key(s->prev, t, s->now) :
+						    rt1_key_running(s->prev, t, s->now) :
 						    t->deadline,
 				 first);
 }
@@ -186,48 +186,10 @@ static bool relieve(const struct search *s, bool has, u64 first)
 	return has && take_owed(s->cpu, s->rt, first, s->enq_flags, s->now);
 }
 
-/* The queues from which a CPU takes, of RT1+ or of Linux tasks. */
-static u64 queue_id(const struct search *s, enum artis_queue queue, bool rt1)
-{
-	bool both = queue == ARTIS_QUEUE_BOTH;
-
-	if (queue == ARTIS_QUEUE_OWN)
-		return (rt1 ? DSQ_PINNED_RT1 : DSQ_PINNED) + s->cpu;
-	if (rt1)
-		return both ? DSQ_BOTH_RT1 : DSQ_NRT_RT1;
-	return linux_queue(both, llc_of(s->cpu));
-}
-
-static bool first_shared(const struct search *s, bool both, bool rt1, u64 *deadline)
-{
-	u64 dsq_id = queue_id(s, both ? ARTIS_QUEUE_BOTH : ARTIS_QUEUE_SIDE, rt1);
-
-	return first_for(s->cpu, dsq_id,
-			 rt1 ? place_of(dsq_id) : linux_place(llc_of(s->cpu), both), deadline);
-}
-
-/* The heads of these queues: the first that may run here. */
-static struct artis_heads heads_of(const struct search *s, bool rt1)
-{
-	u64 first_own = 0, first_side = 0, first_both = 0;
-	bool own = rt1 ? first_pinned_rt1(s->cpu, &first_own) : first_pinned(s->cpu, &first_own);
-	bool side = !s->rt && first_shared(s, false, rt1, &first_side);
-	bool both = first_shared(s, true, rt1, &first_both);
-
-	return (struct artis_heads) {
-		.own = own,
-		.side = side,
-		.both = both,
-		.own_deadline = first_own,
-		.side_deadline = first_side,
-		.both_deadline = first_both,
-	};
-}
-
 /* Takes the first task of @queue that may run here. */
 static bool take_first(const struct search *s, enum artis_queue queue, bool rt1)
 {
-	u64 dsq_id = queue_id(s, queue, rt1);
+	u64 dsq_id = queue_id(s->cpu, queue, rt1);
 
 	if (queue == ARTIS_QUEUE_OWN)
 		return scx_bpf_dsq_move_to_local(dsq_id, 0);
@@ -239,7 +201,7 @@ static void go_on_as_first(const struct search *s, bool rt1)
 {
 	if (!s->prev || !s->stays)
 		return;
-	go_on(s->record, s->prev, artis_slice_ns(s->rt));
+	go_on(s->record, s->prev, s->stays, artis_slice_ns(s->rt));
 	if (!s->rt && !rt1)
 		time_slice(s->record, s->stays, class_of(s->prev), s->cpu, s->now);
 }
@@ -254,7 +216,7 @@ __noinline int take_ordered(struct task_struct *prev __arg_trusted __arg_nullabl
 {
 	const struct search search = search_of(prev, stays, cpu, how, now), *s = &search;
 	bool rt1 = how & SEARCH_RT1;
-	struct artis_heads heads = heads_of(s, rt1);
+	struct artis_heads heads = heads_of(s->cpu, s->rt, rt1);
 	enum artis_queue queue = artis_first_queue(&heads);
 	u64 first = artis_first_deadline(&heads, queue);
 	u32 tried;

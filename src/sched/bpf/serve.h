@@ -33,7 +33,7 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 	case ARTIS_STEP_GO_ON:
 		if (!s->stays)
 			return false;
-		go_on(s->record, s->prev, artis_slice_ns(s->rt));
+		go_on(s->record, s->prev, s->stays, artis_slice_ns(s->rt));
 		return true;
 	case ARTIS_STEP_FAR:
 		return has_llcs() && take_far(s->cpu, s->rt, s->enq_flags, s->now);
@@ -60,12 +60,12 @@ static __always_inline bool serve(const struct search *s, enum artis_service ser
  * Lets @prev, which may go on, do so although its slice is over, because RT0's timer would
  * meet the switch: until RT0 has gone, see ops.running(), or to the next tick.
  */
-static bool put_off(struct artis_cpu *record, struct task_struct *prev, u64 due)
+static bool put_off(struct artis_cpu *record, struct task_struct *prev, struct task_ctx *t, u64 due)
 {
 	if (!artis_may_put_off(record->put_off, record->offline) ||
 	    !artis_finds(due, bpf_ktime_get_ns(), record->switch_ns))
 		return false;
-	go_on(record, prev, artis_slice_prolonged_ns());
+	go_on(record, prev, t, artis_slice_prolonged_ns());
 	record->put_off = true;
 	return true;
 }
@@ -82,7 +82,7 @@ void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 
 	search.beset = is_beset(cpu);
 	if (t && may_go_on(record, prev, t)) {
-		if (service != ARTIS_SERVICE_NRT && put_off(record, prev, next_timer(cpu)))
+		if (service != ARTIS_SERVICE_NRT && put_off(record, prev, t, next_timer(cpu)))
 			return;
 		search.stays = t;
 		if (search.beset)
@@ -99,6 +99,10 @@ void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 	if (service == ARTIS_SERVICE_NRT) {
 		serve(&search, ARTIS_SERVICE_NRT);
 		if (!search.stays && !local_queued(cpu)) {
+			if (t && artis_goes_on_alone(t->state)) {
+				go_on(record, prev, t, artis_slice_ns(false));
+				return;
+			}
 			record->served = 0;
 			if (!record->offline)
 				idles(record, true);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How busy the two sides are.
+ * Whether somebody waits, and whether an RT CPU is there for one.
  */
 #ifndef ARTIS_SIDES_H
 #define ARTIS_SIDES_H
@@ -23,34 +23,70 @@ static u32 linux_queued_anywhere(bool both)
 	return tasks;
 }
 
-/* Global, and so verified once. */
-__noinline int measure_rt_side(struct artis_side *rt __arg_nonnull)
+/* What @cpu, an RT CPU where a task of @running runs, is for @p. */
+static enum artis_offer offer_of(s32 cpu, enum artis_class running, const struct task_struct *p,
+				 const struct task_ctx *t, u64 now)
+{
+	const struct artis_cpu *record = cpu_record(cpu);
+	enum artis_class class = class_of(p);
+	u64 ran_ns = artis_ran_ns(&record->running, now);
+	bool behind;
+
+	if (artis_is_rt1(class))
+		behind = artis_rt1_is_behind(artis_rt1_level(p->static_prio), t->rt1_had,
+					     record->rt1_level, record->rt1_had + ran_ns);
+	else
+		behind = artis_vtime_before(t->deadline + owed_much(p, t),
+					    record->running.vtime +
+						    artis_vtime_charge(ran_ns,
+								       record->running.weight));
+	return artis_offer(class, hosts(cpu, running), record->hosted_class,
+			   behind && artis_computes(&t->calls));
+}
+
+/* The best that an RT CPU offers @p, which may run there. Global: verified once. */
+__noinline int best_offer(struct task_struct *p __arg_trusted,
+			  const struct task_ctx *t __arg_nonnull, u64 now)
+{
+	enum artis_offer best = ARTIS_OFFER_NONE;
+	u32 i;
+
+	bpf_for(i, 0, nr_rt) {
+		s32 cpu = rt_cpu(i);
+		enum artis_offer offer;
+
+		if (cpu_record(cpu)->offline || !may_use(p, cpu))
+			continue;
+		offer = offer_of(cpu, class_on(cpu), p, t, now);
+		if (offer > best)
+			best = offer;
+	}
+	return best;
+}
+
+/* Has the idle RT CPUs look for a task, if one waits: an earlier wakeup would have met RT0's timer. */
+static void wake_rt_side(void)
 {
 	u32 i;
 
-	rt->rt1_tasks = waiting(DSQ_BOTH_RT1);
-	rt->tasks = rt->rt1_tasks + linux_queued_anywhere(true);
+	if (!waiting(DSQ_BOTH_RT1) && !linux_queued_anywhere(true))
+		return;
 	bpf_for(i, 0, nr_rt) {
 		s32 cpu = rt_cpu(i);
-		u32 tasks = artis_is_ours(class_on(cpu)) + local_queued(cpu);
+		const struct artis_cpu *record = cpu_record(cpu);
 
-		if (!tasks)
-			continue;
-		/* both of a switch: the next one is there before the last one is queued */
-		rt->tasks += tasks;
-		rt->rt1_tasks += artis_is_rt1(cpu_record(cpu)->hosted_class);
+		if (artis_may_wake_rt(record->offline, rt0_runnable(cpu)) &&
+		    !hosts(cpu, class_on(cpu)) &&
+		    !rt0_due(cpu, artis_idle_switch_ns(record->switch_ns)))
+			scx_bpf_kick_cpu(cpu, SCX_KICK_IDLE);
 	}
-	rt->cpus = nr_rt_online;
-	return 0;
 }
 
-/* @cpu: an NRT CPU whose pinned tasks compete with the shared queue. */
-static void measure_nrt_side(struct artis_side *nrt, s32 cpu)
+/* Does anybody wait, who may run on @cpu, an NRT CPU, or on any other one? */
+static bool somebody_waits(s32 cpu)
 {
-	nrt->cpus = nr_nrt_online;
-	nrt->rt1_tasks = 0;
-	nrt->tasks = nr_nrt_online + waiting(DSQ_NRT_KTHREAD) + waiting(DSQ_NRT_RT1) +
-		     linux_queued_anywhere(false) + pinned_queued(cpu) + pinned_rt1_queued(cpu);
+	return waiting(DSQ_NRT_KTHREAD) || rt1_waits(cpu, false) || pinned_queued(cpu) ||
+	       linux_queued_anywhere(false) || linux_queued_anywhere(true);
 }
 
 #endif /* ARTIS_SIDES_H */

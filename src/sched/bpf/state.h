@@ -54,9 +54,16 @@ u64 held_ns;			/* ... since then, the last time */
 u32 nr_idle_nrt;		/* NRT CPUs that found no task when they looked last, see idles() */
 
 u64 served_vtime;		/* where NRT CPUs serve in virtual time: artis_served() */
-u64 rt1_served;		/* the most that an RT1+ task had as it began: artis_rt1_had() */
 u32 limited_groups;		/* CPU cgroups that have a limit */
 u64 looked_ns;			/* when artis last looked for tasks that they stopped, see release.h */
+
+/* RT1+ tasks of a level: artis_rt1_low(), and when that was. Not exact where CPUs race. */
+struct rt1_level {
+	u64 low;
+	u64 at_ns;
+};
+
+struct rt1_level rt1_levels[ARTIS_RT1_LEVELS];
 
 /* Virtual time. The lock keeps its numbers together. */
 struct pool {
@@ -110,12 +117,13 @@ struct task_ctx {
 	struct artis_calls calls;
 	struct artis_trial trial;
 	u64 group_vtime;	/* of its cgroup when it was placed last */
-	u64 rt1_had;		/* as an RT1+ task: artis_rt1_had() */
+	u64 rt1_had;		/* what it had of the CPUs, for artis_rt1_rank() */
 	u32 group;		/* its cgroup, a place in groups[]; 0: the root */
 	u32 grouped;		/* the cgroup among whose runnable tasks it counts; 0: none */
 	u32 grouped_weight;	/* with which it does */
 	u32 pooled_weight;	/* with which it counts in the pool; 0: it does not */
-	s32 served_on;		/* confined: the CPU that serves it, as far as is known */
+	s32 served_on;		/* the CPU that serves it, as far as is known */
+	u64 slid;		/* by how much that CPU was moved, as far as the task followed */
 	u8 state;		/* enum artis_state: what is known of it */
 	u8 affinity;		/* enum artis_affinity */
 	u8 known;		/* it has a place in virtual time */
@@ -123,6 +131,7 @@ struct task_ctx {
 	u8 by_interrupt;	/* an interrupt woke it up */
 	u8 enters;		/* it is queued because it entered the kernel on an RT CPU */
 	u8 confined;		/* it may not use all CPUs */
+	u8 makes_way;		/* it was promoted because another one is to come before it */
 	u8 yields;		/* it called sched_yield(), and nobody has run since */
 	u8 owed;		/* it was not far ahead of its share when it became runnable */
 	u8 llc;			/* the cache where it ran last; ARTIS_LLCS_MAX: nowhere yet */

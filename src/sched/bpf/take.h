@@ -54,34 +54,76 @@ static bool take(u64 dsq_id, u64 enq_flags, u64 now)
 	return take_beside_rt0(dsq_id, enq_flags, now);
 }
 
-/* Does the first RT1+ task that waits for @cpu, an NRT CPU, come before @p, one that runs? */
-static bool rt1_takes_over(s32 cpu, const struct task_struct *p, struct task_ctx *t, u64 now)
+/* The queues from which a CPU takes, of RT1+ or of Linux tasks. */
+static u64 queue_id(s32 cpu, enum artis_queue queue, bool rt1)
 {
-	u64 ours = rt1_key(p, t, now), first;
+	bool both = queue == ARTIS_QUEUE_BOTH;
 
-	return (first_pinned_rt1(cpu, &first) && artis_vtime_before(first, ours)) ||
-	       (first_of(DSQ_NRT_RT1, place_of(DSQ_NRT_RT1), &first) &&
-		artis_vtime_before(first, ours)) ||
-	       (first_of(DSQ_BOTH_RT1, place_of(DSQ_BOTH_RT1), &first) &&
-		artis_vtime_before(first, ours));
+	if (queue == ARTIS_QUEUE_OWN)
+		return (rt1 ? DSQ_PINNED_RT1 : DSQ_PINNED) + cpu;
+	if (rt1)
+		return both ? DSQ_BOTH_RT1 : DSQ_NRT_RT1;
+	return linux_queue(both, llc_of(cpu));
 }
 
-/* Does the first task that waits for @cpu, an NRT CPU, take over from the one that runs? */
-static bool next_takes_over(s32 cpu, struct artis_cpu *record, u64 now)
+static bool first_shared(s32 cpu, bool both, bool rt1, u64 *deadline)
 {
-	u32 llc = llc_of(cpu);
-	u64 first;
+	u64 dsq_id = queue_id(cpu, both ? ARTIS_QUEUE_BOTH : ARTIS_QUEUE_SIDE, rt1);
 
-	if (local_queued(cpu))
-		return artis_hands_over(&record->running, now);
-	if (first_pinned(cpu, &first) &&
-	    artis_takes_over(first, &record->running, now, false))
-		return true;
-	if (first_linux(true, llc, &first) &&
-	    artis_takes_over(first, &record->running, now, false))
-		return true;
-	return first_linux(false, llc, &first) &&
-	       artis_takes_over(first, &record->running, now, false);
+	return first_for(cpu, dsq_id, rt1 ? place_of(dsq_id) : linux_place(llc_of(cpu), both),
+			 deadline);
+}
+
+/* Their heads: the first that may run on @cpu. */
+static __always_inline struct artis_heads heads_of(s32 cpu, bool rt, bool rt1)
+{
+	u64 first_own = 0, first_side = 0, first_both = 0;
+	bool own = rt1 ? first_pinned_rt1(cpu, &first_own) : first_pinned(cpu, &first_own);
+	bool side = !rt && first_shared(cpu, false, rt1, &first_side);
+	bool both = first_shared(cpu, true, rt1, &first_both);
+
+	return (struct artis_heads) {
+		.own = own,
+		.side = side,
+		.both = both,
+		.own_deadline = first_own,
+		.side_deadline = first_side,
+		.both_deadline = first_both,
+	};
+}
+
+/* So much further is one that is owed much less than @p. */
+static u64 owed_much(const struct task_struct *p, const struct task_ctx *t)
+{
+	return artis_owed_much(class_of(p), t->pooled_weight);
+}
+
+/* @p runs on @cpu, an NRT CPU, at a tick: who waits there? Global: verified once. */
+__noinline int find_rivals(struct task_struct *p __arg_trusted, struct task_ctx *t __arg_nonnull,
+			   s32 cpu, u64 now, struct artis_surroundings *at __arg_nonnull)
+{
+	struct artis_cpu *record = cpu_record(cpu);
+	bool rt1 = artis_is_rt1(class_of(p));
+	struct artis_heads heads;
+	enum artis_queue queue;
+	u64 first, ours;
+
+	if (!rt1 && !artis_makes_way(class_of(p)))
+		return 0;
+	if (!rt1 && local_queued(cpu)) {
+		at->makes_way = artis_hands_over(&record->running, now);
+		return 0;
+	}
+	heads = heads_of(cpu, false, rt1);
+	queue = artis_first_queue(&heads);
+	if (!queue)
+		return 0;
+	first = artis_first_deadline(&heads, queue);
+	ours = rt1 ? rt1_key_running(p, t, now) : t->deadline;
+	at->makes_way = rt1 ? artis_vtime_before(first, ours) :
+				  artis_takes_over(first, &record->running, now, false);
+	at->alike = artis_vtime_before(first, ours + owed_much(p, t));
+	return 0;
 }
 
 static bool is_runnable(const struct task_struct *p)
@@ -106,9 +148,11 @@ static bool may_go_on(const struct artis_cpu *record, const struct task_struct *
 }
 
 /* @prev is the next task, too: there is no switch. */
-static void go_on(struct artis_cpu *record, struct task_struct *prev, u64 slice_ns)
+static void go_on(struct artis_cpu *record, struct task_struct *prev, struct task_ctx *t,
+		  u64 slice_ns)
 {
 	drop_switch(record);
+	t->state = artis_state_running(t->state, record->rt);
 	record->put_off = false;
 	scx_bpf_task_set_slice(prev, slice_ns);
 }

@@ -44,18 +44,21 @@ static void tick_rt(struct artis_cpu *record, struct task_struct *p, struct task
 		scx_bpf_task_set_slice(p, 0);
 }
 
-/* @makes_way: the first that waits takes over its CPU. */
-static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu, bool makes_way)
+static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu)
 {
 	struct artis_task_view view = view_fixed(p, t);
-	struct artis_side rt, nrt;
+	struct artis_surroundings at = {};
 	u64 now = clock_of(cpu);
 
+	find_rivals(p, t, cpu, now, &at);
+	if (at.makes_way)
+		scx_bpf_task_set_slice(p, 0);
 	if (!artis_may_be_promoted(&view) || is_beset(cpu) || !tick_in_user_mode(cpu))
 		return;
-	measure_rt_side(&rt);
-	measure_nrt_side(&nrt, cpu);
-	switch (artis_promote(&view, &t->calls, &t->trial, now, makes_way, &rt, &nrt)) {
+	at.others = somebody_waits(cpu);
+	at.offer = best_offer(p, t, now);
+	at.idle = nrt_cpu_is_idle_for(p);
+	switch (artis_promote(&view, &t->calls, &t->trial, now, &at)) {
 	case ARTIS_STAY:
 		break;
 	case ARTIS_REFUSE_ESTIMATE:
@@ -63,6 +66,7 @@ static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu, bool ma
 		break;
 	case ARTIS_PROMOTE:
 		t->state = ARTIS_STATE_PROMOTED;
+		t->makes_way = at.makes_way;
 		scx_bpf_task_set_slice(p, 0);
 		break;
 	}
@@ -92,7 +96,6 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 	struct task_ctx *t = task_ctx(p);
 	s32 cpu = cpu_of(p);
 	struct artis_cpu *record = cpu_record(cpu);
-	bool makes_way;
 
 	if (!t || !on)
 		return;
@@ -112,23 +115,17 @@ void BPF_PROG(artis_tick, struct task_struct *p)
 			}
 			/* or the kernel would ask for the next task on RT0's way */
 			if (!p->scx.slice && may_go_on(record, p, t))
-				put_off(record, p, first_timer(cpu));
+				put_off(record, p, t, first_timer(cpu));
 		}
 		return;
 	}
 	if (!nr_idle_nrt)
 		wake_nrt_side();
+	wake_rt_side();
 	charge(cpu, p, t, p->se.sum_exec_runtime, false);
 	if (limited_groups && stop_at_tick(p, t, cpu))
 		return;
-	if (artis_is_rt1(class_of(p)))
-		makes_way = rt1_takes_over(cpu, p, t, clock_of(cpu));
-	else
-		makes_way = artis_makes_way(class_of(p)) &&
-			    next_takes_over(cpu, record, clock_of(cpu));
-	tick_nrt(p, t, cpu, makes_way);
-	if (makes_way)
-		scx_bpf_task_set_slice(p, 0);
+	tick_nrt(p, t, cpu);
 }
 
 #endif /* ARTIS_TICK_H */

@@ -113,6 +113,7 @@ static __always_inline struct artis_task_view view_of(const struct task_struct *
 		.class = class_of(p),
 		.affinity = t->affinity,
 		.state = t->state,
+		.makes_way = t->makes_way,
 	};
 }
 

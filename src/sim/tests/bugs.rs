@@ -63,8 +63,8 @@ fn runaway(after_ns: u64) -> Task {
 fn real_time_tasks_that_never_sleep_starve_others() {
     let set = scenario(vec![rt1("a"), rt1("b"), rt1("c"), hog("hog")]);
     let setup = || setup(Scheduler::Artis, 2, "");
-    let rule = "	if (others && artis_others_turn(turn, now_ns))\n		return ARTIS_TURN_OTHERS;\n";
-    let without = run_with_policy(&changed(&[(rule, "")]), &set, setup());
+    let rule = "others && artis_others_turn(turn, now_ns) ? ";
+    let without = run_with_policy(&changed(&[(rule, "false ? ")]), &set, setup());
     let good = run(&set, setup());
     let (good, without) = (share(&good, "hog"), share(&without, "hog"));
     // A twentieth of the CPU for which it waits, of which ticks leave some.
@@ -145,6 +145,10 @@ fn who_slept_long_takes_the_cpu_for_as_long() {
         (
             "		vtime = artis_vtime_later(vtime, lag > 0 ? level - lag : level);\n",
             "",
+        ),
+        (
+            "	if (artis_vtime_before(here, mean - ARTIS_SERVED_APART_NS))\n",
+            "	if (0)\n",
         ),
     ]);
     let without = run_with_policy(&without, &set, setup());

@@ -4,6 +4,7 @@
 mod artis;
 mod bugs;
 mod classes;
+mod invariants;
 mod random;
 mod simso;
 

@@ -240,7 +240,7 @@ static inline void artis_forget_queue(struct artis_heads *heads, enum artis_queu
 /*
  * May a task whose slice is over, and that is runnable, go on? On an RT CPU: who is in
  * user mode or allowed nowhere else. Elsewhere: all but who waits to be queued for the
- * RT CPUs. A task that was to leave as RT0 came leaves now, and one that is to stop stops.
+ * RT CPUs; one that makes way does if the other has been taken elsewhere meanwhile. A task that was to leave as RT0 came leaves now, and one that is to stop stops.
  */
 static inline bool artis_may_go_on(const struct artis_task_view *task, bool rt_cpu, u32 nrt_cpus)
 {
@@ -248,7 +248,13 @@ static inline bool artis_may_go_on(const struct artis_task_view *task, bool rt_c
 		return false;
 	if (rt_cpu && artis_has_sides(nrt_cpus))
 		return artis_is_bound(task->affinity) || task->state == ARTIS_STATE_RT;
-	return task->state != ARTIS_STATE_PROMOTED;
+	return task->state != ARTIS_STATE_PROMOTED || task->makes_way;
+}
+
+/* Its NRT CPU has found nobody for whom it would make way: does it go on all the same? */
+static inline bool artis_goes_on_alone(enum artis_state state)
+{
+	return state == ARTIS_STATE_PROMOTED;
 }
 
 /* Does a CPU look for tasks of other caches that are owed much? @looked_ns: when it last did. */

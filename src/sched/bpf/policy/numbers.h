@@ -84,6 +84,9 @@
  */
 #define ARTIS_RT1_LEVEL_NS (50 * ARTIS_NSEC_PER_MSEC)
 
+/* What tasks of a level had more or less than another counts with less than half a level. */
+#define ARTIS_RT1_APART_NS (24 * ARTIS_NSEC_PER_MSEC)
+
 /*
  * How much CPU time of its own a task that comes back, or is new, may be behind the mean, or
  * ahead of it. A task that waited long does not keep the CPU for as long.
@@ -198,12 +201,16 @@
 #define ARTIS_SHARE_CREDIT_NS (24 * ARTIS_NSEC_PER_MSEC)
 #define ARTIS_SHARE_DEBT_NS (96 * ARTIS_NSEC_PER_MSEC)
 
+/* How far in virtual time a CPU serves from the mean. */
+#define ARTIS_SERVED_APART_NS (96 * ARTIS_NSEC_PER_MSEC)
+
 /* Where NRT CPUs serve is a mean over 2 to the power of this ns of CPU time, 34 ms: some slices. */
 #define ARTIS_SERVED_SHIFT 25
 
 /*
  * How much more of its own CPU time a task of another last-level cache must be owed than
- * those of a CPU's own, so that the CPU takes it from there. Several slices, because tasks
+ * those of a CPU's own, so that the CPU takes it from there; or than the task of an RT CPU, so
+ * that it goes where that one looks. Several slices, because tasks
  * that take turns differ by one all the time, and a hypervisor may make each longer; less
  * than ARTIS_SHARE_CREDIT_NS, after which what it is owed is forgotten.
  */

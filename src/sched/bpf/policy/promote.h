@@ -29,13 +29,6 @@ struct artis_trial {
 	u64 pause_ns;		/* how long it was not, the last time; 0: the last stay paid */
 };
 
-/* How busy one side is, RT or NRT. Who waits for either counts on the RT side. */
-struct artis_side {
-	u32 cpus;		/* online CPUs of the side */
-	u32 tasks;		/* runnable tasks of sched_ext there, running ones included */
-	u32 rt1_tasks;		/* RT1+ tasks among them; for the RT side */
-};
-
 /*
  * The task ran for @ran_ns and called the kernel @entries times meanwhile. When
  * exactly is not known. It need not be, because the answer is used at ticks only.
@@ -78,6 +71,12 @@ static inline bool artis_pays_to_move(const struct artis_calls *calls)
 	return artis_next_entry_ns(calls) >= 2 * ARTIS_MIGRATION_NS;
 }
 
+/* Does it compute? Only then is another task displaced from an RT CPU for it. */
+static inline bool artis_computes(const struct artis_calls *calls)
+{
+	return artis_next_entry_ns(calls) >= ARTIS_SLICE_RT_NS;
+}
+
 /* A stay on an RT CPU ended because the task entered the kernel after @stayed_ns. */
 static inline void artis_trial_ended(struct artis_trial *trial, enum artis_class class, u64 now_ns,
 				     u64 stayed_ns)
@@ -100,10 +99,35 @@ static inline bool artis_may_try(const struct artis_trial *trial, u64 now_ns)
 	return !trial->pause_ns || (s64)(now_ns - trial->until_ns) >= 0;
 }
 
-/* Has an RT CPU nothing to do? Its time is lost then. */
-static inline bool artis_rt_hungry(const struct artis_side *rt)
+/* What an RT CPU is for a task that may run there. */
+enum artis_offer {
+	ARTIS_OFFER_NONE,
+	ARTIS_OFFER_BEHIND,	/* its task is owed much less: they are compared when it looks */
+	ARTIS_OFFER_FREE,	/* it has no task of ours, and its time is lost; or none of RT1+ */
+};
+
+/* @behind: its task is owed much less, or of a lower level. */
+static inline enum artis_offer artis_offer(enum artis_class class, bool hosts,
+					   enum artis_class hosted, bool behind)
 {
-	return rt->tasks < rt->cpus;
+	if (!hosts || (class == ARTIS_CLASS_RT1 && hosted == ARTIS_CLASS_LINUX))
+		return ARTIS_OFFER_FREE;
+	return class == hosted && behind ? ARTIS_OFFER_BEHIND : ARTIS_OFFER_NONE;
+}
+
+/* What one has had more that is owed much less than a task of @weight: virtual time, or RT1+'s. */
+static inline u64 artis_owed_much(enum artis_class class, u32 weight)
+{
+	return class == ARTIS_CLASS_RT1 ? ARTIS_SLICE_RT_NS :
+					  artis_vtime_charge(ARTIS_FAR_NS, weight);
+}
+
+/* Is the RT1+ task of @their_level, which had @theirs, owed much less than one of @level and @had? */
+static inline bool artis_rt1_is_behind(u32 level, u64 had, u32 their_level, u64 theirs)
+{
+	if (level != their_level)
+		return level < their_level;
+	return artis_vtime_before(had + ARTIS_SLICE_RT_NS, theirs);
 }
 
 /*
@@ -116,25 +140,36 @@ static inline bool artis_may_be_promoted(const struct artis_task_view *task)
 	       task->affinity != ARTIS_AFFINITY_NRT && !task->fixed;
 }
 
+/* What a task finds that runs on an NRT CPU at a tick. */
+struct artis_surroundings {
+	bool makes_way;		/* the first that waits here is to come before it */
+	bool others;		/* somebody waits */
+	bool alike;		/* ... here, who is not owed much less than it */
+	bool idle;		/* an NRT CPU is idle that it may use */
+	enum artis_offer offer;	/* the best of the RT CPUs that it may use */
+};
+
 /*
- * A task in user mode on an NRT CPU: does it go to where RT CPUs take it, too? A Linux task does
- * if it makes way anyhow (@makes_way), or if others wait and an RT CPU has nothing to do: it waits
- * no longer there than elsewhere. @nrt counts the task itself.
+ * A task in user mode on an NRT CPU: does it go to where RT CPUs take it, too? It does if it makes
+ * way anyhow, or if others wait and it waits no longer there: because of what the RT CPUs offer it,
+ * or an idle NRT CPU. For an RT CPU whose task is owed much less, others like it have to wait here.
  *
- * Association rule: RT1+ wants the RT CPUs. With another RT1+ task on each it is better off here,
- * where it comes before the Linux tasks, until it makes way.
+ * Association rule: RT1+ wants the RT CPUs, whoever waits. With another RT1+ task on each it is
+ * better off here, where it comes before the Linux tasks, until it makes way; so it is while an NRT
+ * CPU is idle.
  */
 static inline enum artis_verdict artis_promote(const struct artis_task_view *task,
 					       const struct artis_calls *calls,
 					       const struct artis_trial *trial, u64 now_ns,
-					       bool makes_way, const struct artis_side *rt,
-					       const struct artis_side *nrt)
+					       const struct artis_surroundings *at)
 {
-	bool wanted = makes_way || (artis_rt_hungry(rt) && nrt->tasks > nrt->cpus);
+	bool wanted = at->makes_way || (at->others && at->idle);
 
-	if (task->class == ARTIS_CLASS_RT1)
-		wanted = makes_way || rt->rt1_tasks < rt->cpus;
-	if (task->class == ARTIS_CLASS_KTHREAD || !rt->cpus || !wanted)
+	if (at->offer == ARTIS_OFFER_FREE)
+		wanted |= at->others || (task->class == ARTIS_CLASS_RT1 && !at->idle);
+	if (at->offer == ARTIS_OFFER_BEHIND)
+		wanted |= at->alike;
+	if (task->class == ARTIS_CLASS_KTHREAD || !wanted)
 		return ARTIS_STAY;
 	if (!artis_may_try(trial, now_ns) || !artis_pays_to_move(calls))
 		return ARTIS_REFUSE_ESTIMATE;

@@ -197,20 +197,26 @@ enum artis_wake {
 };
 
 /*
- * @hosts: it has a task, running or displaced; @running: that one's class. A CPU
+ * @hosts: it has a task, running or displaced. A CPU
  * without a task need not look idle: it may be about to be, having found the queue
  * empty before the task was in it, and the kick makes sure that it looks again. It
- * is left alone where RT0's timer meets artis_idle_switch_ns(); it looks by itself
- * when RT0 has gone.
+ * is left alone where RT0's timer meets artis_idle_switch_ns(), see artis_may_be_left().
  */
-static inline u32 artis_wake_rt(enum artis_class class, bool hosts, enum artis_class running,
-				bool switching)
+static inline u32 artis_wake_rt(bool hosts, enum artis_offer offer, bool switching)
 {
 	if (!hosts)
 		return ARTIS_WAKE_UNLESS_DUE;
 	return (switching ? ARTIS_WAKE_KICK : ARTIS_WAKE_NONE) |
-	       (class == ARTIS_CLASS_RT1 && artis_displaces(class, running) ? ARTIS_WAKE_DISPLACE :
-									     ARTIS_WAKE_NONE);
+	       (offer != ARTIS_OFFER_NONE ? ARTIS_WAKE_DISPLACE : ARTIS_WAKE_NONE);
+}
+
+/*
+ * May a task be left waiting because RT0's timer would meet the wakeup of its CPU? It may if NRT
+ * CPUs take it, too, and see at each tick whether an RT CPU can.
+ */
+static inline bool artis_may_be_left(enum artis_affinity affinity)
+{
+	return !artis_is_bound(affinity);
 }
 
 /* To leave the idle loop takes about as long as the switch. */

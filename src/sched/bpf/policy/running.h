@@ -21,12 +21,16 @@ static inline bool artis_comes_next(bool interrupt, bool owed)
 	return interrupt && owed;
 }
 
-/* How long a task has run in one piece. Clocks of two CPUs differ. */
+/* The time from @since_ns to @now_ns, where clocks of two CPUs differ. */
+static inline u64 artis_passed_ns(u64 now_ns, u64 since_ns)
+{
+	return artis_vtime_before(now_ns, since_ns) ? 0 : now_ns - since_ns;
+}
+
+/* How long a task has run in one piece. */
 static inline u64 artis_ran_ns(const struct artis_running *running, u64 now_ns)
 {
-	s64 ran_ns = now_ns - running->since_ns;
-
-	return ran_ns < 0 ? 0 : ran_ns;
+	return artis_passed_ns(now_ns, running->since_ns);
 }
 
 /*
@@ -58,7 +62,7 @@ static inline bool artis_takes_over(u64 deadline, const struct artis_running *ru
 		return false;
 	if (!artis_vtime_before(vtime, theirs))
 		theirs = vtime + artis_vtime_charge(ARTIS_SLICE_NRT_NS, running->weight);
-	return artis_vtime_before(deadline, theirs);
+	return !artis_vtime_before(theirs, deadline);
 }
 
 /* Another task waits in front for the CPU of one that runs: does that make way now? */

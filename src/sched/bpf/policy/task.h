@@ -118,6 +118,7 @@ struct artis_task_view {
 	bool wakes;		/* it becomes runnable because it wakes up */
 	bool handed_back;	/* ... because a long burst of RT0 displaces it */
 	bool immed;		/* ... if so, at once: this is on RT0's way */
+	bool makes_way;		/* promoted because another one is to come before it */
 };
 
 /* Is it allowed on the CPUs it has, whatever it does there? Its affinity leaves no choice. */

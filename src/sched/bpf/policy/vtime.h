@@ -30,24 +30,55 @@ static inline u64 artis_vtime_later(u64 a, u64 b)
 }
 
 /*
- * What RT1+ tasks of a level have had of the CPUs, @had, against @served, the most that one of them
- * had as it began to run: who had less comes earlier, by that, so they share whatever CPUs each may
- * use. What a task did not use is not saved up.
+ * RT1+ tasks of a level share by what each has had of the CPUs, @had, whatever CPUs it may use. They
+ * are compared with the least that one of them had (@low), of late: as one begins to run, @passed_ns
+ * after the last one did. Who had least may sleep now, so @low follows the others, which cannot have
+ * more than all of a CPU.
  */
-static inline u64 artis_rt1_had(u64 had, u64 served)
+static inline u64 artis_rt1_low(u64 low, u64 had, u64 passed_ns)
 {
-	return artis_vtime_later(had, served - ARTIS_SHARE_CREDIT_NS);
+	low += passed_ns;
+	return artis_vtime_before(had, low) ? had : low;
+}
+
+/* One wakes up: what it did not use is not saved up, and what it had too much is forgotten. */
+static inline u64 artis_rt1_wakes(u64 had, u64 low)
+{
+	if (artis_vtime_before(had, low))
+		return low;
+	return artis_vtime_before(low + ARTIS_RT1_APART_NS, had) ? low + ARTIS_RT1_APART_NS : had;
+}
+
+/* What decides among RT1+ tasks that became runnable at the same time: less than a level. */
+static inline u64 artis_rt1_rank(u32 level, u64 had, u64 low)
+{
+	s64 more = had - low;
+
+	if (more < -(s64)ARTIS_RT1_APART_NS)
+		more = -(s64)ARTIS_RT1_APART_NS;
+	if (more > (s64)ARTIS_RT1_APART_NS)
+		more = ARTIS_RT1_APART_NS;
+	return (u64)(level - 1) * ARTIS_RT1_LEVEL_NS + more;
 }
 
 /*
  * Place in an RT1+ queue: when it became runnable, plus so much for each level below the first. A
  * higher level comes first unless the lower one has waited that much longer. Without this a busy
  * high level would keep a low one from running for ever, and the kernel's watchdog would end the
- * scheduler for it. @had, @served: see artis_rt1_had().
+ * scheduler for it.
  */
-static inline u64 artis_rt1_key(u32 level, u64 had, u64 served, u64 now_ns)
+static inline u64 artis_rt1_key(u32 level, u64 had, u64 low, u64 now_ns)
 {
-	return now_ns + (u64)(level - 1) * ARTIS_RT1_LEVEL_NS + (had - served);
+	return now_ns + artis_rt1_rank(level, had, low);
+}
+
+/*
+ * The same of one that runs, compared with those that wait: it does not make way for one that has
+ * just begun to, which may be on its way to an RT CPU.
+ */
+static inline u64 artis_rt1_key_running(u32 level, u64 had, u64 low, u64 now_ns)
+{
+	return artis_rt1_key(level, had, low, now_ns - ARTIS_PROTECT_NS);
 }
 
 /*
@@ -145,6 +176,7 @@ struct artis_joining {
 	u64 served;		/* where NRT CPUs serve: artis_served() */
 	bool by_served;		/* ... and it is compared with that: artis_is_by_served() */
 	u64 here;		/* where a CPU serves that it may use: artis_served_here(); 0: unknown */
+	bool confined;		/* ... and it may not use all */
 	u64 group_vtime;	/* where its cgroup stands: artis_group_vtime() */
 	bool grouped;		/* ... if it is in one */
 	u32 weight;		/* the task's */
@@ -199,6 +231,20 @@ static inline u64 artis_served_here(u64 served, u64 vtime, u64 ran_ns)
 	return served ? served : 1;
 }
 
+/*
+ * A CPU may serve ever further behind the mean, or ahead of it. But whoever else comes there would
+ * then wait for as long, or keep those waiting that are there. So no further than this: by how much
+ * is all that it serves to be moved, so that it keeps its order?
+ */
+static inline u64 artis_served_slide(u64 here, u64 mean)
+{
+	if (artis_vtime_before(here, mean - ARTIS_SERVED_APART_NS))
+		return mean - ARTIS_SERVED_APART_NS - here;
+	if (artis_vtime_before(mean + ARTIS_SERVED_APART_NS, here))
+		return mean + ARTIS_SERVED_APART_NS - here;
+	return 0;
+}
+
 /* Of two CPUs that a task may use: is it the other one that serves it? Who is further ahead. */
 static inline bool artis_serves_rather(u64 here, u64 other)
 {
@@ -215,14 +261,12 @@ static inline bool artis_is_by_served(bool rt_side, u32 idle)
 	return !rt_side && !idle;
 }
 
-/* What a task that arrives is compared with. */
+/* What a task that arrives is compared with, and is owed by. */
 static inline u64 artis_level(const struct artis_joining *at)
 {
-	u64 level = at->mean;
-
-	if (at->by_served && artis_vtime_before(at->served, level))
-		level = at->served;
-	return at->here && artis_vtime_before(at->here, level) ? at->here : level;
+	if (at->confined && at->here)
+		return at->here;
+	return at->by_served && artis_vtime_before(at->served, at->mean) ? at->served : at->mean;
 }
 
 /* How far its cgroup is ahead of those whom the task is compared with. */
@@ -261,8 +305,10 @@ static inline u64 artis_vtime_place(const struct artis_joining *at, enum artis_a
 {
 	u64 level = artis_level(at);
 	u64 credit_ns = artis_credit_ns(arrival);
+	bool again = arrival == ARTIS_ARRIVAL_AGAIN;
 	u64 earliest = level - artis_distance(credit_ns, at->weight, at->all);
-	u64 latest = level + artis_debt(at, arrival);
+	u64 latest = (again && at->here ? artis_vtime_later(level, at->here) : level) +
+		     artis_debt(at, arrival);
 
 	switch (arrival) {
 	case ARTIS_ARRIVAL_AGAIN:

@@ -124,7 +124,7 @@ impl Model {
 
 #[test]
 fn whatever_the_numbers_everybody_has_a_share() {
-    let [heavy, normal, light] = [335, 100, 36].map(|one| weight(one));
+    let [heavy, normal, light] = [335, 100, 36].map(weight);
     for (cpus, tasks) in [
         (vec![4, 4], vec![(normal, 0, false); 9]),
         (vec![4, 4], vec![(normal, 1, false); 24]),

@@ -39,6 +39,7 @@ fn task(class: Class) -> TaskView {
         wakes: false,
         handed_back: false,
         immed: false,
+        makes_way: false,
     }
 }
 
@@ -50,6 +51,7 @@ fn joining(mean: u64, weight: u32, others: u64) -> Joining {
         served: 0,
         by_served: false,
         here: 0,
+        confined: false,
         group_vtime: 0,
         grouped: false,
         weight,
@@ -85,6 +87,7 @@ fn task_in(class: Class, state: State) -> TaskView {
         wakes: false,
         handed_back: false,
         immed: false,
+        makes_way: false,
     }
 }
 
@@ -95,10 +98,10 @@ fn any_task() -> impl Strategy<Value = TaskView> {
         prop::sample::select(CLASSES.to_vec()),
         prop::sample::select(AFFINITIES.to_vec()),
         prop::sample::select(states),
-        any::<[bool; 4]>(),
+        any::<[bool; 5]>(),
     )
         .prop_map(
-            |(class, affinity, state, [fixed, wakes, handed_back, immed])| TaskView {
+            |(class, affinity, state, [fixed, wakes, handed_back, immed, makes_way])| TaskView {
                 class,
                 affinity,
                 state,
@@ -106,6 +109,7 @@ fn any_task() -> impl Strategy<Value = TaskView> {
                 wakes,
                 handed_back,
                 immed,
+                makes_way,
             },
         )
 }

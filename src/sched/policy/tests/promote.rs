@@ -4,24 +4,24 @@
 use super::*;
 
 /// The verdict on a task that was never sent to an RT CPU in vain.
-fn verdict(class: Class, calls: &Calls, rt: &Side, nrt: &Side) -> Verdict {
-    let trial = Trial::default();
-    promote(&task(class), calls, &trial, MS, false, rt, nrt)
+fn verdict(class: Class, calls: &Calls, at: &Surroundings) -> Verdict {
+    promote(&task(class), calls, &Trial::default(), MS, at)
 }
+
+/// Others wait, and an RT CPU is free.
+const WANTED: Surroundings = Surroundings {
+    makes_way: false,
+    others: true,
+    alike: true,
+    idle: false,
+    offer: Offer::Free,
+};
 
 /// A task that has computed for a second and never called the kernel.
 const COMPUTES: Calls = Calls {
     interval_ns: 0,
     since_ns: 1000 * MS,
 };
-
-fn side(cpus: u32, tasks: u32) -> Side {
-    Side {
-        cpus,
-        tasks,
-        ..Side::default()
-    }
-}
 
 /// What a task's record is after calls at these distances, in ns.
 fn after_calls(intervals: &[u64]) -> Calls {
@@ -65,7 +65,6 @@ fn a_few_calls_are_enough_to_notice_a_change() {
 
 #[test]
 fn a_stay_that_did_not_pay_is_not_tried_again_at_once() {
-    let (rt, nrt) = (side(1, 0), side(1, 5));
     let mut trial = Trial::default();
     let mut now_ns = 1000 * MS;
     let mut pauses = Vec::new();
@@ -73,15 +72,7 @@ fn a_stay_that_did_not_pay_is_not_tried_again_at_once() {
         assert!(may_try(&trial, now_ns));
         trial_ended(&mut trial, Class::Linux, now_ns, 10_000);
         let before = trial.until_ns - 1;
-        let verdict = promote(
-            &task(Class::Linux),
-            &COMPUTES,
-            &trial,
-            before,
-            false,
-            &rt,
-            &nrt,
-        );
+        let verdict = promote(&task(Class::Linux), &COMPUTES, &trial, before, &WANTED);
         assert_eq!(verdict, Verdict::RefuseEstimate);
         pauses.push(trial.until_ns - now_ns);
         now_ns = trial.until_ns;
@@ -109,72 +100,83 @@ fn rt1_is_tried_again_sooner() {
 #[test]
 fn a_task_that_is_about_to_call_is_not_moved() {
     let calling = after_calls(&[10_000; 20]);
-    let (rt, nrt) = (side(1, 0), side(1, 5));
+    for class in [Class::Linux, Class::Rt1] {
+        assert_eq!(verdict(class, &calling, &WANTED), Verdict::RefuseEstimate);
+        assert_eq!(verdict(class, &COMPUTES, &WANTED), Verdict::Promote);
+    }
     assert_eq!(
-        verdict(Class::Linux, &calling, &rt, &nrt),
-        Verdict::RefuseEstimate
-    );
-    assert_eq!(
-        verdict(Class::Rt1, &calling, &rt, &nrt),
-        Verdict::RefuseEstimate
-    );
-    assert_eq!(
-        verdict(Class::Linux, &COMPUTES, &rt, &nrt),
-        Verdict::Promote
+        verdict(Class::Kthread, &COMPUTES, &WANTED),
+        Verdict::Stay,
+        "never considered"
     );
 }
 
 #[test]
-fn nobody_moves_when_nobody_waits() {
-    assert_eq!(
-        verdict(Class::Linux, &COMPUTES, &side(1, 0), &side(2, 2)),
-        Verdict::Stay
-    );
-}
-
-#[test]
-fn rt1_moves_whoever_waits_until_each_rt_cpu_has_one() {
-    let (busy, idle_nrt) = (side(1, 5), side(1, 1));
-    assert_eq!(
-        verdict(Class::Rt1, &COMPUTES, &busy, &idle_nrt),
-        Verdict::Promote
-    );
-    let taken = Side {
-        rt1_tasks: 1,
-        ..busy
+fn who_goes_to_where_rt_cpus_take_it() {
+    let [linux, rt1] = [Class::Linux, Class::Rt1];
+    let alone = Surroundings {
+        others: false,
+        alike: false,
+        ..WANTED
     };
-    assert_eq!(
-        verdict(Class::Rt1, &COMPUTES, &taken, &idle_nrt),
-        Verdict::Stay
+    let goes = |class, at: Surroundings| verdict(class, &COMPUTES, &at) == Verdict::Promote;
+    assert!(!goes(linux, alone), "nobody waits");
+    assert!(goes(rt1, alone), "whoever waits");
+    assert!(
+        !goes(
+            rt1,
+            Surroundings {
+                idle: true,
+                ..alone
+            }
+        ),
+        "it is alone here"
     );
+    for class in [linux, rt1] {
+        let busy = Surroundings {
+            offer: Offer::None,
+            ..WANTED
+        };
+        assert!(!goes(class, busy));
+        assert!(goes(class, Surroundings { idle: true, ..busy }));
+        assert!(goes(
+            class,
+            Surroundings {
+                makes_way: true,
+                ..busy
+            }
+        ));
+        let behind = Surroundings {
+            offer: Offer::Behind,
+            ..WANTED
+        };
+        assert!(goes(class, behind));
+        assert!(!goes(
+            class,
+            Surroundings {
+                alike: false,
+                ..behind
+            }
+        ));
+    }
 }
 
 #[test]
-fn kernel_threads_and_offline_rt_cpus_are_never_considered() {
-    assert_eq!(
-        verdict(Class::Kthread, &COMPUTES, &side(1, 0), &side(1, 9)),
-        Verdict::Stay
-    );
-    assert_eq!(
-        verdict(Class::Linux, &COMPUTES, &side(0, 0), &side(1, 9)),
-        Verdict::Stay
-    );
-}
-
-#[test]
-fn who_makes_way_in_user_mode_waits_for_all_cpus() {
-    let ask = |calls, makes_way, rt: &Side, nrt: &Side| {
-        let trial = Trial::default();
-        promote(&task(Class::Linux), calls, &trial, MS, makes_way, rt, nrt)
-    };
-    let often = after_calls(&[10_000; 20]);
-    let (busy, idle, waiting) = (side(1, 9), side(1, 0), side(1, 2));
-    assert_eq!(ask(&COMPUTES, true, &busy, &waiting), Verdict::Promote);
-    assert_eq!(ask(&COMPUTES, false, &busy, &waiting), Verdict::Stay);
-    assert_eq!(ask(&COMPUTES, false, &idle, &waiting), Verdict::Promote);
-    assert_eq!(ask(&COMPUTES, false, &idle, &side(1, 1)), Verdict::Stay);
-    assert_eq!(ask(&COMPUTES, true, &side(0, 0), &waiting), Verdict::Stay);
-    assert_eq!(ask(&often, true, &busy, &waiting), Verdict::RefuseEstimate);
+fn what_an_rt_cpu_offers() {
+    assert!(computes(&COMPUTES) && !computes(&after_calls(&[MS; 20])));
+    let [linux, rt1, none] = [Class::Linux, Class::Rt1, Class::None];
+    for class in [linux, rt1] {
+        assert_eq!(offer(class, false, none, false), Offer::Free);
+        assert_eq!(offer(class, true, class, false), Offer::None);
+        assert_eq!(offer(class, true, class, true), Offer::Behind);
+    }
+    assert_eq!(offer(rt1, true, linux, false), Offer::Free);
+    assert_eq!(offer(linux, true, rt1, true), Offer::None);
+    let behind = |level, had, theirs, had_more| rt1_is_behind(level, had, theirs, had_more);
+    assert!(behind(1, 1000 * MS, 2, 0), "a lower level");
+    assert!(!behind(2, 0, 1, 1000 * MS));
+    assert!(behind(1, 0, 1, SLICE_RT_NS + 1) && !behind(1, 0, 1, SLICE_RT_NS));
+    assert_eq!(owed_much(linux, NICE_0 / 2), 2 * FAR_NS);
 }
 
 proptest! {

@@ -9,9 +9,6 @@ fn only_linux_tasks_make_room() {
         for running in [Class::Linux, Class::Rt1, Class::Kthread, Class::None] {
             let expected = class != Class::Linux && running == Class::Linux;
             assert_eq!(displaces(class, running), expected, "{class:?} {running:?}");
-            let wake = wake_rt(class, true, running, false);
-            let rt1 = class == Class::Rt1 && running == Class::Linux;
-            assert_eq!(wake == Wake::Displace as u32, rt1, "{class:?} {running:?}");
         }
     }
     assert!(seeks_room(Class::Rt1));
@@ -203,20 +200,12 @@ fn rt0_is_never_disturbed_by_a_kick() {
 
 #[test]
 fn an_rt_cpu_without_a_task_is_woken_and_one_in_a_switch_looks_again() {
-    let none = Class::None;
-    assert_eq!(
-        wake_rt(Class::Linux, false, none, true),
-        Wake::UnlessDue as u32
-    );
-    assert_eq!(
-        wake_rt(Class::Linux, true, Class::Linux, true),
-        Wake::Kick as u32
-    );
-    assert_eq!(
-        wake_rt(Class::Linux, true, Class::Linux, false),
-        Wake::None as u32
-    );
+    let none = Offer::None;
+    assert_eq!(wake_rt(false, Offer::Free, true), Wake::UnlessDue as u32);
+    assert_eq!(wake_rt(true, none, true), Wake::Kick as u32);
+    assert_eq!(wake_rt(true, none, false), Wake::None as u32);
     let both = Wake::Kick as u32 | Wake::Displace as u32;
-    assert_eq!(wake_rt(Class::Rt1, true, Class::Linux, true), both);
+    assert_eq!(wake_rt(true, Offer::Behind, true), both);
+    assert!(may_be_left(Affinity::Any) && !may_be_left(Affinity::Rt));
     assert_eq!(idle_switch_ns(100), 200);
 }

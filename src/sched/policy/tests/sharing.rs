@@ -14,6 +14,7 @@ fn joining(weight: u32, all: u64) -> Joining {
         served: 0,
         by_served: false,
         here: 0,
+        confined: false,
         group_vtime: 0,
         grouped: true,
         weight,
@@ -95,6 +96,7 @@ fn who_may_use_some_cpus_is_compared_with_those_served_there() {
     let at = |here, vtime| {
         let at = Joining {
             here,
+            confined: true,
             ..super::joining(mean, NICE_0, 0)
         };
         vtime_place(&at, Arrival::Again, vtime, 0)
@@ -102,13 +104,20 @@ fn who_may_use_some_cpus_is_compared_with_those_served_there() {
     assert_eq!(at(600 * MS, 590 * MS), 590 * MS, "not by the mean");
     assert_eq!(at(600 * MS, 7), 600 * MS - SHARE_CREDIT_NS);
     assert_eq!(at(0, 7), mean - SHARE_CREDIT_NS, "it is not known");
-    assert_eq!(at(2000 * MS, 7), mean - SHARE_CREDIT_NS, "further ahead");
+    assert_eq!(at(2000 * MS, 7), 2000 * MS - SHARE_CREDIT_NS);
     assert_eq!(
         served_here(0, 7 * MS, 1),
         7 * MS,
         "the first since it was idle"
     );
     assert_ne!(served_here(0, 0, 1), 0);
+    // All that a CPU serves stays near the mean, in its order.
+    assert_eq!(served_slide(mean, mean + SERVED_APART_NS), 0);
+    assert_eq!(served_slide(mean, mean + SERVED_APART_NS + 7), 7);
+    assert_eq!(
+        served_slide(mean + SERVED_APART_NS + 7, mean),
+        7_u64.wrapping_neg()
+    );
     // The CPU that is further ahead serves a task that may use both.
     assert!(serves_rather(5, 6) && !serves_rather(6, 5));
     assert!(serves_rather(0, 6) && !serves_rather(6, 0));

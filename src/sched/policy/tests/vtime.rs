@@ -26,12 +26,24 @@ fn a_low_level_is_not_kept_waiting_for_ever() {
 }
 
 #[test]
-fn of_equal_levels_who_had_less_comes_first_but_saves_nothing_up() {
-    let served = 1000 * MS;
-    let key = |had, now| rt1_key(7, rt1_had(had, served), served, now);
-    assert!(key(served - 10 * MS, 9 * MS) < key(served, 0));
-    assert!(key(served - 10 * MS, 11 * MS) > key(served, 0));
-    assert_eq!(key(0, 0), key(served - SHARE_CREDIT_NS, 0));
+fn of_equal_levels_who_had_less_comes_first_but_never_before_a_higher_level() {
+    let low = 1000 * MS;
+    let key = |had, now| rt1_key(7, had, low, now);
+    assert!(key(low, 9 * MS) < key(low + 10 * MS, 0));
+    assert!(key(low, 11 * MS) > key(low + 10 * MS, 0));
+    assert_eq!(key(0, 0), key(low - RT1_APART_NS, 0));
+    assert_eq!(key(2 * low, 0), key(low + RT1_APART_NS, 0));
+    assert!(key(2 * low, 0) < rt1_key(8, 0, low, 0));
+    assert!(rt1_key_running(7, low, low, MS) < key(low, MS));
+}
+
+#[test]
+fn what_levels_are_compared_with_is_the_least_of_late() {
+    assert_eq!(rt1_low(10 * MS, 9 * MS, MS), 9 * MS);
+    assert_eq!(rt1_low(10 * MS, 12 * MS, MS), 11 * MS, "that one may sleep");
+    assert_eq!(rt1_wakes(3 * MS, 10 * MS), 10 * MS);
+    assert_eq!(rt1_wakes(11 * MS, 10 * MS), 11 * MS);
+    assert_eq!(rt1_wakes(1000 * MS, 10 * MS), 10 * MS + RT1_APART_NS);
 }
 
 #[test]
