@@ -21,8 +21,7 @@ struct search {
 /* Some of it, for functions that are verified once: those take few arguments. */
 enum {
 	SEARCH_RT = 1,
-	SEARCH_LOOKS = 2,
-	SEARCH_RT1 = 4,		/* for RT1+ tasks */
+	SEARCH_RT1 = 2,		/* for RT1+ tasks */
 };
 
 static __always_inline struct search search_of(struct task_struct *prev, struct task_ctx *stays,
@@ -42,7 +41,6 @@ static __always_inline struct search search_of(struct task_struct *prev, struct 
 		.now = now,
 		.cpu = cpu,
 		.rt = how & SEARCH_RT,
-		.looks = how & SEARCH_LOOKS,
 	};
 }
 
@@ -176,14 +174,22 @@ __noinline int take_far(s32 cpu, bool rt, u64 enq_flags, u64 now)
 	return false;
 }
 
-/* Does a task of another cache come before who waits here (@has, with @first), and @prev? */
-static bool relieve(const struct search *s, bool has, u64 first)
+/* Takes one of another cache that comes before who waits here, and @prev. Global: verified once. */
+__noinline int relieve(struct task_struct *prev __arg_trusted __arg_nullable,
+		       struct task_ctx *stays, s32 cpu, u32 how, u64 now)
 {
-	if (stays_as(s, false) && artis_is_first(true, s->stays->deadline, has, first)) {
-		first = s->stays->deadline;
+	const struct search search = search_of(prev, stays, cpu, how, now), *s = &search;
+	struct artis_heads heads = heads_of(cpu, s->rt, false);
+	enum artis_queue queue = artis_first_queue(&heads);
+	u64 first = artis_first_deadline(&heads, queue);
+	bool has = queue;
+
+	if (stays && stays_as(s, false) &&
+	    artis_is_first(true, stays->deadline, has, first)) {
+		first = stays->deadline;
 		has = true;
 	}
-	return has && take_owed(s->cpu, s->rt, first, s->enq_flags, s->now);
+	return has && take_owed(cpu, s->rt, first, s->enq_flags, now);
 }
 
 /* Takes the first task of @queue that may run here. */
@@ -221,8 +227,6 @@ __noinline int take_ordered(struct task_struct *prev __arg_trusted __arg_nullabl
 	u64 first = artis_first_deadline(&heads, queue);
 	u32 tried;
 
-	if (has_llcs() && !rt1 && s->looks && relieve(s, queue, first))
-		return true;
 	if (queue && stays_as(s, rt1) && stays_first(s, first)) {
 		go_on_as_first(s, rt1);
 		return true;

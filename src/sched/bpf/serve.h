@@ -8,7 +8,7 @@
 
 static __always_inline bool try_step(const struct search *s, enum artis_step step)
 {
-	u32 how = (s->rt ? SEARCH_RT : 0) | (s->looks ? SEARCH_LOOKS : 0);
+	u32 how = s->rt ? SEARCH_RT : 0;
 
 	switch (step) {
 	case ARTIS_STEP_END:
@@ -23,7 +23,9 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 		return is_rt1_turn(s) &&
 		       take_ordered(s->prev, s->stays, s->cpu, how | SEARCH_RT1, s->now);
 	case ARTIS_STEP_FAIR:
-		return take_ordered(s->prev, s->stays, s->cpu, how, s->now);
+		return (has_llcs() && s->looks &&
+			relieve(s->prev, s->stays, s->cpu, how, s->now)) ||
+		       take_ordered(s->prev, s->stays, s->cpu, how, s->now);
 	case ARTIS_STEP_PINNED:
 		return pinned_queued(s->cpu) &&
 		       scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0);
