@@ -96,6 +96,7 @@ impl Serving<'_> {
         };
         let mut stopped = false;
         let mut looked_for_better = Instant::now();
+        let mut looked_for_overdue = Instant::now();
         loop {
             let limits = stopped || program.has_limits();
             let look = match limits {
@@ -119,6 +120,10 @@ impl Serving<'_> {
             if let Some(why) = why {
                 let last = (self.status)(program, &away);
                 return Ok(End { last, why });
+            }
+            if looked_for_overdue.elapsed() >= Duration::from_nanos(policy::overdue_look_ns()) {
+                looked_for_overdue = Instant::now();
+                program.serve_overdue()?;
             }
             if program.hands_back_late() {
                 for thread in program.displaced()? {

@@ -84,6 +84,50 @@ int serve_beset(struct artis_besieged *args)
 	return 0;
 }
 
+/* Who has waited for too long in @dsq_id waits first of all from now on, at its CPU or near it. */
+static void serve_overdue_of(u64 dsq_id, u64 now)
+{
+	struct task_struct *p;
+
+	bpf_for_each(scx_dsq, p, dsq_id, 0) {
+		struct task_ctx *t = task_ctx(p);
+		s32 cpu = cpu_of(p);
+
+		if (!t || !artis_is_overdue(now, t->runnable_at_ns))
+			continue;
+		if (!is_migration_disabled(p))
+			cpu = near_cpu(p, cpu, is_bound(t));
+		/* the next look is soon */
+		if (cpu < 0 || (is_rt(cpu) && lock_meets_rt0(cpu)))
+			continue;
+		scx_bpf_dsq_move(BPF_FOR_EACH_ITER, p, SCX_DSQ_LOCAL_ON | (u32)cpu, 0);
+	}
+}
+
+/* Called by artis once a second. */
+SEC("syscall")
+int serve_overdue(void *nothing)
+{
+	u64 now = scx_bpf_now();
+	u32 index;
+
+	if (!on)
+		return 0;
+	bpf_rcu_read_lock();
+	bpf_for(index, 0, nr_llcs) {
+		serve_overdue_of(linux_queue(false, index), now);
+		serve_overdue_of(linux_queue(true, index), now);
+	}
+	serve_overdue_of(DSQ_NRT_RT1, now);
+	serve_overdue_of(DSQ_BOTH_RT1, now);
+	bpf_for(index, 0, nr_cpus) {
+		serve_overdue_of(DSQ_PINNED + index, now);
+		serve_overdue_of(DSQ_PINNED_RT1 + index, now);
+	}
+	bpf_rcu_read_unlock();
+	return 0;
+}
+
 /* The longest that a task has waited in @dsq_id, up to @now, or @longest_ns if that is longer. */
 static u64 longest_wait(u64 longest_ns, u64 dsq_id, u64 now)
 {

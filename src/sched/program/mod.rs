@@ -205,6 +205,16 @@ impl Program<'_> {
         Ok(argument.longest_ns)
     }
 
+    /// Who has waited for longer than anybody is to wait comes next.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub fn serve_overdue(&self) -> Result<(), Error> {
+        let input = ProgramInput::default();
+        self.skel.progs.serve_overdue.test_run(input)?;
+        Ok(())
+    }
+
     /// Detaches the scheduler and waits until the kernel's own scheduler has every task. Gives the
     /// breakpoints back, too: the next artis may want them at once.
     pub fn detach(&mut self) {

@@ -226,24 +226,16 @@ impl Sim<'_> {
         });
     }
 
-    /// Tasks that limits stopped are let on from time to time.
+    /// Tasks that limits stopped are let on from time to time, and who waited for too long is served.
     pub(crate) fn start_limits(&mut self) {
         if self.ext.is_none() {
             self.fair_start_limits();
             return;
         }
-        let has_limits = self
-            .scenario
-            .objects
-            .groups
-            .iter()
-            .any(|group| group.quota.is_some());
-        if has_limits {
-            self.ext_let_on(0);
-        }
+        self.ext_let_on(0);
     }
 
-    /// artis, the process, looks for tasks that were stopped.
+    /// artis, the process, looks for such tasks.
     pub(crate) fn ext_let_on(&mut self, cpu: u32) {
         let next_ns = self.ask(cpu, None, |it| {
             // SAFETY: the scheduler has begun.

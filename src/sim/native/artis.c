@@ -116,12 +116,13 @@ static s32 sim_group(struct cgroup *group, const struct sim_group *what)
 
 static bool sim_let_on(void)
 {
-	return let_on(NULL);
+	serve_overdue(NULL);
+	return limited_groups && let_on(NULL);
 }
 
 static u64 sim_look_ns(bool stopped)
 {
-	return artis_limit_look_ns(stopped);
+	return limited_groups ? artis_limit_look_ns(stopped) : artis_overdue_look_ns();
 }
 
 static void sim_timer(struct bpf_timer *timer)

@@ -104,8 +104,7 @@ fn weight(policy: Policy) -> f64 {
     }
 }
 
-/// What each has, and how much is idle; in CPUs.
-fn simulated(set: &Set) -> (Vec<f64>, f64) {
+fn scenario_of(set: &Set) -> Scenario {
     let tasks = set.claims.iter().enumerate().map(|(at, claim)| {
         let may = |cpu: &u32| claim.mask >> cpu & 1 == 1;
         let cpus: Vec<String> = (0..set.cpus)
@@ -114,9 +113,13 @@ fn simulated(set: &Set) -> (Vec<f64>, f64) {
             .collect();
         with(hog(&format!("t{at}")), claim.policy, &cpus.join(","))
     });
-    let scenario = scenario(tasks.collect());
+    scenario(tasks.collect())
+}
+
+/// As the loader divides the caches of such a machine.
+fn setup_of(set: &Set, end_ns: u64) -> Setup {
     let mut setup = lab(Scheduler::Artis, set.cpus, set.rt);
-    setup.end_ns = HALF_NS;
+    setup.end_ns = end_ns;
     if set.cpus == 4 {
         let part = |cpus: &str, near| Part {
             cpus: cpus.parse().unwrap(),
@@ -124,22 +127,23 @@ fn simulated(set: &Set) -> (Vec<f64>, f64) {
         };
         setup.layout.parts = vec![part("0-1", vec![0, 1]), part("2-3", vec![1, 0])];
     }
-    // The second half: what the first moments gave and took is over.
-    let half = run(&scenario, setup.clone());
-    setup.end_ns *= 2;
-    let whole = run(&scenario, setup);
+    setup
+}
+
+/// What each has, and how much is idle; in CPUs. Of the second half: what the first moments gave and
+/// took is over.
+fn simulated(set: &Set) -> (Vec<f64>, f64) {
+    let scenario = scenario_of(set);
+    let half = run(&scenario, setup_of(set, HALF_NS));
+    let whole = run(&scenario, setup_of(set, 2 * HALF_NS));
     let part = |whole: u64, half: u64| (whole - half) as f64 / HALF_NS as f64;
     let idle = whole.cpu_time.iter().zip(&half.cpu_time);
     let idle = idle
         .map(|(whole, half)| part(whole.idle_ns, half.idle_ns))
         .sum();
     let tasks = whole.tasks.iter().zip(&half.tasks);
-    (
-        tasks
-            .map(|(whole, half)| part(whole.cpu_ns, half.cpu_ns))
-            .collect(),
-        idle,
-    )
+    let has = tasks.map(|(whole, half)| part(whole.cpu_ns, half.cpu_ns));
+    (has.collect(), idle)
 }
 
 /// Nobody has less than so much of what is right: a task that may use more CPUs than others that
@@ -198,13 +202,27 @@ proptest! {
         let right = f64::from(set.cpus) - busy(&set.claims);
         prop_assert!(idle <= right + SLACK, "{idle:.3} idle for {right:.3}, {has:.3?}: {set:?}");
     }
+
+    /// The kernel's watchdog ends a scheduler after 30 s.
+    #[test]
+    fn nobody_waits_for_ever(
+        set in sets(prop_oneof![
+            3 => (-20_i8..20).prop_map(|nice| Policy::Other { nice }),
+            1 => Just(Policy::Idle),
+            3 => (-20_i8..20).prop_map(|nice| Policy::Ext { nice }),
+        ]),
+    ) {
+        let outcome = run(&scenario_of(&set), setup_of(&set, 24 * SECOND));
+        let longest = outcome.tasks.iter().map(|task| task.waited_ns_max).max();
+        prop_assert!(longest <= Some(12 * SECOND), "{longest:?}: {set:?}");
+    }
 }
 
 /// The rounds of `make test`, or a thousand for each time that `make soak` is longer.
 fn rounds() -> u32 {
     let soak = std::env::var("ARTIS_SOAK").ok();
     soak.and_then(|times| times.parse::<u32>().ok())
-        .map_or(32, |times| 1000 * times)
+        .map_or(16, |times| 1000 * times)
 }
 
 #[test]

@@ -60,6 +60,18 @@ static inline bool artis_is_stranded(u64 now_ns, u64 since_ns)
 	return since_ns && (s64)(now_ns - since_ns) >= (s64)ARTIS_BESET_NS;
 }
 
+/* Has one waited since @since_ns for longer than anybody is to wait? */
+static inline bool artis_is_overdue(u64 now_ns, u64 since_ns)
+{
+	return since_ns && (s64)(now_ns - since_ns) >= (s64)ARTIS_OVERDUE_NS;
+}
+
+/* How often artis, the process, looks for one. */
+static inline u64 artis_overdue_look_ns(void)
+{
+	return ARTIS_OVERDUE_LOOK_NS;
+}
+
 /*
  * Tasks have been runnable on a CPU that was beset all the time, for @waits_ns: does no deadline
  * server serve them? One would have within a second, its period.

@@ -49,6 +49,14 @@
 /* ... and no deadline server has served them, which have a period of a second. */
 #define ARTIS_UNSERVED_NS (2 * ARTIS_NSEC_PER_SEC)
 
+/*
+ * Nobody waits for longer than that, whatever others weigh and whoever comes first, and for as long
+ * again in the worst case: the kernel's watchdog ends the scheduler after 30 s. Looked for so often,
+ * and not always beside a tick.
+ */
+#define ARTIS_OVERDUE_NS (10 * ARTIS_NSEC_PER_SEC)
+#define ARTIS_OVERDUE_LOOK_NS (997 * ARTIS_NSEC_PER_MSEC)
+
 /* The longest time between two ticks that is one, and not a tick that did not come: HZ=100. */
 #define ARTIS_TICK_NS_MAX (11 * ARTIS_NSEC_PER_MSEC)
 

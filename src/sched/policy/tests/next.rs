@@ -63,6 +63,12 @@ fn who_is_kept_from_a_cpu_is_looked_after_behind_a_quarter_of_a_second() {
     assert!(!is_stranded(since + BESET_NS - 1, since));
     assert!(is_stranded(since + BESET_NS, since));
     assert!(!is_stranded(since + BESET_NS, 0), "it does not wait");
+    assert!(is_overdue(since + OVERDUE_NS, since) && !is_overdue(since + OVERDUE_NS - 1, since));
+    assert!(!is_overdue(since + OVERDUE_NS, 0));
+    assert!(
+        2 * (OVERDUE_NS + overdue_look_ns()) < 30_000 * MS,
+        "the watchdog"
+    );
     // A server's period is a second: twice that, and it does not serve.
     assert!(!is_unserved(1_000 * MS) && is_unserved(2_000 * MS));
 }
