@@ -215,6 +215,27 @@ __noinline int stop(struct task_struct *p __arg_trusted, struct task_ctx *t __ar
 	return 0;
 }
 
+/* Queues a task that several CPUs may take. */
+static void enqueue_shared(struct task_struct *p, struct task_ctx *t, enum artis_place where,
+			   enum artis_order order, u64 now, u64 enq_flags)
+{
+	switch (where) {
+	case ARTIS_PLACE_RT_ONLY:
+		count(ARTIS_rt_only_tasks);
+		break;
+	case ARTIS_PLACE_RT_PROMOTED:
+		count(ARTIS_promotions);
+		t->stayed_ns = 0;
+		break;
+	case ARTIS_PLACE_RT:
+		break;
+	default:
+		enqueue_nrt(p, t, order, now, enq_flags);
+		return;
+	}
+	enqueue_rt(p, t, order, now, enq_flags);
+}
+
 SEC("struct_ops/artis_enqueue")
 void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 {
@@ -270,8 +291,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	t->state = artis_state_queued(where);
 	rt_side = artis_is_rt_place(where, record->rt);
 	if (order == ARTIS_ORDER_LEVEL && (view.wakes || !t->known))
-		t->rt1_had = artis_rt1_wakes(t->rt1_had,
-					     rt1_level(artis_rt1_level(p->static_prio))->low);
+		rt1_wakes(p, t);
 	if (artis_needs_vtime(order, where, record->rt, is_rcus(p)) &&
 	    !artis_is_placed(view.wakes, t->pooled_weight))
 		place(p, t, rt_side);
@@ -292,21 +312,7 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	if (record->rt)
 		left_rt_ns = now;
-	switch (where) {
-	case ARTIS_PLACE_RT_ONLY:
-		count(ARTIS_rt_only_tasks);
-		break;
-	case ARTIS_PLACE_RT_PROMOTED:
-		count(ARTIS_promotions);
-		t->stayed_ns = 0;
-		break;
-	case ARTIS_PLACE_RT:
-		break;
-	default:
-		enqueue_nrt(p, t, order, now, enq_flags);
-		return;
-	}
-	enqueue_rt(p, t, order, now, enq_flags);
+	enqueue_shared(p, t, where, order, now, enq_flags);
 }
 
 #endif /* ARTIS_PLACE_H */

@@ -262,6 +262,14 @@ static u64 rt1_key_running(const struct task_struct *p, const struct task_ctx *t
 	return artis_rt1_key_running(level, t->rt1_had, rt1_level(level)->low, now);
 }
 
+/* One wakes up, or is new. */
+static void rt1_wakes(const struct task_struct *p, struct task_ctx *t)
+{
+	u32 level = artis_rt1_level(p->static_prio);
+
+	t->rt1_had = artis_rt1_wakes(t->rt1_had, rt1_level(level)->low);
+}
+
 /* An RT1+ task begins to run on the CPU of @record. */
 static void rt1_begins(struct artis_cpu *record, const struct task_struct *p,
 		       const struct task_ctx *t, u64 now)

@@ -64,7 +64,7 @@ __noinline int best_offer(struct task_struct *p __arg_trusted,
 	return best;
 }
 
-/* Has the idle RT CPUs look for a task, if one waits: an earlier wakeup would have met RT0's timer. */
+/* Has the idle RT CPUs look, if a task waits: an earlier wakeup would have met RT0's timer. */
 static void wake_rt_side(void)
 {
 	u32 i;

@@ -226,7 +226,7 @@ impl Sim<'_> {
         });
     }
 
-    /// Tasks that limits stopped are let on from time to time, and who waited for too long is served.
+    /// Tasks that limits stopped are let on from time to time; who waited for too long is served.
     pub(crate) fn start_limits(&mut self) {
         if self.ext.is_none() {
             self.fair_start_limits();

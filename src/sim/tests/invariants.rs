@@ -130,8 +130,8 @@ fn setup_of(set: &Set, end_ns: u64) -> Setup {
     setup
 }
 
-/// What each has, and how much is idle; in CPUs. Of the second half: what the first moments gave and
-/// took is over.
+/// What each has, and how much is idle; in CPUs. Of the second half: what the first moments gave
+/// and took is over.
 fn simulated(set: &Set) -> (Vec<f64>, f64) {
     let scenario = scenario_of(set);
     let half = run(&scenario, setup_of(set, HALF_NS));
@@ -161,7 +161,7 @@ fn has_most(set: &Set, part: f64) -> Result<(), TestCaseError> {
 const SLACK: f64 = 0.04;
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(rounds()) })]
+    #![proptest_config(rounds())]
 
     #[test]
     fn weights_divide_what_masks_leave(
@@ -218,11 +218,14 @@ proptest! {
     }
 }
 
-/// The rounds of `make test`, or a thousand for each time that `make soak` is longer.
-fn rounds() -> u32 {
+/// Some rounds in `make test`, a thousand for each time that `make soak` is longer.
+fn rounds() -> ProptestConfig {
     let soak = std::env::var("ARTIS_SOAK").ok();
-    soak.and_then(|times| times.parse::<u32>().ok())
-        .map_or(16, |times| 1000 * times)
+    let times = soak.and_then(|times| times.parse::<u32>().ok());
+    ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(times.map_or(16, |times| 1000 * times))
+    }
 }
 
 #[test]

@@ -40,7 +40,9 @@ static inline u32 artis_group_depth_max(void)
 /* @weight: cpu.weight. An idle cgroup (cpu.idle) weighs as a task of SCHED_IDLE. */
 static inline u32 artis_group_weight(u32 weight, bool idle)
 {
-	return idle ? artis_task_weight(ARTIS_POLICY_IDLE, 0) : (weight ? weight : 1) * ARTIS_WEIGHT_SCALE;
+	if (idle)
+		return artis_task_weight(ARTIS_POLICY_IDLE, 0);
+	return (weight ? weight : 1) * ARTIS_WEIGHT_SCALE;
 }
 
 /*

@@ -252,7 +252,8 @@ static inline void artis_forget_queue(struct artis_heads *heads, enum artis_queu
 /*
  * May a task whose slice is over, and that is runnable, go on? On an RT CPU: who is in
  * user mode or allowed nowhere else. Elsewhere: all but who waits to be queued for the
- * RT CPUs; one that makes way does if the other has been taken elsewhere meanwhile. A task that was to leave as RT0 came leaves now, and one that is to stop stops.
+ * RT CPUs; one that makes way does if the other has been taken elsewhere meanwhile. A task
+ * that was to leave as RT0 came leaves now, and one that is to stop stops.
  */
 static inline bool artis_may_go_on(const struct artis_task_view *task, bool rt_cpu, u32 nrt_cpus)
 {

@@ -51,8 +51,8 @@
 
 /*
  * Nobody waits for longer than that, whatever others weigh and whoever comes first, and for as long
- * again in the worst case: the kernel's watchdog ends the scheduler after 30 s. Looked for so often,
- * and not always beside a tick.
+ * again in the worst case: the kernel's watchdog ends the scheduler after 30 s. Looked for so
+ * often, and not always beside a tick.
  */
 #define ARTIS_OVERDUE_NS (10 * ARTIS_NSEC_PER_SEC)
 #define ARTIS_OVERDUE_LOOK_NS (997 * ARTIS_NSEC_PER_MSEC)

@@ -122,7 +122,7 @@ static inline u64 artis_owed_much(enum artis_class class, u32 weight)
 					  artis_vtime_charge(ARTIS_FAR_NS, weight);
 }
 
-/* Is the RT1+ task of @their_level, which had @theirs, owed much less than one of @level and @had? */
+/* Is the RT1+ task of @their_level, which had @theirs, owed much less than the other one? */
 static inline bool artis_rt1_is_behind(u32 level, u64 had, u32 their_level, u64 theirs)
 {
 	if (level != their_level)

@@ -30,10 +30,10 @@ static inline u64 artis_vtime_later(u64 a, u64 b)
 }
 
 /*
- * RT1+ tasks of a level share by what each has had of the CPUs, @had, whatever CPUs it may use. They
- * are compared with the least that one of them had (@low), of late: as one begins to run, @passed_ns
- * after the last one did. Who had least may sleep now, so @low follows the others, which cannot have
- * more than all of a CPU.
+ * RT1+ tasks of a level share by what each has had of the CPUs, @had, whatever CPUs it may use.
+ * They are compared with the least that one of them had (@low), of late: as one begins to run,
+ * @passed_ns after the last one did. Who had least may sleep now, so @low follows the others, which
+ * cannot have more than all of a CPU.
  */
 static inline u64 artis_rt1_low(u64 low, u64 had, u64 passed_ns)
 {
@@ -175,7 +175,7 @@ struct artis_joining {
 	u64 all;		/* weight of all, the task included: the same */
 	u64 served;		/* where NRT CPUs serve: artis_served() */
 	bool by_served;		/* ... and it is compared with that: artis_is_by_served() */
-	u64 here;		/* where a CPU serves that it may use: artis_served_here(); 0: unknown */
+	u64 here;		/* where its CPU serves: artis_served_here(); 0: unknown */
 	bool confined;		/* ... and it may not use all */
 	u64 group_vtime;	/* where its cgroup stands: artis_group_vtime() */
 	bool grouped;		/* ... if it is in one */

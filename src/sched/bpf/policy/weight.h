@@ -18,20 +18,19 @@ static const u32 artis_kernel_weights[] = {
  */
 static inline u32 artis_task_weight(u32 policy, u32 static_prio)
 {
+	u32 last = sizeof(artis_kernel_weights) / sizeof(*artis_kernel_weights) - 1;
 	u32 nth = static_prio - 100;
 	u32 kernels = ARTIS_WEIGHT_KERNEL_IDLE;
 
 	if (policy != ARTIS_POLICY_IDLE)
-		kernels = artis_kernel_weights[nth < sizeof(artis_kernel_weights) / sizeof(*artis_kernel_weights) ?
-						       nth :
-						       0];
+		kernels = artis_kernel_weights[nth > last ? 0 : nth];
 	return (kernels * ARTIS_WEIGHT_NICE_0 + ARTIS_WEIGHT_KERNEL_NICE_0 / 2) /
 	       ARTIS_WEIGHT_KERNEL_NICE_0;
 }
 
 /*
- * Virtual time for @ran_ns at @weight, see artis_task_weight(). Most tasks have nice 0, and each wakeup
- * asks a few times: no division then.
+ * Virtual time for @ran_ns at @weight, see artis_task_weight(). Most tasks have nice 0, and each
+ * wakeup asks a few times: no division then.
  */
 static inline u64 artis_vtime_charge(u64 ran_ns, u32 weight)
 {
