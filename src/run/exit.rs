@@ -29,6 +29,11 @@ pub const USAGE: u8 = 64;
 #[error("{0}")]
 pub struct UsageError(pub String);
 
+/// Bounds that were missed, or cannot be judged. Ends with [`BOUND_MISSED`].
+#[derive(Debug, thiserror::Error)]
+#[error("not held: {0}")]
+pub struct BoundMissed(pub String);
+
 /// Prepares this process for what must not end it: a limit on the size of files is an error of the
 /// write, and a panic says what it has to say through the filter for terminals.
 ///
@@ -56,6 +61,8 @@ pub fn failure(error: &anyhow::Error) -> ExitCode {
     say!("artis: {error:#}");
     if error.chain().any(is_usage) {
         ExitCode::from(USAGE)
+    } else if error.is::<BoundMissed>() {
+        ExitCode::from(BOUND_MISSED)
     } else {
         ExitCode::FAILURE
     }

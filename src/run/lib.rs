@@ -31,6 +31,7 @@ mod aside;
 mod before;
 pub mod exit;
 pub mod explainer;
+mod lava;
 pub mod output;
 mod own;
 pub mod progress;

@@ -7,10 +7,13 @@
 //! stopped; prints the figures and then writes them.
 
 use crate::aside::Aside;
+use crate::exit::BoundMissed;
+use crate::lava;
 use crate::output::Outcome;
 use crate::signals::stop_on_signals;
 use crate::voice::Voice;
 use anyhow::Context;
+use artis_decide::compare::Gate;
 use artis_lab::engine::bochs;
 use artis_load::preset::{Presets, Running};
 use artis_machine::{CpuList, Root};
@@ -45,6 +48,8 @@ pub struct Common {
     pub load: Option<Presets>,
     /// CPUs that the loads run on; none: all.
     pub load_cpus: Option<CpuList>,
+    /// Lines for LAVA, with gates that decide what has passed; none: no lines.
+    pub lava: Option<Vec<Gate>>,
     pub voice: Voice,
 }
 
@@ -66,6 +71,7 @@ pub struct Session {
     stop: Arc<AtomicUsize>,
     presets: Option<Presets>,
     load_cpus: Option<CpuList>,
+    lava: Option<Vec<Gate>>,
     voice: Voice,
     threads: Option<audit::Plan>,
     awake: Option<DmaLatency>,
@@ -148,6 +154,7 @@ impl Session {
             stop: stop_on_signals()?,
             presets: common.load,
             load_cpus: common.load_cpus,
+            lava: common.lava,
             voice: common.voice,
             threads: None,
             awake: None,
@@ -287,6 +294,7 @@ impl Measurement {
             stop,
             voice,
             json,
+            lava,
             mut document,
             ..
         } = self.session;
@@ -335,6 +343,7 @@ impl Measurement {
         Finished {
             document,
             json,
+            lava,
             files: Vec::new(),
             failures,
         }
@@ -345,6 +354,7 @@ impl Measurement {
 pub struct Finished {
     pub document: Document,
     json: Option<Target>,
+    lava: Option<Vec<Gate>>,
     /// Files to write beside the document, and their content.
     pub files: Vec<(Target, Vec<u8>)>,
     failures: Vec<anyhow::Error>,
@@ -373,17 +383,47 @@ impl Finished {
     ///
     /// # Errors
     /// As [`Outcome::publish`]; what failed during the measurement is among it.
-    pub fn publish(self, text: &str) -> anyhow::Result<()> {
+    pub fn publish(mut self, text: &str) -> anyhow::Result<()> {
+        let lava = self.lava();
         let unit = self.document.virtual_unit();
         let unit = unit.map_or_else(String::new, |unit| format!("{unit}\n\n"));
         Outcome {
-            text: &(unit + text),
+            text: &(unit + text + &lava),
             document: &self.document,
             json: self.json,
             files: self.files,
             failures: self.failures,
         }
         .publish()
+    }
+
+    /// The lines for LAVA. Where a document goes to standard output, they go to standard error. A
+    /// gate that is missed is a failure.
+    fn lava(&mut self) -> String {
+        let Some(gates) = self.lava.take() else {
+            return String::new();
+        };
+        let lines = match lava::lines(&self.document, &gates) {
+            Ok(lines) => lines,
+            Err(error) => {
+                self.failures.push(error);
+                return String::new();
+            }
+        };
+        if !lines.missed.is_empty() {
+            self.failures
+                .push(BoundMissed(lines.missed.join("; ")).into());
+        }
+        let mut others = self
+            .files
+            .iter()
+            .map(|(target, _)| target)
+            .chain(&self.json);
+        if others.any(Target::is_stdout) {
+            say_text!("{}", lines.text);
+            return String::new();
+        }
+        lines.text
     }
 }
 

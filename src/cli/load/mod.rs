@@ -83,6 +83,7 @@ fn run_loads(args: Run) -> anyhow::Result<ExitCode> {
         json: args.json,
         load: Some(presets.clone()),
         load_cpus: args.cpus,
+        lava: None,
         voice,
     };
     let limit_s = args.duration.map(|limit| limit.as_secs_f64());

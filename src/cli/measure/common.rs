@@ -2,6 +2,8 @@
 //! The options that all measuring commands have.
 
 use crate::cli::value;
+use crate::decide::compare::Gate;
+use crate::decide::compare::gate::Bound;
 use crate::load::preset::Presets;
 use crate::machine::CpuList;
 use artis_run::{session, voice};
@@ -18,8 +20,27 @@ pub struct Common {
     /// CPUs that the loads run on [default: all]
     #[arg(long, value_name = "LIST", requires = "load", value_parser = value::cpus::list)]
     pub load_cpus: Option<CpuList>,
+    /// Also print a line for each figure, as LAVA and KernelCI read them
+    #[arg(long)]
+    pub lava: bool,
+    /// With --lava: a bound that decides what passes, as artis compare has it
+    #[arg(long = "gate", value_name = "GATE", requires = "lava", value_parser = gate)]
+    pub gates: Vec<Gate>,
     #[command(flatten)]
     pub voice: Voice,
+}
+
+/// A gate on what is measured: there is nothing that it could be compared with.
+fn gate(text: &str) -> Result<Gate, String> {
+    let gate: Gate = text.parse().map_err(|error| format!("{error}"))?;
+    match (&gate.configuration, &gate.bound) {
+        (None, Bound::Number(_)) => Ok(gate),
+        _ => Err(
+            "one measurement has no other configurations; write FIGURE, an operator and a number, \
+             as in latency.max<=100"
+                .to_owned(),
+        ),
+    }
 }
 
 /// How much is said.
@@ -39,6 +60,7 @@ impl From<&Common> for session::Common {
             json: common.json.clone(),
             load: common.load.clone(),
             load_cpus: common.load_cpus.clone(),
+            lava: common.lava.then(|| common.gates.clone()),
             voice: common.voice.into(),
         }
     }

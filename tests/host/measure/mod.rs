@@ -8,6 +8,7 @@ mod cyclictest;
 mod defaults;
 mod exec;
 mod latency;
+mod lava;
 mod lost;
 mod messages;
 mod normal;
