@@ -19,6 +19,7 @@ mod lab_explain;
 mod lab_scenario;
 mod load;
 mod measure;
+mod metrics;
 mod partition;
 mod report;
 mod result;
@@ -28,7 +29,9 @@ mod sched;
 pub mod shell_completion;
 mod simulate;
 mod tasks;
+mod top;
 mod value;
+mod watched;
 
 use artis_run::{advice, output, progress, signals, width};
 use clap::{ArgAction, CommandFactory, FromArgMatches};
@@ -63,6 +66,13 @@ enum Command {
     Irq(irq::Args),
     /// Every thread: class, CPU, policy, priority, migrations and switches
     Tasks(tasks::Args),
+    /// Watch what real-time tasks get now: a screen, or once
+    ///
+    /// CPUs by role and who has them; real-time threads with their rate, late wakeups, worst and
+    /// admitted bound; RT1+ tasks; the last culprits. Works beside any scheduler.
+    Top(top::Args),
+    /// What `artis top` shows, for Prometheus: a text file, or served on the loopback; and events
+    Metrics(metrics::Args),
     /// Measure latency, execution time, throughput, short commands and messages
     Measure(measure::Args),
     /// Say who made threads late, to the last microsecond
@@ -142,6 +152,8 @@ pub fn run(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Check(args) => check::run(args),
         Command::Irq(args) => irq::run(&args),
         Command::Tasks(args) => tasks::run(&args),
+        Command::Top(args) => top::run(&args),
+        Command::Metrics(args) => metrics::run(&args),
         Command::Measure(args) => measure::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Demo(args) => demo::run(args),

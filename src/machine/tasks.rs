@@ -29,7 +29,8 @@ pub enum Policy {
 }
 
 impl Policy {
-    fn from_number(number: u32) -> Self {
+    /// That of a number of the kernel.
+    pub fn from_number(number: u32) -> Self {
         match number {
             0 => Self::Normal,
             1 => Self::Fifo,
@@ -97,26 +98,40 @@ pub struct Status {
 /// # Errors
 /// When `/proc` cannot be listed.
 pub fn all(root: &Root) -> Result<Vec<Task>, Unreadable> {
+    let tasks = with_times(root)?.into_iter();
+    Ok(tasks.map(|(task, _)| task).collect())
+}
+
+/// As [`all`], with the CPU time that each has used, in ticks of `USER_HZ`.
+///
+/// # Errors
+/// As [`all`].
+pub fn with_times(root: &Root) -> Result<Vec<(Task, u64)>, Unreadable> {
     let mut tasks = Vec::new();
     for pid in numbers(root.names("/proc")?) {
-        let Some((leader, threads)) = root
+        let Some((leader, threads, of_process)) = root
             .hint(format!("/proc/{pid}/stat"))
             .and_then(|stat| parse(pid, &stat))
         else {
             continue;
         };
+        let mut ticks = of_process;
         // Most processes have a single thread, which `/proc/PID/stat` describes already.
         if threads > 1 {
             let tids = root.names(format!("/proc/{pid}/task")).unwrap_or_default();
             let others = numbers(tids).filter(|tid| *tid != pid).filter_map(|tid| {
                 let stat = root.hint(format!("/proc/{pid}/task/{tid}/stat"))?;
-                Some(parse(pid, &stat)?.0)
+                let (task, _, ticks) = parse(pid, &stat)?;
+                Some((task, ticks))
             });
             tasks.extend(others);
+            // The process's own file has the sum of its threads.
+            let own = root.hint(format!("/proc/{pid}/task/{pid}/stat"));
+            ticks = own.and_then(|stat| Some(parse(pid, &stat)?.2)).unwrap_or(0);
         }
-        tasks.push(leader);
+        tasks.push((leader, ticks));
     }
-    tasks.sort_unstable_by_key(|task| task.tid);
+    tasks.sort_unstable_by_key(|(task, _)| task.tid);
     Ok(tasks)
 }
 
@@ -151,8 +166,8 @@ fn parse_migrations(text: &str) -> Option<u64> {
     line.trim_start_matches([' ', ':']).trim().parse().ok()
 }
 
-/// A thread, and the number of threads of its process.
-fn parse(pid: i32, stat: &str) -> Option<(Task, u32)> {
+/// A thread, the number of threads of its process, and its CPU time.
+fn parse(pid: i32, stat: &str) -> Option<(Task, u32, u64)> {
     let stat = Stat::parse(stat)?;
     let flags: u64 = stat.number(9)?;
     let task = Task {
@@ -166,7 +181,8 @@ fn parse(pid: i32, stat: &str) -> Option<(Task, u32)> {
         nice: stat.number(19)?,
         cpu: stat.number(39)?,
     };
-    Some((task, stat.number(20)?))
+    let ticks = stat.number::<u64>(14)?.saturating_add(stat.number(15)?);
+    Some((task, stat.number(20)?, ticks))
 }
 
 fn parse_status(text: &str) -> Option<Status> {

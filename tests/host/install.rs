@@ -78,17 +78,25 @@ fn uninstall_leaves_nothing_that_install_made() {
         ("usr/share/man/man1/artis.1", 0o644),
         ("usr/share/bash-completion/completions/artis", 0o644),
         ("usr/share/artis/result.schema.json", 0o644),
+        ("usr/share/artis/monitoring/alerts.yml", 0o644),
+        ("usr/share/artis/monitoring/dashboard.json", 0o644),
         ("etc/artis/sched.toml", 0o644),
     ] {
         let data = fs::metadata(place.path().join(name)).unwrap_or_else(|_| panic!("no {name}"));
         assert_eq!(data.permissions().mode() & 0o777, mode, "{name}");
     }
-    let unit = place
-        .path()
-        .join("usr/lib/systemd/system/artis-sched.service");
-    let unit = fs::read_to_string(unit).unwrap();
-    assert!(unit.contains("ExecStart=/usr/bin/artis sched run --config /etc/artis/sched.toml\n"));
-    assert!(!unit.contains('@'), "{unit}");
+    for (name, starts) in [
+        ("artis-sched", "sched run --config /etc/artis/sched.toml"),
+        ("artis-metrics", "metrics --quiet --listen 127.0.0.1:9464"),
+    ] {
+        let unit = format!("usr/lib/systemd/system/{name}.service");
+        let unit = fs::read_to_string(place.path().join(unit)).unwrap();
+        assert!(
+            unit.contains(&format!("ExecStart=/usr/bin/artis {starts}\n")),
+            "{unit}"
+        );
+        assert!(!unit.contains('@'), "{unit}");
+    }
     // Once more, as after a newer build.
     made(sources.path(), "install", place.path(), &prefix);
     made(sources.path(), "uninstall", place.path(), &prefix);

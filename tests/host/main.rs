@@ -19,6 +19,7 @@ mod leaks;
 mod load;
 mod machines;
 mod measure;
+mod monitoring;
 mod output;
 mod pages;
 mod partition_export;

@@ -24,6 +24,7 @@ mod guest;
 mod guest_program;
 mod machine;
 mod machines;
+mod monitoring;
 mod pages;
 mod partition;
 mod rtc;

@@ -115,6 +115,7 @@ static COUNTED: Group = Group {
         &CGROUPS,
         &LIMITS,
         &GRACE_PERIODS,
+        &super::monitoring::WATCHED,
         &super::starved::TURNS,
         &super::starved::BOUND,
     ],
