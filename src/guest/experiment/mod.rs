@@ -5,6 +5,7 @@ pub mod groups;
 mod published;
 pub mod responsiveness;
 pub mod run;
+mod watch;
 
 use artis_load::own::Load;
 use artis_machine::CpuList;
@@ -64,6 +65,9 @@ pub struct Task {
     /// Where RT0's first wakeup is due, us after a tick; none: anywhere.
     pub place_us: Option<u64>,
     pub groups: Groups,
+    /// The light watch looks at RT0's wakeups meanwhile.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub watch: bool,
 }
 
 /// The longest at each place of the tick, of several; none where nothing was due.

@@ -11,6 +11,7 @@ use super::super::scheduler::{self, Scheduler as ArtisScheduler};
 use super::groups::Groups;
 use super::published;
 use super::responsiveness;
+use super::watch;
 use super::{Done, Measure, Sample, Task, worst_of_places};
 use artis_load::hackbench;
 use artis_load::own::Load;
@@ -33,6 +34,7 @@ use artis_result::experiment::Scheduler;
 use artis_result::names::{EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY, USER_LATENCY};
 use artis_result::{Distribution, Kind, Series, Unit};
 use artis_task::syscall;
+use artis_watch::LightWatch;
 use nix::time::{ClockId, clock_gettime};
 use std::collections::BTreeMap;
 use std::fs;
@@ -91,6 +93,11 @@ pub enum Error {
     /// A control group or the process's own affinity.
     #[error("cannot {what}: {reason}")]
     System { what: String, reason: io::Error },
+    #[error(transparent)]
+    Watch(#[from] artis_watch::Error),
+    /// The light watch proves nothing about its cost when it does nothing.
+    #[error("the light watch saw {seen} of RT0's {all} wakeups")]
+    Unwatched { seen: u64, all: u64 },
     #[error(transparent)]
     Leaks(#[from] leaks::Error),
     /// The observer saw no kernel work on any CPU.
@@ -167,6 +174,8 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
         Some([observer.counts(on_rt), observer.counts(|_| true)])
     };
     let scheduler = Running::start(task)?;
+    let mut watched = MaybeUninit::uninit();
+    let watch = watch::load(task, &mut watched)?;
     let mut loads = Loads::start(task, &online, seed)?;
     let plan = plan(task, cpu, &work, &unloaded, split.as_ref())?;
     let before = Moment::take(cpu, &loads)?;
@@ -180,9 +189,7 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     let counts_after = count();
     let after = Moment::take(cpu, &loads)?;
     loads.check()?;
-    if let Some(failed) = outcome.threads.iter().find_map(|one| one.failed) {
-        return Err(Error::Timer(failed));
-    }
+    check(&outcome.threads, watch.as_ref())?;
     scheduler.finish(&mut sample)?;
     if let Some((before, after)) = counts_before.zip(counts_after) {
         sample.leaks = Some(leaks_between(before, after)?);
@@ -203,6 +210,14 @@ fn leaks_between(before: [Counts; 2], after: [Counts; 2]) -> Result<u64, Error> 
         return Err(Error::NothingSeen);
     }
     Ok(leaks)
+}
+
+/// Whether each timer went on to its end, and the light watch, if there is one, saw it.
+fn check(threads: &[Measured], watch: Option<&LightWatch<'_>>) -> Result<(), Error> {
+    if let Some(failed) = threads.iter().find_map(|one| one.failed) {
+        return Err(Error::Timer(failed));
+    }
+    watch.map_or(Ok(()), |watch| watch::check(watch, threads))
 }
 
 /// RT0 runs as long as the probes take.

@@ -103,6 +103,9 @@ pub struct Configuration {
     /// More kernel arguments.
     #[serde(default)]
     pub append: String,
+    /// The light watch of `artis top` looks at RT0's wakeups.
+    #[serde(default)]
+    pub watch: bool,
 }
 
 /// How the kernel may be preempted.
@@ -401,6 +404,7 @@ impl Experiment {
             interval_us: self.interval_us(),
             place_us: self.place_us,
             groups: self.groups,
+            watch: self.configurations[row.configuration].watch,
         }
     }
 }

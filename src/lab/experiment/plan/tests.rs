@@ -228,9 +228,23 @@ fn the_shipped_experiments_are_understood() {
             "short",
             "smoke",
             "table1",
-            "table1-4cpus"
+            "table1-4cpus",
+            "watch"
         ]
     );
+}
+
+#[test]
+fn only_who_is_watched_says_so_in_its_task() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/watch.toml");
+    let experiment = Experiment::read(&path).unwrap();
+    for run in experiment.runs() {
+        let is_watched = experiment.configurations[run.configuration].watch;
+        let task = serde_json::to_value(&run.task).unwrap();
+        // The samples of all others are kept by their tasks: those must not change.
+        let said = task.get("watch").map(|watch| watch == true);
+        assert_eq!(said, is_watched.then_some(true));
+    }
 }
 
 proptest! {
