@@ -12,15 +12,10 @@ use crate::kept::{Kept, Run};
 use artis_decide::compare::Interval;
 use artis_decide::compare::interval::fieller;
 use artis_decide::extremes::{CONFIDENCE, binomial};
-use artis_result::names::{LATENCY, Ordinary};
+use artis_result::names::{LATENCY, Ordinary, RT_CPU_SHARE_OTHERS, SYSTEM_MANAGEMENT_INTERRUPTS};
 use artis_result::{Distribution, Document};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// The setting in a result that says which part of the RT CPU's rest others got.
-pub const SHARE_OTHERS: &str = "rt_cpu_share_others";
-/// The setting that says how many system management interrupts came during a run.
-pub const SMIS: &str = "system_management_interrupts";
 
 /// Times of many, in short.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -75,11 +70,12 @@ impl Figures {
             is_pooled,
             seconds: document.seconds.unwrap_or(0.0),
             latency: times(LATENCY)?,
-            rt_cpu_share_others: number(SHARE_OTHERS).and_then(|it| it.as_f64()),
+            rt_cpu_share_others: number(RT_CPU_SHARE_OTHERS).and_then(|it| it.as_f64()),
             work: work(document),
             normal: times(Ordinary::Normal.series()),
             commands: times(Ordinary::Commands.series()),
-            system_management_interrupts: number(SMIS).and_then(|it| it.as_u64()),
+            system_management_interrupts: number(SYSTEM_MANAGEMENT_INTERRUPTS)
+                .and_then(|it| it.as_u64()),
         })
     }
 }

@@ -89,9 +89,12 @@ fn words(text: &str) -> Vec<(char, String)> {
     all
 }
 
+/// The longest value, such as a list of mitigations.
+const VALUE_MAX: usize = 64;
+
 /// A word that can only be a value such as `1-3`, `off`, `force` or `0x3`: short and plain.
 pub fn is_plain_value(text: &str) -> bool {
-    text.len() <= 40
+    text.len() <= VALUE_MAX
         && text
             .chars()
             .all(|letter| letter.is_ascii_alphanumeric() || "-_,.:=".contains(letter))

@@ -80,7 +80,7 @@ pub fn at_work(tasks: &[Task]) -> Vec<&'static str> {
             .iter()
             .any(|task| !task.is_kernel && task.name == **name)
     };
-    PROGRAMS.into_iter().filter(|name| runs(&name)).collect()
+    PROGRAMS.into_iter().filter(|name| runs(name)).collect()
 }
 
 #[cfg(test)]

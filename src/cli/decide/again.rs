@@ -5,10 +5,13 @@ use crate::decide::verdict::Again;
 use crate::report::words::plain;
 
 /// Options that say how to answer, with the number of words that follow them.
-const NOT_THE_JOB: [(&str, usize); 7] = [
+const NOT_THE_JOB: [(&str, usize); 10] = [
     ("--json", 0),
     ("--measure", 0),
+    ("--plan", 0),
     ("--plot", 1),
+    ("--page", 1),
+    ("--hand-on", 1),
     ("--duration", 1),
     ("-D", 1),
     ("--runs", 1),

@@ -184,9 +184,11 @@ mod tests {
     #[test]
     fn what_cannot_be_read_says_nothing() {
         let unknown = Look::default();
-        let mut known = Look::default();
-        known.throttled = Some(9);
-        known.smis = Some(2);
+        let known = Look {
+            throttled: Some(9),
+            smis: Some(2),
+            ..Look::default()
+        };
         assert_eq!(ids(&[unknown.clone(), known.clone()]), [""; 0]);
         assert_eq!(smis(&[unknown.clone(), known.clone()]), None);
         assert_eq!(ids(&[]), [""; 0]);
