@@ -8,7 +8,7 @@
 
 use crate::boot::Boot;
 use crate::clean::Cause;
-use crate::kept::{Kept, Run};
+use crate::kept::{Kept, Run, WAYS};
 use artis_decide::compare::Interval;
 use artis_decide::compare::interval::fieller;
 use artis_decide::extremes::{CONFIDENCE, binomial};
@@ -109,10 +109,10 @@ pub struct Worsts {
 
 impl Column {
     /// All configurations of a folder, in the order of their ways and boots.
-    pub fn all(kept: &Kept, order: &[&str]) -> Vec<Self> {
+    pub fn all(kept: &Kept) -> Vec<Self> {
         let place = |way: &str| {
-            let found = order.iter().position(|one| *one == way);
-            found.unwrap_or(order.len())
+            let found = WAYS.iter().position(|one| *one == way);
+            found.unwrap_or(WAYS.len())
         };
         let keys: BTreeSet<(usize, &str, &Boot)> = kept
             .runs

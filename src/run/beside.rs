@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// The period of all threads: that of the thread that is measured.
 const INTERVAL_NS: u64 = 1_000_000;
@@ -34,8 +34,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 const COMMAND: &str = "true";
 /// `/proc/stat` counts hundredths of a second.
 const NS_PER_USER_HZ: u64 = 10_000_000;
-/// From the beginning of a measurement to that of its threads.
-const LEAD_S: f64 = 0.005;
+const NS: f64 = 1e9;
 
 /// What goes on beside a measurement.
 pub(crate) struct Beside {
@@ -47,7 +46,7 @@ pub(crate) struct Beside {
 
 /// Of the threads.
 struct Latencies {
-    /// Seconds since 1970.
+    /// Seconds since boot.
     began_s: f64,
     /// Of each other CPU.
     watched: Vec<Blocks>,
@@ -118,12 +117,6 @@ impl Beside {
     }
 }
 
-/// Seconds since 1970: what two processes of a machine share.
-pub(crate) fn now_s() -> f64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0.0, |since| since.as_secs_f64())
-}
-
 fn watch(
     all: &CpuList,
     others: &CpuList,
@@ -153,13 +146,12 @@ fn watch(
         split: None,
         tick: None,
     };
-    let began_s = now_s() + LEAD_S;
     let outcome = latency::measure(&plan, stop, &mut |_| ())?;
     let mut threads = outcome.threads;
     let normal = threads.pop().context("no thread had begun")?;
     let watched = threads.iter().filter_map(|one| one.samples.maxima.blocks());
     Ok(Latencies {
-        began_s,
+        began_s: outcome.began_ns as f64 / NS,
         watched: watched.collect(),
         normal: normal.samples.latency,
     })

@@ -7,9 +7,9 @@
 use super::Cause;
 use artis_result::{Blocks, Warning};
 
-/// Worsts are at one moment when they are no further apart: the period of the threads, and how
-/// well two processes know each other's beginning.
-pub const TOGETHER_S: f64 = 0.05;
+/// Worsts are at one moment when they are no further apart: some periods of the threads, because
+/// CPUs do not all go on at once.
+pub const TOGETHER_S: f64 = 0.01;
 /// A stall stands out from the run's other worsts by this factor.
 const OUT: i64 = 2;
 /// What chance alone may do: worsts of independent threads meet in one of so many runs.

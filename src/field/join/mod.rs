@@ -28,6 +28,9 @@ pub struct Joined {
     pub ways: Vec<Way>,
     pub standing_out: Vec<Machine>,
     pub groups: Vec<Group>,
+    /// How long runs were, shortest and longest: a longer one has a worse worst.
+    pub seconds: Option<(f64, f64)>,
+    pub loads: BTreeSet<String>,
     /// How many kernels and settings were asked about.
     pub questions: usize,
 }
@@ -132,8 +135,17 @@ pub fn join(files: &[(String, HandOn)]) -> Result<Joined, Twice> {
             .flat_map(|(way, all)| beyond(way, all))
             .collect(),
         groups: asked,
+        seconds: seconds(files),
+        loads: files.iter().map(|(_, file)| file.load.clone()).collect(),
         questions,
     })
+}
+
+fn seconds(files: &[(String, HandOn)]) -> Option<(f64, f64)> {
+    let columns = files.iter().flat_map(|(_, file)| &file.columns);
+    let runs = columns.flat_map(Column::pooled);
+    let all = ascending(runs.map(|run| run.seconds));
+    Some((*all.first()?, *all.last()?))
 }
 
 fn ascending(all: impl Iterator<Item = f64>) -> Vec<f64> {
@@ -223,6 +235,7 @@ fn aspects<'a>(place: &'a Place) -> Vec<(&'a str, &'a str)> {
             "virtualisation",
             Some(of.virtualisation.as_deref().unwrap_or("none")),
         ),
+        ("load", Some(place.file.load.as_str())),
         ("kernel", Some(boot.kernel.as_str())),
         ("preemption", Some(boot.preemption.as_str())),
     ];

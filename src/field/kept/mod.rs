@@ -27,6 +27,9 @@ const MARK: &str = "in-progress";
 const IDENTITIES: [&str; 2] = ["/sys/class/dmi/id/product_uuid", "/etc/machine-id"];
 const RANDOM: &str = "/proc/sys/kernel/random/uuid";
 
+/// The configurations that a folder may have, in the order of tables.
+pub const WAYS: [&str; 6] = ["stock", "tuned", "shield", "artis", "rt", "artis-rt"];
+
 /// How all runs of a folder are measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -224,15 +227,17 @@ impl Kept {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             entries => entries.map_err(|source| self.io("read the folder", source))?,
         };
-        let mut names: Vec<(String, String, u32)> = entries
+        let mut names: Vec<(String, &str, u32)> = entries
             .flatten()
             .filter_map(|entry| entry.file_name().into_string().ok())
             .filter_map(|name| {
                 let (way, number) = name.strip_suffix(".json")?.rsplit_once('-')?;
-                Some((name.clone(), way.to_owned(), number.parse().ok()?))
+                // Other files are somebody's own.
+                let known = WAYS.into_iter().find(|known| *known == way)?;
+                Some((name.clone(), known, number.parse().ok()?))
             })
             .collect();
-        names.sort_by(|one, other| (&one.1, one.2).cmp(&(&other.1, other.2)));
+        names.sort_by_key(|one| (one.1, one.2));
         for (name, way, number) in names {
             if !is_known {
                 return Err(Error::Unknown {
@@ -252,7 +257,7 @@ impl Kept {
             match &document.machine {
                 Some(machine) => self.runs.push(Run {
                     boot: Boot::of(machine),
-                    way,
+                    way: way.to_owned(),
                     number,
                     path,
                     document,
@@ -408,7 +413,9 @@ impl Kept {
 
 /// A hash that this machine alone makes again, with this salt.
 fn identity(root: &Root, salt: &str) -> Option<String> {
-    let of = IDENTITIES.into_iter().find_map(|file| root.hint(file))?;
+    let mut files = IDENTITIES.into_iter();
+    // What this user may not read is not known, and the next one would be another identity.
+    let of = files.find_map(|file| root.read(file).transpose())?.ok()?;
     let hash = Sha256::digest(format!("{salt} {of}"));
     Some(hash.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -82,7 +82,9 @@ fn runs_go_on_where_they_ended_and_kernels_are_apart() {
     made.add("stock", document("6.18", Some("unclean_login")));
     made.add("stock", document("6.12-rt", None));
     made.add("tuned", document("6.18", None));
-    std::fs::write(made.folder.path().join("stock-1.rest.json"), "{}").unwrap();
+    for foreign in ["stock-1.rest.json", "bobs-pc-1.json", "work.json"] {
+        std::fs::write(made.folder.path().join(foreign), "{}").unwrap();
+    }
     let kept = made.look().unwrap();
     assert_eq!(kept.runs.len(), 4);
     assert_eq!(kept.damaged, [""; 0]);

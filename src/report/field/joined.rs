@@ -64,7 +64,25 @@ pub fn joined(of: &Joined) -> String {
     let legend = "A machine far from the others lies beyond Tukey's outer fences of the logarithms. \
                   Settings are asked about together (Mann and Whitney, Holm, 5 %). Machines differ \
                   in more than one thing: this names what to try, and proves no cause.";
-    text + "\n" + &WORDS.paragraph("", legend)
+    text + "\n" + &WORDS.paragraph("", &format!("{legend}{}", unlike(of)))
+}
+
+/// What keeps the machines from being compared.
+fn unlike(of: &Joined) -> String {
+    /// Runs of one length differ by some wakeups.
+    const ALIKE: f64 = 1.05;
+    let mut text = String::new();
+    if let Some((shortest, longest)) = of.seconds.filter(|(one, other)| other / one > ALIKE) {
+        text += &format!(
+            " Runs are {shortest:.0} s to {longest:.0} s long, and a longer run has a worse worst: \
+             compare those of one length."
+        );
+    }
+    if of.loads.len() > 1 {
+        let loads: Vec<&str> = of.loads.iter().map(String::as_str).collect();
+        text += &format!(" Loads differ: {}.", loads.join("; "));
+    }
+    text
 }
 
 fn list(all: Vec<String>, none: &str) -> String {

@@ -111,3 +111,29 @@ fn the_plan_says_what_is_changed_and_what_is_not_possible() {
         assert!(words.join(" ").contains(part), "{part} in\n{text}");
     }
 }
+
+#[test]
+fn machines_that_were_measured_otherwise_are_said_to_be_unlike() {
+    let mut of = artis_field::join::Joined {
+        machines: 2,
+        ways: Vec::new(),
+        standing_out: Vec::new(),
+        groups: Vec::new(),
+        questions: 0,
+        seconds: Some((60.0, 60.1)),
+        loads: BTreeSet::from(["io".to_owned()]),
+    };
+    let text = joined(&of);
+    assert!(
+        !text.contains("long") && !text.contains("differ:"),
+        "{text}"
+    );
+    assert!(text.contains("unknown: it takes five machines"), "{text}");
+    of.seconds = Some((60.0, 600.0));
+    of.loads.insert("compute".to_owned());
+    let text = joined(&of);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = words.join(" ");
+    assert!(text.contains("60 s to 600 s long"), "{text}");
+    assert!(text.contains("Loads differ: compute; io."), "{text}");
+}

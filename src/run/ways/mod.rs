@@ -16,7 +16,7 @@ use anyhow::anyhow;
 use artis_field::boot::Boot;
 use artis_field::column::Column;
 use artis_field::hand_on::{self, HandOn};
-use artis_field::kept::{Kept, Run};
+use artis_field::kept::{Kept, Run, WAYS};
 use artis_field::private::Secrets;
 use artis_machine::Root;
 use artis_machine::facts::Facts;
@@ -28,8 +28,6 @@ use std::time::Duration;
 const LOAD: &str = "compute,hackbench";
 /// What a run takes besides its duration: the run before the load, and the load's start.
 const AROUND: Duration = Duration::from_secs(3);
-/// The columns of a machine's table, in their order.
-const ORDER: [&str; 6] = ["stock", "tuned", "shield", "artis", "rt", "artis-rt"];
 
 /// How to measure what a machine can be.
 pub struct Plan {
@@ -90,7 +88,7 @@ impl Measured {
     /// Chooses the runs that are judged: those that count, of one boot for each way, the present
     /// one if it has any.
     fn choose(&mut self, here: &Boot) {
-        for way in ORDER {
+        for way in WAYS {
             let boots = self.columns.iter().filter(|column| column.way == way);
             let pooled = boots.map(|column| (&column.boot, self.kept.pooled(way, &column.boot)));
             let mut pooled: Vec<(&Boot, Vec<&Run>)> =

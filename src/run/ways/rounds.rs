@@ -2,8 +2,8 @@
 //! The runs, one after the other in turn, so that what changes with time changes all
 //! configurations; and what each of them is marked with.
 
-use super::{AROUND, Measured, ORDER, Prepared, Wanted};
-use crate::beside::{Beside, now_s};
+use super::{AROUND, Measured, Prepared, Wanted};
+use crate::beside::Beside;
 use crate::own::{COMMANDS, Run};
 use crate::progress::{Sign, Stderr};
 use crate::session::alone;
@@ -18,12 +18,12 @@ use artis_lab::progress::Progress;
 use artis_machine::{CpuList, Root, managers, processes, tasks};
 use artis_partition::host::Host;
 use artis_partition::transaction::{State, in_force};
-use artis_result::names::{LATENCY, RT_CPU_SHARE_OTHERS, SYSTEM_MANAGEMENT_INTERRUPTS};
+use artis_result::names::{BEGAN_NS, LATENCY, RT_CPU_SHARE_OTHERS, SYSTEM_MANAGEMENT_INTERRUPTS};
 use artis_result::{Document, Warning, file};
-use humantime::{format_duration, parse_rfc3339};
+use humantime::format_duration;
 use serde_json::json;
 use std::fmt;
-use std::time::{Duration, Instant, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// From the fork of the loads until they are at work.
 const LOADS_START: Duration = Duration::from_millis(500);
@@ -83,10 +83,10 @@ impl Prepared {
             Err(error) if !measured.kept.runs.is_empty() => return Err(measured.kept(error)),
             done => done?,
         }
-        measured.columns = Column::all(&measured.kept, &ORDER);
+        measured.columns = Column::all(&measured.kept);
         measured.choose(&boot);
         if measured.words.is_empty() {
-            bail!("nothing could be measured: {}", measured.notes.join("; "));
+            bail!("no run counts: {}", measured.notes.join("; "));
         }
         Ok(measured)
     }
@@ -283,17 +283,13 @@ impl Looks {
 /// A stall of the whole machine. With system management interrupts in the run the firmware made it,
 /// and it is the machine's own.
 fn stalled(document: &Document, others: &[Watched], smis: Option<u64>) -> Option<Warning> {
-    let started = document
-        .started
-        .as_deref()
-        .and_then(|at| parse_rfc3339(at).ok());
-    let began_s = match started {
-        Some(at) => at.duration_since(UNIX_EPOCH).ok()?.as_secs_f64(),
-        None => now_s(),
-    };
+    let began_ns = document.setup.options.get(BEGAN_NS)?.as_f64()?;
     let mut series = document.series.iter();
     let blocks = series.find(|one| one.name == LATENCY)?.blocks.as_ref()?;
-    let measured = Watched { began_s, blocks };
+    let measured = Watched {
+        began_s: began_ns / 1e9,
+        blocks,
+    };
     let found = stall::find(&measured, document.seconds?, others)?;
     match smis {
         Some(count) if count > 0 => Some(Warning {

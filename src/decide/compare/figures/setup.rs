@@ -7,7 +7,7 @@
 
 use super::cyclictest;
 use super::machine::{HARDWARE, STATE};
-use artis_result::names::{RT_CPU_SHARE_OTHERS, SYSTEM_MANAGEMENT_INTERRUPTS};
+use artis_result::names::{BEGAN_NS, RT_CPU_SHARE_OTHERS, SYSTEM_MANAGEMENT_INTERRUPTS};
 use artis_result::{Document, LoadDone};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,7 +34,7 @@ const NEEDED: [&str; 7] = [
     INTERVAL,
 ];
 /// Settings that say how long was measured, what was seen meanwhile, or that another aspect has.
-const NOT_COMPARED: [&str; 12] = [
+const NOT_COMPARED: [&str; 13] = [
     "duration_s",
     "loops",
     "threshold_us",
@@ -45,6 +45,7 @@ const NOT_COMPARED: [&str; 12] = [
     "priority",
     "nice",
     "steps_per_us",
+    BEGAN_NS,
     RT_CPU_SHARE_OTHERS,
     SYSTEM_MANAGEMENT_INTERRUPTS,
 ];
