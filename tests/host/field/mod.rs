@@ -107,6 +107,46 @@ fn secrets() -> Vec<String> {
     all.filter(|text| text.len() > 4).collect()
 }
 
+/// Runs as other kernels would have left them in the folder: the same command has nothing left to
+/// measure, and shows all.
+fn another_kernel_adds_columns(folder: &Path, words: &[&str]) {
+    for (name, kernel, preemption, day) in [
+        ("rt-1", "6.12.0-rt", "PREEMPT_RT", "2020-01-01"),
+        ("stock-9", "6.1.0", "full", "2020-01-02"),
+    ] {
+        let text = std::fs::read(folder.join("stock-1.json")).unwrap();
+        let mut run: Value = serde_json::from_slice(&text).unwrap();
+        run["machine"]["kernel"] = kernel.into();
+        run["machine"]["preemption"] = preemption.into();
+        run["started"] = format!("{day}T10:00:00Z").into();
+        std::fs::write(folder.join(format!("{name}.json")), run.to_string()).unwrap();
+    }
+    let before = std::fs::read_dir(folder).unwrap().count();
+    let done = output(words);
+    let errors = String::from_utf8_lossy(&done.stderr);
+    assert!(errors.contains("nothing is left to measure"), "{errors}");
+    assert_eq!(
+        std::fs::read_dir(folder).unwrap().count(),
+        before,
+        "{errors}"
+    );
+    let text = String::from_utf8(done.stdout).unwrap();
+    let (verdict, table) = text.split_once("This machine").unwrap();
+    for row in ["rt 6.12.0-rt", "stock 6.1.0"] {
+        assert!(
+            table.lines().any(|line| line.starts_with(row)),
+            "{row} in\n{text}"
+        );
+    }
+    assert!(
+        verdict.lines().any(|line| line.starts_with("rt ")),
+        "{text}"
+    );
+    let said: Vec<&str> = verdict.split_whitespace().collect();
+    let said = said.join(" ");
+    assert!(said.contains("its runs on 6.1.0 (full)"), "{text}");
+}
+
 #[test]
 fn a_killed_measurement_leaves_nothing_changed_and_goes_on() {
     const TEST: &str = "a_killed_measurement_leaves_nothing_changed_and_goes_on";
@@ -170,6 +210,7 @@ fn a_killed_measurement_leaves_nothing_changed_and_goes_on() {
         assert!(said.contains("has no sched_ext"), "{text}");
     }
 
+    another_kernel_adds_columns(&folder, &words[..words.len() - 2]);
     let file = std::fs::read_to_string(&handed_on).unwrap();
     for secret in secrets() {
         assert!(!file.contains(&secret), "{secret} in {file}");
