@@ -2,6 +2,7 @@
 //! What is to be measured, and what stands in the way: found out without a change.
 
 use super::{AROUND, LOAD, Measured, Plan, Way};
+use crate::advice::followable;
 use crate::before::{refuse_overwriting, startable};
 use crate::exit::UsageError;
 use anyhow::{Context, bail};
@@ -148,7 +149,7 @@ impl Plan {
             load: load.to_owned(),
             duration: self.duration,
             wanted: self.wanted(&root, rt, &kept, &boot)?,
-            seen: look(&root, rt),
+            seen: typed(look(&root, rt)),
             damaged: kept.damaged.clone(),
             interrupted: kept.marked(),
             is_kept: temporary.is_none(),
@@ -212,6 +213,14 @@ impl Plan {
     }
 }
 
+/// With commands as this user types them.
+fn typed(mut seen: Vec<Seen>) -> Vec<Seen> {
+    for one in &mut seen {
+        one.fix = one.fix.take().map(|fix| followable(&fix));
+    }
+    seen
+}
+
 /// How many settings a partition changes here, and why there can be none.
 fn changes(root: &Root, rt: u32, shield: bool) -> (Option<usize>, Option<String>) {
     let request = match Request::new(root, &CpuList::from_iter([rt])) {
@@ -239,5 +248,5 @@ fn no_scheduler(root: &Root, kernel: &Kernel) -> Option<String> {
     let words = all
         .iter()
         .map(|one| format!("{}; {}", one.cause(kernel), one.remedy(kernel)));
-    Some(words.collect::<Vec<_>>().join("; "))
+    Some(followable(&words.collect::<Vec<_>>().join("; ")))
 }

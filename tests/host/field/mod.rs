@@ -212,6 +212,7 @@ fn a_killed_measurement_leaves_nothing_changed_and_goes_on() {
 
     another_kernel_adds_columns(&folder, &words[..words.len() - 2]);
     let file = std::fs::read_to_string(&handed_on).unwrap();
+    crate::schema::machine::published().assert_valid(&serde_json::from_str(&file).unwrap());
     for secret in secrets() {
         assert!(!file.contains(&secret), "{secret} in {file}");
     }
