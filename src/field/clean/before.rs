@@ -6,7 +6,7 @@
 
 use artis_check::{Finding, Report, Subject};
 use artis_machine::facts::{Fact, Facts};
-use artis_machine::{CpuList, Root, package_managers, sessions, smi, supply, thermal};
+use artis_machine::{CpuList, Root, Unreadable, package_managers, sessions, smi, supply, thermal};
 use serde::Serialize;
 
 /// How it stands.
@@ -46,6 +46,12 @@ impl Seen {
             ..self
         }
     }
+}
+
+/// What could not be read.
+fn unread(about: &'static str, error: &Unreadable) -> Seen {
+    let words = format!("not known: {}", error.in_words());
+    Seen::new(about, State::Unknown, words)
 }
 
 /// Programs that undo what others set, by the findings that name them.
@@ -134,10 +140,7 @@ fn noise(root: &Root, online: &CpuList) -> Seen {
     let counts: Result<Vec<Option<u64>>, _> =
         online.iter().map(|cpu| smi::count(root, cpu)).collect();
     let counts = match counts {
-        Err(error) => {
-            let why = format!("not known: {}", error.in_words());
-            return Seen::new(ABOUT, State::Unknown, why);
-        }
+        Err(error) => return unread(ABOUT, &error),
         Ok(counts) => counts,
     };
     let known: Vec<u64> = counts.iter().copied().flatten().collect();
@@ -164,11 +167,7 @@ fn noise(root: &Root, online: &CpuList) -> Seen {
 fn heat(root: &Root) -> Seen {
     const ABOUT: &str = "temperature";
     match thermal::hottest(root) {
-        Err(error) => Seen::new(
-            ABOUT,
-            State::Unknown,
-            format!("not known: {}", error.in_words()),
-        ),
+        Err(error) => unread(ABOUT, &error),
         Ok(None) => Seen::new(ABOUT, State::Unknown, "not known: there is no sensor"),
         Ok(Some(zone)) => {
             let now = zone.milli_celsius / 1000;
@@ -187,11 +186,7 @@ fn heat(root: &Root) -> Seen {
 fn supplied(root: &Root) -> Seen {
     const ABOUT: &str = "power supply";
     match supply::on_battery(root) {
-        Err(error) => Seen::new(
-            ABOUT,
-            State::Unknown,
-            format!("not known: {}", error.in_words()),
-        ),
+        Err(error) => unread(ABOUT, &error),
         Ok(None) => Seen::new(ABOUT, State::Fine, "no battery"),
         Ok(Some(false)) => Seen::new(ABOUT, State::Fine, "the mains; it has a battery"),
         Ok(Some(true)) => Seen::new(
@@ -206,11 +201,7 @@ fn supplied(root: &Root) -> Seen {
 fn logins(root: &Root) -> Seen {
     const ABOUT: &str = "sessions";
     match sessions::all(root) {
-        Err(error) => Seen::new(
-            ABOUT,
-            State::Unknown,
-            format!("not known: {}", error.in_words()),
-        ),
+        Err(error) => unread(ABOUT, &error),
         Ok(None) => Seen::new(
             ABOUT,
             State::Unknown,
@@ -236,11 +227,7 @@ fn logins(root: &Root) -> Seen {
 fn timers(root: &Root) -> Seen {
     const ABOUT: &str = "package managers";
     match package_managers::timers(root) {
-        Err(error) => Seen::new(
-            ABOUT,
-            State::Unknown,
-            format!("not known: {}", error.in_words()),
-        ),
+        Err(error) => unread(ABOUT, &error),
         Ok(timers) if timers.is_empty() => {
             Seen::new(ABOUT, State::Fine, "no timer of theirs is enabled")
         }

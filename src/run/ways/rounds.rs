@@ -197,12 +197,16 @@ impl Prepared {
         let mut document = file::read(&path)?;
         let mut found = disturbed(&looks.all);
         found.extend(changed);
-        if let Some(seen) = seen.context("what runs beside the measurement")? {
-            found.extend(stalled(&document, &seen.watched(), smis(&looks.all)));
-            document.series.extend(seen.series);
-            let share = seen.share_others.map(|share| json!(share));
-            let options = &mut document.setup.options;
-            options.extend(share.map(|share| (RT_CPU_SHARE_OTHERS.to_owned(), share)));
+        match seen {
+            Err(error) => found.push(nothing_beside(&error)),
+            Ok(None) => {}
+            Ok(Some(seen)) => {
+                found.extend(stalled(&document, &seen.watched(), smis(&looks.all)));
+                document.series.extend(seen.series);
+                let share = seen.share_others.map(|share| json!(share));
+                let options = &mut document.setup.options;
+                options.extend(share.map(|share| (RT_CPU_SHARE_OTHERS.to_owned(), share)));
+            }
         }
         if let Some(count) = smis(&looks.all) {
             let options = &mut document.setup.options;
@@ -277,6 +281,17 @@ impl Looks {
 
     fn end(&mut self, root: &Root, online: &CpuList) {
         self.all.push(Look::at(root, online));
+    }
+}
+
+/// The run counts without what should have run beside it.
+fn nothing_beside(error: &anyhow::Error) -> Warning {
+    Warning {
+        id: "nothing_beside".to_owned(),
+        seen: format!("nothing could be timed beside the measurement: {error:#}"),
+        why: "a stall of the whole machine would not be seen, and ordinary work has no figures"
+            .to_owned(),
+        fix: None,
     }
 }
 

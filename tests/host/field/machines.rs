@@ -8,14 +8,11 @@ use std::process::Command;
 
 /// A machine's file. Every second one has the other governor, which makes its stock worse.
 fn file(id: u64) -> Value {
-    // SplitMix64.
-    let mut state = id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    // Weyl's sequence: spread evenly, and never twice the same.
+    let mut at = id as f64 * 100.0;
     let mut random = || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ (z >> 31)) as f64 / u64::MAX as f64
+        at += 1.0;
+        (at * 0.618_033_988_75).fract()
     };
     let is_slow = id.is_multiple_of(2);
     let mut run = |us: f64| {
