@@ -23,6 +23,7 @@ pub mod experiment_brief;
 pub mod explain;
 mod extrapolation;
 mod facts;
+pub mod field;
 pub mod findings;
 pub mod histograms;
 pub mod html;

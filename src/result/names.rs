@@ -40,6 +40,13 @@ pub const CPU_TIME: &str = "cpu_time";
 pub const USER_LATENCY: &str = "user_latency";
 pub const KERNEL_LATENCY: &str = "kernel_latency";
 
+/// Settings in a result that say what was seen: when the threads started, ns since boot; the part
+/// that others got of what the real-time thread left of its CPU; how often the firmware came in
+/// between.
+pub const BEGAN_NS: &str = "began_ns";
+pub const RT_CPU_SHARE_OTHERS: &str = "rt_cpu_share_others";
+pub const SYSTEM_MANAGEMENT_INTERRUPTS: &str = "system_management_interrupts";
+
 /// Ordinary work whose answers an experiment times beside RT0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ordinary {

@@ -29,8 +29,10 @@ macro_rules! say_text {
 pub mod advice;
 mod aside;
 mod before;
+mod beside;
 pub mod exit;
 pub mod explainer;
+mod guard;
 mod lava;
 pub mod output;
 mod own;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! artis's own commands, started one after the other, and the machine they change given back.
 
+use crate::guard::Guard;
 use crate::ways::Way;
 use anyhow::{Context, bail};
 use artis_partition::change::Kind;
@@ -59,8 +60,24 @@ impl Run {
 
     /// Runs it to its end, or to the signal's, and wants status 0 or one of these.
     pub fn finished(&self, words: &[&str], also: &[i32]) -> anyhow::Result<()> {
-        let mut child = self.command(words)?.spawn().context("cannot start artis")?;
-        let status = self.wait(&mut child)?;
+        self.ended(self.command(words)?, words, also, &mut |_| ())
+    }
+
+    /// The same; `look` is called all the time with the number of its process.
+    pub fn finished_beside(&self, words: &[&str], look: &mut dyn FnMut(i32)) -> anyhow::Result<()> {
+        self.ended(self.command(words)?, words, &[], look)
+    }
+
+    fn ended(
+        &self,
+        mut command: Command,
+        words: &[&str],
+        also: &[i32],
+        look: &mut dyn FnMut(i32),
+    ) -> anyhow::Result<()> {
+        let mut child = command.spawn().context("cannot start artis")?;
+        let pid = i32::try_from(child.id())?;
+        let status = self.wait(&mut child, &mut || look(pid))?;
         self.go_on()?;
         let is_fine = status.success() || status.code().is_some_and(|code| also.contains(&code));
         if is_fine {
@@ -69,7 +86,7 @@ impl Run {
         bail!("{}", self.said(words))
     }
 
-    fn wait(&self, child: &mut Child) -> anyhow::Result<ExitStatus> {
+    fn wait(&self, child: &mut Child, look: &mut dyn FnMut()) -> anyhow::Result<ExitStatus> {
         let mut passed_on = false;
         loop {
             if let Some(status) = child.try_wait()? {
@@ -80,6 +97,7 @@ impl Run {
                 kill(pid, Signal::SIGINT).context("cannot end the measurement")?;
                 passed_on = true;
             }
+            look();
             std::thread::sleep(LOOK);
         }
     }
@@ -113,16 +131,24 @@ impl Run {
             run: self,
             way,
             scheduler: None,
+            guard: None,
+        };
+        if way.is_partition() {
+            undo.guard = Some(Guard::start(&self.artis)?);
+        }
+        // 2: a part of the plan cannot be done here, as `artis partition plan` lists.
+        let partition = |words: &[&str]| {
+            let mut command = self.command(words)?;
+            if let Some(guard) = &undo.guard {
+                command.stdin(guard.held()?);
+            }
+            self.ended(command, words, &[2], &mut |_| ())
         };
         match way {
             Way::AsItIs => {}
-            // 2: a part of the plan cannot be done here, as `artis partition plan` lists.
-            Way::Tuned => {
-                let words = &apply[..apply.len() - 1];
-                self.finished(words, &[2])?;
-            }
+            Way::Tuned => partition(&apply[..apply.len() - 1])?,
             Way::Shield => {
-                self.finished(&apply, &[2])?;
+                partition(&apply)?;
                 let in_force = in_force(&Host::default())?;
                 let mut changes = in_force.iter().flat_map(|one| &one.changes);
                 anyhow::ensure!(
@@ -148,6 +174,15 @@ impl Run {
             }
         }
         Ok(undo)
+    }
+
+    /// Takes a partition back, whoever made it; nothing where there is none.
+    pub fn reset(&self) -> anyhow::Result<()> {
+        let words = ["partition", "reset", "-q"];
+        let mut command = self.command(&words)?;
+        let status = command.status().context("cannot start artis")?;
+        anyhow::ensure!(status.success(), "{}", self.said(&words));
+        Ok(())
     }
 
     fn is_scheduling(&self) -> anyhow::Result<bool> {
@@ -204,6 +239,8 @@ pub(crate) struct Undo<'a> {
     run: &'a Run,
     way: Way,
     scheduler: Option<Child>,
+    /// Takes the partition back if this process is killed.
+    guard: Option<Guard>,
 }
 
 impl Undo<'_> {
@@ -221,17 +258,11 @@ impl Undo<'_> {
             }
             scheduler.wait()?;
         }
-        if matches!(self.way, Way::Tuned | Way::Shield) {
+        if self.way.is_partition() {
             self.way = Way::AsItIs;
-            let words = ["partition", "reset", "-q"];
-            let status = self
-                .run
-                .command(&words)?
-                .status()
-                .context("cannot start artis")?;
-            anyhow::ensure!(status.success(), "{}", self.run.said(&words));
+            self.run.reset()?;
         }
-        Ok(())
+        self.guard.take().map_or(Ok(()), Guard::end)
     }
 }
 

@@ -11,6 +11,7 @@ mod check;
 mod compare;
 mod decide;
 mod explain;
+mod field;
 mod files;
 mod help;
 mod imports;

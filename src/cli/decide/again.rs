@@ -5,10 +5,13 @@ use crate::decide::verdict::Again;
 use crate::report::words::plain;
 
 /// Options that say how to answer, with the number of words that follow them.
-const NOT_THE_JOB: [(&str, usize); 7] = [
+const NOT_THE_JOB: [(&str, usize); 10] = [
     ("--json", 0),
     ("--measure", 0),
+    ("--plan", 0),
     ("--plot", 1),
+    ("--page", 1),
+    ("--hand-on", 1),
     ("--duration", 1),
     ("-D", 1),
     ("--runs", 1),
@@ -17,9 +20,15 @@ const NOT_THE_JOB: [(&str, usize); 7] = [
 
 /// `words` are those after the program's name, `files` those of them that name results.
 pub fn again(words: impl Iterator<Item = String>, files: &[&str]) -> Again {
+    let words: Vec<String> = words.collect();
+    let is_kept = |word: &String| word == "--keep" || word.starts_with("--keep=");
+    let kept = words.iter().any(is_kept).then(|| {
+        let all = words.iter().map(|word| quoted(&plain(word)));
+        format!("artis {}", all.collect::<Vec<_>>().join(" "))
+    });
     let mut command = String::from("artis");
     let mut measured = false;
-    let mut words = words;
+    let mut words = words.into_iter();
     while let Some(word) = words.next() {
         measured |= word == "--measure";
         let (name, value) = match word.split_once('=') {
@@ -35,7 +44,11 @@ pub fn again(words: impl Iterator<Item = String>, files: &[&str]) -> Again {
             command += &quoted(&plain(&word));
         }
     }
-    Again { command, measured }
+    Again {
+        command,
+        measured,
+        kept,
+    }
 }
 
 /// `-D10m`.
@@ -77,6 +90,7 @@ mod tests {
             let expected = Again {
                 command: command.to_owned(),
                 measured,
+                kept: measured.then(|| format!("artis {line}")),
             };
             assert_eq!(again(words, files), expected, "{line}");
         }

@@ -10,11 +10,14 @@ use crate::cli::compare::input::{self, Group, Input};
 use crate::cli::exit::{BOUND_MISSED, UNKNOWN, UsageError};
 use crate::cli::output::{print_json, stdout};
 use crate::cli::progress::Sign;
+use crate::cli::report;
 use crate::decide::job::Job;
 use crate::decide::verdict::{self, Candidate, Facts, Standing, WAYS, Way};
 use crate::report::decision;
+use crate::report::field::machine;
 use anyhow::Context;
 use artis_run::ways::Measured;
+use measure::Outputs;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -31,9 +34,13 @@ use std::process::ExitCode;
                   (all ways were measured, or none matters), 3 unknown, and the answer says what to \
                   type, 1 an error, 64 wrong words.\n\n\
                   --measure takes each change of the machine back before the next, also after \
-                  Ctrl-C; after kill -9 type artis partition reset.\n\n\
+                  Ctrl-C, kill -9 and a power cut. With --keep DIR each run is kept, the same \
+                  command goes on after any interruption, and on another kernel it adds columns. A \
+                  run that somebody disturbed is kept, marked and not counted: a login, a package \
+                  manager, heat, a setting undone, the whole machine standing still. --plan says \
+                  what to stop first.\n\n\
                   Example:\n  artis decide job.toml stock=stock.json artis=artis.json\n  \
-                  sudo artis decide job.toml --measure -D 10m --keep results"
+                  sudo artis decide job.toml --measure --runs 10 --keep runs --hand-on machine.json"
 )]
 pub struct Args {
     /// The job, then results or experiments, each named NAME or after its file
@@ -81,16 +88,37 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let given = inputs(args.words.iter().filter(|word| !is_job(word)))?;
     refuse_unknown_names(&given)?;
     let files: Vec<&Path> = given.iter().map(Input::path).chain(path).collect();
+    if args.candidates.is_plan() {
+        args.candidates.print_plan(&job, &files)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     // Found out before hours of measuring; a pipe can be read only once.
     if args.candidates.are_wanted() && given.iter().all(|input| input.path().is_file()) {
         facts(&input::groups(&given)?)?;
     }
+    let outputs = args.candidates.outputs()?;
     let measured = args.candidates.measured(&job, &files)?;
-    let code = judge(args, job, path, given, measured.as_ref());
+    let code = judge(args, job, path, given, measured.as_ref())
+        .and_then(|code| write(outputs, measured.as_ref()).map(|()| code));
     code.map_err(|error| match measured {
         Some(measured) => measured.kept(error),
         None => error,
     })
+}
+
+/// Writes what was asked for beside the answer.
+fn write(outputs: Outputs, measured: Option<&Measured>) -> anyhow::Result<()> {
+    let Some(measured) = measured else {
+        return Ok(());
+    };
+    if let Some(target) = outputs.hand_on {
+        target.write_document(&measured.hand_on())?;
+    }
+    if let Some(target) = outputs.page {
+        let page = report::page_of(inputs(measured.words.iter())?)?;
+        target.write_or_rescue(page.html.as_bytes())?;
+    }
+    Ok(())
 }
 
 /// Is this word a job file? All others are results.
@@ -157,6 +185,10 @@ fn judge(
         print_json(&mut out, &document)?;
     } else {
         out.text(&decision::text(&verdict, &notes))?;
+        let columns = measured.map(|measured| machine(&measured.columns));
+        if let Some(text) = columns.filter(|text| !text.is_empty()) {
+            out.text(&format!("\n{text}"))?;
+        }
     }
     Ok(match verdict.standing() {
         Standing::Meets => ExitCode::SUCCESS,

@@ -21,7 +21,7 @@ use crate::measure::latency::{self, Outcome, Plan, ThreadPlan};
 use crate::measure::reference::{doubts, shortest_ns};
 use crate::measure::routine::Work;
 use crate::report::control_loop::table;
-use crate::result::names::LATENCY;
+use crate::result::names::{BEGAN_NS, LATENCY};
 use crate::result::{Series, Warning};
 use artis_run::session::{Figures, Session, Threads};
 use serde_json::json;
@@ -105,7 +105,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         sign.show(|| progress(threads));
     })?;
     drop(sign);
-    let finished = measurement.finish(Figures {
+    let began = json!(outcome.began_ns);
+    let mut finished = measurement.finish(Figures {
         seconds: Some(outcome.seconds),
         series: resolved.series(&outcome, &unloaded),
         counted: Some(LATENCY),
@@ -113,6 +114,8 @@ pub fn run(args: Args) -> anyhow::Result<ExitCode> {
         failure: failure(&outcome, SourceKind::Timer),
         ..Figures::default()
     });
+    let options = &mut finished.document.setup.options;
+    options.insert(BEGAN_NS.to_owned(), began);
     finished.publish_table(|document| table(document, &piece.in_words(), resolved.interval_us))?;
     Ok(ExitCode::SUCCESS)
 }

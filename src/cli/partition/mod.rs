@@ -18,7 +18,7 @@ use crate::report::partition as text;
 use anyhow::Context;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
@@ -110,6 +110,9 @@ struct ReportArgs {
 
 #[derive(clap::Args)]
 struct ResetArgs {
+    /// Wait for the end of standard input; do nothing when a byte comes before it
+    #[arg(long, hide = true)]
+    when_input_ends: bool,
     /// Print only errors
     #[arg(short, long, conflicts_with = "json")]
     quiet: bool,
@@ -315,6 +318,13 @@ fn show(args: &ReportArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn reset(args: &ResetArgs) -> anyhow::Result<ExitCode> {
+    if args.when_input_ends {
+        let mut first = [0];
+        let bytes = std::io::stdin().read(&mut first);
+        if bytes.context("could not wait for the end of standard input")? > 0 {
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
     let host = Host::default();
     let sign = Sign::new(!args.quiet, None);
     sign.step("putting back");

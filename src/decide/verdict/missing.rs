@@ -16,6 +16,8 @@ pub struct Again {
     pub command: String,
     /// Whether `--measure` was among them: what it left out, it cannot measure.
     pub measured: bool,
+    /// All words, where the runs are kept in a folder: they go on there on another kernel.
+    pub kept: Option<String>,
 }
 
 impl Default for Again {
@@ -23,6 +25,7 @@ impl Default for Again {
         Self {
             command: "artis decide JOB.toml".to_owned(),
             measured: false,
+            kept: None,
         }
     }
 }
@@ -87,7 +90,13 @@ pub fn next(again: &Again, facts: &Facts, decided: &Decided) -> Option<Next> {
 /// The ways that can be measured here, and those that another kernel has. A measurement that left
 /// ways of its own kernel out said why.
 fn by_kernel(again: &Again, facts: &Facts, ways: &[Way]) -> [Vec<Way>; 2] {
-    let here_is_rt = facts.candidates.iter().any(|one| one.way.is_preempt_rt());
+    let mut candidates = facts.candidates.iter();
+    let here_is_rt = candidates.any(|one| one.way.is_preempt_rt());
+    let is_of_both = || facts.candidates.iter().any(|one| !one.way.is_preempt_rt());
+    // A folder that went on on both kinds of kernels has what each of them can be.
+    if again.measured && here_is_rt && is_of_both() {
+        return [Vec::new(), Vec::new()];
+    }
     let is_rt = again.measured && here_is_rt;
     let (mut here, there): (Vec<Way>, Vec<Way>) =
         ways.iter().partition(|way| way.is_preempt_rt() == is_rt);

@@ -78,6 +78,8 @@ pub struct Outcome {
     pub threads: Vec<Measured>,
     /// How long was measured, seconds.
     pub seconds: f64,
+    /// When all threads started, ns since boot: what the processes of a machine share.
+    pub began_ns: u64,
 }
 
 impl Outcome {
@@ -155,6 +157,7 @@ pub fn measure(
     Ok(Outcome {
         threads,
         seconds: ended_ns.saturating_sub(began_ns) as f64 / SECOND_NS as f64,
+        began_ns,
     })
 }
 

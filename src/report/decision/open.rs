@@ -23,6 +23,9 @@ fn measure(again: &Again, more: &str) -> String {
 
 /// The command for ways of another kernel.
 fn elsewhere(again: &Again, is_rt: bool) -> String {
+    if let Some(words) = &again.kept {
+        return format!("sudo {words}");
+    }
     let folder = if is_rt { "rt" } else { "stock" };
     measure(again, &format!(" --keep {folder}"))
 }
@@ -114,9 +117,12 @@ fn sentence(verdict: &Verdict, one: &Unknown) -> String {
 fn ways_elsewhere(again: &Again, ways: &[Way]) -> String {
     let is_rt = ways.iter().any(|way| way.is_preempt_rt());
     let which = if is_rt { "with" } else { "without" };
+    let then = match again.kept {
+        Some(_) => "it goes on in the same folder",
+        None => "then name the files in that folder here, too",
+    };
     format!(
-        "{} not measured; boot a kernel {which} PREEMPT_RT, type there: {}; then name the files in \
-         that folder here, too",
+        "{} not measured; boot a kernel {which} PREEMPT_RT, type there: {}; {then}",
         were(ways),
         elsewhere(again, is_rt)
     )
@@ -125,6 +131,20 @@ fn ways_elsewhere(again: &Again, ways: &[Way]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_of_runs_goes_on_on_another_kernel() {
+        let mut again = Again::default();
+        let ways = [Way::PreemptRt];
+        let text = ways_elsewhere(&again, &ways);
+        assert!(text.contains("--keep rt; then name the files"), "{text}");
+        again.kept = Some("artis decide j.toml --measure --keep runs --runs 10".to_owned());
+        let text = ways_elsewhere(&again, &ways);
+        assert!(
+            text.contains("sudo artis decide j.toml --measure --keep runs --runs 10; it goes on"),
+            "{text}"
+        );
+    }
 
     #[test]
     fn a_duration_is_rounded_up_in_the_unit_that_suits_it() {

@@ -7,6 +7,7 @@ mod comparison;
 mod decision;
 mod experiment;
 mod explain;
+pub mod machine;
 mod result;
 
 use jsonschema::Validator;

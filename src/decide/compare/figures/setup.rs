@@ -7,6 +7,7 @@
 
 use super::cyclictest;
 use super::machine::{HARDWARE, STATE};
+use artis_result::names::{BEGAN_NS, RT_CPU_SHARE_OTHERS, SYSTEM_MANAGEMENT_INTERRUPTS};
 use artis_result::{Document, LoadDone};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,8 +33,8 @@ const NEEDED: [&str; 7] = [
     POLICY,
     INTERVAL,
 ];
-/// Settings that say how long was measured, or that another aspect has.
-const NOT_COMPARED: [&str; 10] = [
+/// Settings that say how long was measured, what was seen meanwhile, or that another aspect has.
+const NOT_COMPARED: [&str; 13] = [
     "duration_s",
     "loops",
     "threshold_us",
@@ -44,6 +45,9 @@ const NOT_COMPARED: [&str; 10] = [
     "priority",
     "nice",
     "steps_per_us",
+    BEGAN_NS,
+    RT_CPU_SHARE_OTHERS,
+    SYSTEM_MANAGEMENT_INTERRUPTS,
 ];
 /// Boot arguments that name files and disks, or what is shown at boot.
 const NO_SETTING: [&str; 7] = [

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! `artis report`: results, experiments and explanations as one page.
 
+mod machines;
+
 use crate::cli::compare::input::{self, Content, File, Group, Input};
 use crate::cli::decide::again::quoted;
 use crate::cli::decide::facts;
@@ -29,17 +31,19 @@ use std::process::ExitCode;
                   audit, and the files themselves. Files are results, experiments and documents \
                   of artis explain, named as in artis compare; files of one name are runs of one \
                   configuration, or other measurements of it. docs/report.md has an example.\n\n\
+                  Files that artis decide --measure --hand-on wrote, on many machines, are joined \
+                  in a table on standard output: which machine, kernel or setting stands out.\n\n\
                   Examples:\n  artis report stock=stock.json artis=artis.json -o report.html\n  \
-                  artis report table1.json --baseline lazy -o table1.html"
+                  artis report machines/*.json"
 )]
 pub struct Args {
     /// Results, experiments, explanations, each named NAME or after its file; - is standard
     /// input
     #[arg(required = true, value_name = "[NAME=]FILE")]
     files: Vec<Input>,
-    /// Where the page goes; - is standard output
+    /// Where the page goes; - is standard output. Files of many machines need none
     #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    output: Option<PathBuf>,
     /// Also decide for this job, as artis decide does
     #[arg(long, value_name = "JOB.toml")]
     job: Option<PathBuf>,
@@ -67,7 +71,13 @@ struct Written<'a> {
 }
 
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
-    if args.json && args.output == Path::new("-") {
+    if machines::are_all(&args.files)? {
+        return machines::join(args);
+    }
+    let Some(output) = &args.output else {
+        return Err(UsageError("the page needs a place: --output report.html".to_owned()).into());
+    };
+    if args.json && output == Path::new("-") {
         return Err(UsageError(
             "the page and the JSON document cannot both go to standard output; name a file: \
              -o report.html"
@@ -76,7 +86,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         .into());
     }
     let files = input::files(&args.files)?;
-    let target = Target::open(&args.output)?;
+    let target = Target::open(output)?;
     let sign = Sign::of("drawing");
     let page = page(args, files)?;
     drop(sign);
@@ -85,7 +95,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if args.json {
         let written = Written {
             tool: format!("artis {}", env!("CARGO_PKG_VERSION")),
-            file: args.output.display().to_string(),
+            file: output.display().to_string(),
             bytes: page.html.len(),
             headline: &page.headline,
             sections: &page.sections,
@@ -94,12 +104,26 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     } else if !is_stdout {
         say!(
             "artis: {} is written, {} kB: {}",
-            args.output.display(),
+            output.display(),
             page.html.len().div_ceil(1000),
             page.headline
         );
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The page of these files alone.
+pub(in crate::cli) fn page_of(files: Vec<Input>) -> anyhow::Result<Page> {
+    let read = input::files(&files)?;
+    let args = Args {
+        files,
+        output: None,
+        job: None,
+        baseline: None,
+        allow_unequal_samples: true,
+        json: false,
+    };
+    page(&args, read)
 }
 
 fn page(args: &Args, files: Vec<File>) -> anyhow::Result<Page> {
