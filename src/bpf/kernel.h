@@ -236,7 +236,6 @@ struct sched_ext_entity {
 	struct scx_dispatch_q *dsq;
 	struct scx_dsq_list_node dsq_list;
 	u32 flags;
-	u32 weight;
 	u64 slice;
 	u64 dsq_vtime;
 };

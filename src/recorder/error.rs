@@ -2,7 +2,7 @@
 //! Why threads cannot be watched.
 
 use artis_machine::Root;
-use artis_machine::kernel::LOCKDOWN;
+use artis_machine::kernel::lockdown;
 use libbpf_rs::ErrorKind;
 
 /// What can go wrong with the recorder.
@@ -59,9 +59,7 @@ pub enum Error {
 impl Error {
     /// Why the kernel did not take the program, on this machine.
     pub(crate) fn refused(source: libbpf_rs::Error, root: &Root) -> Self {
-        // The level in force stands in brackets.
-        let levels = root.hint(LOCKDOWN).unwrap_or_default();
-        if levels.contains("[confidentiality]") {
+        if lockdown(root).as_deref() == Some("confidentiality") {
             return Self::Locked;
         }
         match source.kind() {

@@ -23,6 +23,13 @@ static void serve_on(struct task_ctx *t, s32 cpu)
 	t->slid = cpu_record(cpu)->slid;
 }
 
+/* The task is new, or the CPUs that it may use are others. */
+static void confine(struct task_ctx *t, const struct task_struct *p)
+{
+	t->confined = (u32)p->nr_cpus_allowed != nr_cpus;
+	serve_on(t, cpu_of(p));
+}
+
 /* By how much the task is to move with the others that its CPU serves. */
 static u64 follow(struct task_ctx *t)
 {
@@ -151,15 +158,15 @@ __noinline int charge(s32 cpu, const struct task_struct *p __arg_trusted,
 	advance(t, artis_vtime_charge(more_ns, t->pooled_weight ? t->pooled_weight : weight_of(p)),
 		leaves);
 	t->rt1_had += more_ns;
-	if (artis_is_grouped(class_of(p), is_own(p)))
+	if (artis_is_grouped(class_of(p), is_own(p))) {
 		record->served = artis_served_here(record->served, t->vtime, more_ns);
+		if (!record->rt)
+			served_vtime = artis_served(served_vtime, t->vtime, more_ns);
+	}
 	artis_calls_note(&t->calls, more_ns, record->calls);
 	record->calls = 0;
-	if (!record->rt) {
-		if (artis_is_grouped(class_of(p), is_own(p)))
-			served_vtime = artis_served(served_vtime, t->vtime, more_ns);
+	if (!record->rt)
 		return 0;
-	}
 	record->ran_ns[class_of(p) % ARTIS_CLASSES] += more_ns;
 	t->stayed_ns += more_ns;
 	return 0;

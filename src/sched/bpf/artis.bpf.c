@@ -218,7 +218,7 @@ void BPF_PROG(artis_running, struct task_struct *p)
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
 
-/* sched_yield(): the task makes way for whoever waits, see gives_way(). */
+/* sched_yield(): the task makes way for whoever waits, see artis_stays_first(). */
 SEC("struct_ops/artis_yield")
 bool BPF_PROG(artis_yield, struct task_struct *from, struct task_struct *to)
 {
@@ -286,8 +286,7 @@ void BPF_PROG(artis_set_cpumask, struct task_struct *p, const struct cpumask *cp
 	affinity = affinity_of(p);
 	t->state = artis_state_affinity(t->state, is_rt(cpu), t->affinity, affinity);
 	t->affinity = affinity;
-	t->confined = (u32)p->nr_cpus_allowed != nr_cpus;
-	serve_on(t, cpu);
+	confine(t, p);
 	if (artis_affinity_evicts(t->state) && scx_bpf_task_running(p))
 		scx_bpf_kick_cpu(cpu, SCX_KICK_PREEMPT);
 }
@@ -300,8 +299,7 @@ s32 BPF_PROG(artis_init_task, struct task_struct *p, struct scx_init_task_args *
 	if (!t)
 		return -12; /* ENOMEM */
 	t->affinity = affinity_of(p);
-	t->confined = (u32)p->nr_cpus_allowed != nr_cpus;
-	serve_on(t, cpu_of(p));
+	confine(t, p);
 	t->llc = ARTIS_LLCS_MAX;
 	if (bpf_core_field_exists(args->cgroup))
 		t->group = group_of(args->cgroup);

@@ -27,8 +27,10 @@ static __always_inline bool try_step(const struct search *s, enum artis_step ste
 			relieve(s->prev, s->stays, s->cpu, how, s->now)) ||
 		       take_ordered(s->prev, s->stays, s->cpu, how, s->now);
 	case ARTIS_STEP_PINNED:
-		return pinned_queued(s->cpu) &&
-		       scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0);
+		return (pinned_rt1_queued(s->cpu) &&
+			scx_bpf_dsq_move_to_local(DSQ_PINNED_RT1 + s->cpu, 0)) ||
+		       (pinned_queued(s->cpu) &&
+			scx_bpf_dsq_move_to_local(DSQ_PINNED + s->cpu, 0));
 	case ARTIS_STEP_RT1_LEFT:
 		return has_rt1(s) &&
 		       take_ordered(s->prev, s->stays, s->cpu, how | SEARCH_RT1, s->now);

@@ -29,17 +29,16 @@ static enum artis_offer offer_of(s32 cpu, enum artis_class running, const struct
 {
 	const struct artis_cpu *record = cpu_record(cpu);
 	enum artis_class class = class_of(p);
-	u64 ran_ns = artis_ran_ns(&record->running, now);
 	bool behind;
 
 	if (artis_is_rt1(class))
 		behind = artis_rt1_is_behind(artis_rt1_level(p->static_prio), t->rt1_had,
-					     record->rt1_level, record->rt1_had + ran_ns);
+					     record->rt1_level,
+					     record->rt1_had +
+						     artis_ran_ns(&record->running, now));
 	else
 		behind = artis_vtime_before(t->deadline + owed_much(p, t),
-					    record->running.vtime +
-						    artis_vtime_charge(ran_ns,
-								       record->running.weight));
+					    artis_running_vtime(&record->running, now));
 	return artis_offer(class, hosts(cpu, running), record->hosted_class,
 			   behind && artis_computes(&t->calls));
 }

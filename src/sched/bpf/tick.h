@@ -55,9 +55,12 @@ static void tick_nrt(struct task_struct *p, struct task_ctx *t, s32 cpu)
 		scx_bpf_task_set_slice(p, 0);
 	if (!artis_may_be_promoted(&view) || is_beset(cpu) || !tick_in_user_mode(cpu))
 		return;
-	at.others = somebody_waits(cpu);
-	at.offer = best_offer(p, t, now);
-	at.idle = nrt_cpu_is_idle_for(p);
+	/* who makes way goes there whatever the rest is */
+	if (!at.makes_way) {
+		at.others = somebody_waits(cpu);
+		at.offer = best_offer(p, t, now);
+		at.idle = nrt_cpu_is_idle_for(p);
+	}
 	switch (artis_promote(&view, &t->calls, &t->trial, now, &at)) {
 	case ARTIS_STAY:
 		break;

@@ -64,15 +64,6 @@ fn policy_number(policy: Policy) -> u32 {
     }
 }
 
-/// sched_ext's weight: 100 is nice 0, from the kernel's table.
-fn weight_of(policy: Policy, nice: i8) -> u32 {
-    let cgroup = |weight: u64| ((weight * 100 + 512) / 1024).clamp(1, 10_000) as u32;
-    match policy {
-        Policy::Idle => 1,
-        _ => cgroup(crate::fair::weight(nice)),
-    }
-}
-
 impl Ext {
     /// The scheduler on that machine; it waits until no other simulation has it.
     pub fn new(setup: &Setup, scenario: &Scenario) -> Result<Box<Self>, Error> {
@@ -279,7 +270,6 @@ impl Sim<'_> {
         let native = self.native(id);
         native.policy = policy_number(policy);
         native.static_prio = 120 + i32::from(nice);
-        native.scx.weight = weight_of(policy, nice);
         native.thread_info.cpu = cpu;
     }
 

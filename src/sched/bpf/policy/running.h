@@ -47,6 +47,13 @@ static inline bool artis_is_protected(const struct artis_running *running, u64 n
 			   ran_ns < ARTIS_PROTECT_NS;
 }
 
+/* Where it is in virtual time by now. */
+static inline u64 artis_running_vtime(const struct artis_running *running, u64 now_ns)
+{
+	return running->vtime +
+	       artis_vtime_charge(artis_ran_ns(running, now_ns), running->weight);
+}
+
 /*
  * Does a Linux task that waits, with @deadline, take the CPU of the one that runs? Who runs beyond
  * its deadline asks for a slice more.
@@ -54,8 +61,7 @@ static inline bool artis_is_protected(const struct artis_running *running, u64 n
 static inline bool artis_takes_over(u64 deadline, const struct artis_running *running, u64 now_ns,
 				    bool interrupt)
 {
-	u64 vtime = running->vtime +
-		    artis_vtime_charge(now_ns - running->since_ns, running->weight);
+	u64 vtime = artis_running_vtime(running, now_ns);
 	u64 theirs = running->deadline;
 
 	if (artis_is_protected(running, now_ns, interrupt))
