@@ -28,6 +28,9 @@ static bool nrt_cpu_is_idle_for(const struct task_struct *p)
 
 	if (!nr_idle_nrt)
 		return false;
+	/* most may use all: no look at each CPU then */
+	if ((u32)p->nr_cpus_allowed == nr_cpus)
+		return nrt_cpu_is_idle();
 	idle = scx_bpf_get_idle_cpumask();
 	bpf_for(cpu, 0, nr_cpus) {
 		is_idle = !is_rt(cpu) && bpf_cpumask_test_cpu(cpu, idle) && may_use(p, cpu);

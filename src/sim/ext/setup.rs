@@ -234,7 +234,8 @@ impl Sim<'_> {
             it.look_ns.map_or(u64::MAX, |look| unsafe { look(stopped) })
         });
         self.ext_obey(cpu);
-        let at = self.now + next_ns.max(1);
+        // A policy without rules has no pause.
+        let at = self.now + next_ns.max(1_000_000);
         self.set_timer(cpu, at, Comes::LetOn);
     }
 
