@@ -91,6 +91,26 @@ fn killed(words: &[&str], folder: &Path) {
     first.wait().unwrap();
 }
 
+/// Measures until enough runs count, each time as somebody would who was told that a run was
+/// disturbed; gives what was said at the end. None: they were disturbed again and again.
+fn finished(words: &[&str]) -> Option<(String, String)> {
+    for _ in 0..5 {
+        let done = output(words);
+        let [text, errors] =
+            [done.stdout, done.stderr].map(|said| String::from_utf8(said).unwrap());
+        if !errors.contains("no run counts") {
+            assert!(text.contains("This machine"), "{text}{errors}");
+        }
+        let plan = output(&[words, &["--plan"]].concat());
+        let plan = String::from_utf8(plan.stdout).unwrap();
+        if plan.contains("nothing is left to measure") {
+            return Some((text, errors));
+        }
+        println!("measured again:\n{plan}\n{errors}");
+    }
+    None
+}
+
 /// What identifies this machine, read without artis.
 fn secrets() -> Vec<String> {
     let files = [
@@ -116,6 +136,8 @@ fn another_kernel_adds_columns(folder: &Path, words: &[&str]) {
     ] {
         let text = std::fs::read(folder.join("stock-1.json")).unwrap();
         let mut run: Value = serde_json::from_slice(&text).unwrap();
+        // Whatever disturbed it here, there it was not.
+        run["audit"] = Value::Array(Vec::new());
         run["machine"]["kernel"] = kernel.into();
         run["machine"]["preemption"] = preemption.into();
         run["started"] = format!("{day}T10:00:00Z").into();
@@ -177,15 +199,19 @@ fn a_killed_measurement_leaves_nothing_changed_and_goes_on() {
         .output()
         .unwrap();
     let second = String::from_utf8(second.stdout).unwrap();
-    assert!(second.contains("1 of 2 runs"), "{second}");
+    // A machine that somebody else uses may have disturbed the first run.
+    assert!(
+        second.contains("1 of 2 runs") || second.contains("1 more do not count"),
+        "{second}"
+    );
     assert!(second.contains("the last time in tuned"), "{second}");
 
     let handed_on = keep.path().join("machine.json");
     words.extend(["--hand-on", handed_on.to_str().unwrap()]);
-    let done = output(&words);
-    let text = String::from_utf8(done.stdout).unwrap();
-    let errors = String::from_utf8(done.stderr).unwrap();
-    assert!(text.contains("This machine"), "{text}{errors}");
+    let Some((text, errors)) = finished(&words) else {
+        assert_eq!((in_force(), settings(&rt)), (0, before));
+        return skipped(TEST, "each of many runs was disturbed by somebody else");
+    };
     assert_eq!((in_force(), settings(&rt)), (0, before));
     assert_eq!(
         std::fs::read(&stock).unwrap(),
@@ -197,7 +223,6 @@ fn a_killed_measurement_leaves_nothing_changed_and_goes_on() {
             let file = folder.join(format!("{way}-{number}.json"));
             assert!(file.exists(), "{}: {errors}", file.display());
         }
-        assert!(!folder.join(format!("{way}-4.json")).exists());
     }
     assert!(!folder.join("in-progress").exists());
     if !Path::new("/sys/kernel/sched_ext").exists() {
