@@ -115,41 +115,19 @@ static void note_llc(struct artis_cpu *record, struct task_ctx *t)
 	t->llc = record->llc;
 }
 
-/* The task goes on, on the RT CPU of @record, now that RT0 has gone. Is its slice over? */
-static bool slice_is_over(struct artis_cpu *record, struct task_struct *p)
-{
-	switch (artis_slice_behind_rt0(p->scx.slice, record->tick_ns, record->last_tick)) {
-	case ARTIS_TICK_SLICE_KEEP:
-		return false;
-	case ARTIS_TICK_SLICE_PROLONG:
-		record->last_tick = true;
-		scx_bpf_task_set_slice(p, artis_slice_prolonged_ns());
-		return false;
-	case ARTIS_TICK_SLICE_END:
-		return true;
-	}
-	return false;
-}
-
 /* The task begins to run on the RT CPU of @record, or goes on there after RT0. */
 static void running_rt(struct artis_cpu *record, struct task_struct *p, struct task_ctx *t, s32 cpu,
 		       bool displaced)
 {
 	struct artis_task_view view = view_fixed(p, t);
-	bool was_put_off = displaced && record->put_off;
-	bool is_over = was_put_off;
+	enum artis_event event = displaced ? ARTIS_EVENT_GOES_ON : ARTIS_EVENT_BEGINS;
+	bool is_over = stay(record, p, event) == ARTIS_ACTION_END;
 
-	record->ahead_of_rt0 = rt0_runnable(cpu);
-	/* not put off once more when it comes back with this slice */
-	record->put_off = was_put_off;
 	if (displaced) {
 		record->count[ARTIS_displacements]++;
 		drop_switch(record);
-		if (!was_put_off)
-			is_over = slice_is_over(record, p);
 	} else {
 		end_switch(record);
-		record->last_tick = false;
 	}
 	switch (artis_going(is_over, kthread_waits(cpu, view.class),
 			   on && artis_has_sides(nr_nrt_online) && artis_must_leave(&view))) {

@@ -155,7 +155,7 @@ static __always_inline void leave(struct artis_cpu *record, struct task_struct *
 		record->marked_ns = scx_bpf_now();
 	if (t)
 		t->state = state;
-	if (artis_may_let_rt0_by(t, record->ahead_of_rt0)) {
+	if (artis_may_let_rt0_by(t, record->stay)) {
 		record->marked_pid = 0;
 		if (let_rt0_by(record, cpu, entry))
 			return;

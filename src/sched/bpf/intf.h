@@ -86,6 +86,7 @@ struct artis_cpu {
 	struct artis_turn turn;
 	struct artis_running running;	/* the task of ours that runs here, or ran last */
 	u32 hosted_class;	/* of the task that runs, or that RT0 displaces: enum artis_class */
+	u32 stay;		/* of the same task, on an RT CPU: enum artis_stay */
 	u32 calls;		/* the running task's kernel entries that are not charged yet */
 	u32 marked_pid;		/* the task that must leave, and why */
 	u32 marked_state;	/* enum artis_state */
@@ -96,9 +97,6 @@ struct artis_cpu {
 	u8 llc;			/* configuration: its last-level cache, a place in llcs[] */
 	u8 rt;			/* configuration: is it an RT CPU? */
 	u8 rt_immed;		/* configuration: no tick here, never let a task wait behind RT0 */
-	u8 ahead_of_rt0;	/* our task runs although RT0 would: by a deadline server or throttling */
-	u8 put_off;		/* the end of a slice, once, for RT0's timer */
-	u8 last_tick;		/* the slice of its task ends at the next tick */
 	u8 makes_room;		/* its task was asked to, by any CPU, and has not gone yet */
 	u8 chosen;		/* ops.dispatch() has chosen its next task: none waits in front of it */
 	u8 slice_timer_on;	/* it is set, for this task or an earlier one */

@@ -261,10 +261,9 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	if (view.wakes && p->nr_cpus_allowed == 1)
 		t->by_interrupt = in_interrupt();
 	if (t->is_on) {
-		if (artis_may_wait_behind_rt0(&view, record->rt, record->rt_immed,
-					      record->ahead_of_rt0) &&
-		    artis_waits_behind_rt0(scx_bpf_task_running(p), rt0_runnable(cpu))) {
-			record->put_off = true;
+		if (artis_may_wait_behind_rt0(&view, record->rt) &&
+		    artis_waits_behind_rt0(scx_bpf_task_running(p), rt0_runnable(cpu)) &&
+		    stay(record, p, ARTIS_EVENT_LEAVES) == ARTIS_ACTION_PROLONG) {
 			scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, artis_slice_prolonged_ns(), 0);
 			return;
 		}

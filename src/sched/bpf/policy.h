@@ -38,6 +38,7 @@ typedef int64_t s64;
 #include "policy/room.h"
 #include "policy/next.h"
 #include "policy/switch.h"
+#include "policy/stay.h"
 #include "policy/entry.h"
 #include "policy/group.h"
 #include "policy/cache.h"

@@ -121,6 +121,18 @@ static void end_switch(struct artis_cpu *record)
 	record->switch_began_ns = 0;
 }
 
+/* What becomes of the slice of @p, which is on the RT CPU of @record, by the policy's table. */
+static enum artis_action stay(struct artis_cpu *record, struct task_struct *p,
+				   enum artis_event event)
+{
+	enum artis_action action = artis_stay(&record->stay, event, rt0_runnable(cpu_of(p)),
+						   p->scx.slice, record->tick_ns);
+
+	if (action == ARTIS_ACTION_PROLONG)
+		scx_bpf_task_set_slice(p, artis_slice_prolonged_ns());
+	return action;
+}
+
 /* Does a kernel thread that woke up wait for @cpu, where its task of @class makes room for it? */
 static bool kthread_waits(s32 cpu, enum artis_class class)
 {

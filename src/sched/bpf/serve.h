@@ -66,11 +66,10 @@ static __always_inline bool serve(const struct search *s, enum artis_service ser
  */
 static bool put_off(struct artis_cpu *record, struct task_struct *prev, struct task_ctx *t, u64 due)
 {
-	if (!artis_may_put_off(record->put_off, record->offline) ||
-	    !artis_finds(due, bpf_ktime_get_ns(), record->switch_ns))
+	if (!artis_finds(due, bpf_ktime_get_ns(), record->switch_ns) ||
+	    stay(record, prev, ARTIS_EVENT_OVER) != ARTIS_ACTION_PROLONG)
 		return false;
-	go_on(record, prev, t, artis_slice_prolonged_ns());
-	record->put_off = true;
+	keep(record, t);
 	return true;
 }
 
@@ -86,7 +85,7 @@ void BPF_PROG(artis_dispatch, s32 cpu, struct task_struct *prev)
 
 	search.beset = is_beset(cpu);
 	if (t && may_go_on(record, prev, t)) {
-		if (service != ARTIS_SERVICE_NRT && put_off(record, prev, t, next_timer(cpu)))
+		if (service == ARTIS_SERVICE_RT && put_off(record, prev, t, next_timer(cpu)))
 			return;
 		search.stays = t;
 		if (search.beset)

@@ -148,13 +148,19 @@ static bool may_go_on(const struct artis_cpu *record, const struct task_struct *
 }
 
 /* @prev is the next task, too: there is no switch. */
-static void go_on(struct artis_cpu *record, struct task_struct *prev, struct task_ctx *t,
-		  u64 slice_ns)
+static void keep(struct artis_cpu *record, struct task_ctx *t)
 {
 	drop_switch(record);
 	t->state = artis_state_running(t->state, record->rt);
-	record->put_off = false;
+}
+
+/* The same, with a new slice. */
+static void go_on(struct artis_cpu *record, struct task_struct *prev, struct task_ctx *t,
+		  u64 slice_ns)
+{
+	keep(record, t);
 	scx_bpf_task_set_slice(prev, slice_ns);
+	stay(record, prev, ARTIS_EVENT_BEGINS);
 }
 
 #endif /* ARTIS_TAKE_H */

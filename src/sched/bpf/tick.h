@@ -27,19 +27,8 @@ static void tick_rt(struct artis_cpu *record, struct task_struct *p, struct task
 		return;
 	view = view_fixed(p, t);
 	t->state = artis_state_tick_rt(&view);
-	switch (artis_tick_slice(p->scx.slice, record->tick_ns,
-				 record->last_tick || record->put_off)) {
-	case ARTIS_TICK_SLICE_KEEP:
-		break;
-	case ARTIS_TICK_SLICE_PROLONG:
-		record->last_tick = true;
-		scx_bpf_task_set_slice(p, artis_slice_prolonged_ns());
-		break;
-	case ARTIS_TICK_SLICE_END:
-		record->last_tick = false;
+	if (stay(record, p, ARTIS_EVENT_TICKS) == ARTIS_ACTION_END)
 		scx_bpf_task_set_slice(p, 0);
-		break;
-	}
 	if (artis_tick_ends_slice(t->state, kthread_waits(cpu, view.class)))
 		scx_bpf_task_set_slice(p, 0);
 }

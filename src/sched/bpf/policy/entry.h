@@ -9,17 +9,7 @@ static inline bool artis_is_exempt(u32 policy, bool kthread)
 	return artis_is_rt0(policy) || kthread;
 }
 
-/*
- * Does a task that enters the kernel make way for RT0 first? It enters from user mode,
- * so nothing is lost by a short wait. @known: it has a record, so that it leaves
- * when RT0 has gone. A task that runs ahead of a runnable RT0 is not displaced by it.
- */
-static inline bool artis_may_let_rt0_by(bool known, bool ahead)
-{
-	return known && !ahead;
-}
-
-/* How it does so. */
+/* How a task that enters the kernel makes way for RT0 first: artis_may_let_rt0_by(). */
 enum artis_wait {
 	ARTIS_WAIT_DONE,	/* RT0 takes the CPU: no wait */
 	ARTIS_WAIT_FOR_RT0,	/* until RT0 has come; if it does not, leave */

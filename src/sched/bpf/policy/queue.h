@@ -156,22 +156,4 @@ static inline bool artis_needs_vtime(enum artis_order order, enum artis_place pl
 	       (order != ARTIS_ORDER_ARRIVAL || place != ARTIS_PLACE_PINNED || !rt_cpu);
 }
 
-/*
- * Does RT0 take the CPU from a task at the very moment at which its slice is over?
- * Then the task stays at the head of the CPU's queue with a rest of its slice, and
- * goes when RT0 has gone: to queue it elsewhere would be on RT0's way. First
- * whether that may be, then, with the task and RT0 looked at, whether it is so.
- * @immed: no task waits behind RT0 on this CPU. @ahead: it runs although RT0 would.
- */
-static inline bool artis_may_wait_behind_rt0(const struct artis_task_view *task, bool rt_cpu,
-					     bool immed, bool ahead)
-{
-	return rt_cpu && !immed && !ahead && !task->wakes && !task->handed_back;
-}
-
-static inline bool artis_waits_behind_rt0(bool running, bool rt0_runnable)
-{
-	return running && rt0_runnable;
-}
-
 #endif /* ARTIS_POLICY_QUEUE_H */

@@ -39,36 +39,6 @@ static inline void artis_switch_note(u64 *switch_ns, u64 took_ns)
 }
 
 /*
- * May a task go on although its slice is over, until RT0 has gone or to the next tick,
- * because RT0's timer would meet the switch? Once (@already), and if artis_may_go_on()
- * and artis_finds() say so, too.
- */
-static inline bool artis_may_put_off(bool already, bool offline)
-{
-	return !already && !offline;
-}
-
-/* A task begins or goes on, on an RT CPU. Does it go at once? */
-enum artis_going {
-	ARTIS_GOING_NOT,
-	ARTIS_GOING_UNLESS_DUE,	/* ... unless RT0's timer would meet the switch */
-	ARTIS_GOING_NOW,
-};
-
-/*
- * If RT0 came as the task was to go (@is_over: its slice is), it goes now, before it does
- * anything here. Not on RT0's way: another real-time thread may have had the CPU, and
- * RT0's timer be due as that one leaves. Who works in the kernel next goes all the same;
- * the others go when RT0 has gone, or at the next tick.
- */
-static inline enum artis_going artis_going(bool is_over, bool kthread_waits, bool must_leave)
-{
-	if (must_leave)
-		return ARTIS_GOING_NOW;
-	return is_over || kthread_waits ? ARTIS_GOING_UNLESS_DUE : ARTIS_GOING_NOT;
-}
-
-/*
  * Ticks are @tick_ns apart. One came at @now_ns, as @jiffies were counted, and the last that was
  * noted at *@ticked_ns and *@ticked_jiffies.
  */
@@ -111,55 +81,6 @@ static inline bool artis_held_goes(bool goes, bool beset, u64 held_ns, u64 now_n
 	return held_ns && (goes || beset || (s64)(now_ns - held_ns) >= (s64)ARTIS_HELD_NS_MAX);
 }
 
-/* What a tick of an RT CPU does to the slice of the task there. */
-enum artis_tick_slice {
-	ARTIS_TICK_SLICE_KEEP,
-	ARTIS_TICK_SLICE_PROLONG,	/* to artis_slice_prolonged_ns(), and the next tick ends it */
-	ARTIS_TICK_SLICE_END,
-};
-
-/*
- * A slice that is over between two ticks makes the kernel queue the task again when RT0
- * displaces it, on RT0's way. So each ends at a tick: one that would not last until the
- * next is prolonged. @last: it was.
- */
-static inline enum artis_tick_slice artis_tick_slice(u64 slice_ns, u64 tick_ns, bool last)
-{
-	if (last)
-		return ARTIS_TICK_SLICE_END;
-	return slice_ns && slice_ns <= tick_ns ? ARTIS_TICK_SLICE_PROLONG : ARTIS_TICK_SLICE_KEEP;
-}
-
-/*
- * Does RT0, which is runnable, take the CPU behind this tick? Then the tick ends no slice: to queue
- * the task elsewhere would be on RT0's way. ops.running() asks when RT0 has gone. Who may have used
- * up the time of its cgroup (@limited) is only stopped at ticks, so those count.
- */
-static inline bool artis_tick_is_rt0s(bool rt0_runnable, bool limited)
-{
-	return rt0_runnable && !limited;
-}
-
-/* More than two ticks are apart at most, so that it is not over before the next one. */
-static inline u64 artis_slice_prolonged_ns(void)
-{
-	return 2 * ARTIS_TICK_NS_MAX;
-}
-
-/*
- * The same for a task that goes on when RT0 has gone. Where RT0 has the CPU at each tick, none
- * finds the task: here its slice is prolonged, and ends when it had a tick's time more.
- */
-static inline enum artis_tick_slice artis_slice_behind_rt0(u64 slice_ns, u64 tick_ns, bool last)
-{
-	u64 apart_ns = tick_ns ? tick_ns : ARTIS_TICK_NS_MAX;
-
-	if (!last)
-		return slice_ns <= apart_ns ? ARTIS_TICK_SLICE_PROLONG : ARTIS_TICK_SLICE_KEEP;
-	return slice_ns + apart_ns <= artis_slice_prolonged_ns() ? ARTIS_TICK_SLICE_END :
-								   ARTIS_TICK_SLICE_KEEP;
-}
-
 /*
  * A tick of a CPU that goes offline. Is the slice of its task made endless? The kernel calls
  * neither ops.dispatch() nor ops.enqueue() there any more. When the slice of the last task
@@ -181,12 +102,6 @@ static inline u64 artis_slice_endless_ns(void)
 static inline bool artis_slice_was_endless(u64 slice_ns)
 {
 	return slice_ns == ARTIS_SLICE_ENDLESS_NS;
-}
-
-/* A tick of an RT CPU. Does its task's slice end? RT0 did not come, or went elsewhere. */
-static inline bool artis_tick_ends_slice(enum artis_state state, bool kthread_waits)
-{
-	return artis_is_leaving(state) || kthread_waits;
 }
 
 #endif /* ARTIS_POLICY_SWITCH_H */

@@ -36,8 +36,9 @@ fn who_is_set_free_on_an_rt_cpu_leaves_and_leaks_nothing() {
 
 #[test]
 fn who_enters_the_kernel_lets_rt0_by() {
-    assert!(may_let_rt0_by(true, false));
-    assert!(!may_let_rt0_by(false, false) && !may_let_rt0_by(true, true));
+    let [whole, ahead] = [Stay::Whole, Stay::Ahead].map(|stay| stay as u32);
+    assert!(may_let_rt0_by(true, whole));
+    assert!(!may_let_rt0_by(false, whole) && !may_let_rt0_by(true, ahead));
     assert_eq!(wait(true, true), Wait::Done);
     assert_eq!(wait(true, false), Wait::Done);
     assert_eq!(wait(false, true), Wait::ForRt0);

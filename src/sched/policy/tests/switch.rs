@@ -51,16 +51,13 @@ fn a_slice_on_an_rt_cpu_ends_at_a_tick() {
         for rt0 in [0, tick / 50, tick / 2] {
             let mut slice = slice_ns(true);
             let mut ended = None;
-            let mut last = false;
+            let mut now = Stay::Whole as u32;
             for nth in 1..100 {
                 slice = slice.saturating_sub(tick - rt0);
-                match tick_slice(slice, tick, last) {
-                    TickSlice::Keep => {}
-                    TickSlice::Prolong => {
-                        last = true;
-                        slice = slice_prolonged_ns();
-                    }
-                    TickSlice::End => slice = 0,
+                match stay(&mut now, Event::Ticks, false, slice, tick) {
+                    Action::Keep => {}
+                    Action::Prolong => slice = slice_prolonged_ns(),
+                    Action::End => slice = 0,
                 }
                 if slice == 0 {
                     ended = Some(nth);
@@ -144,19 +141,20 @@ fn a_slice_ends_where_rt0_has_the_cpu_at_each_tick() {
     for tick in [MS, 4 * MS, 10 * MS] {
         // whether a tick was noted before or not, and how long RT0 leaves the CPU to the task
         for (tick_ns, rest) in [(0, MS / 2), (tick, MS / 2), (tick, tick / 50), (tick, tick)] {
-            let (mut slice, mut last, mut ran) = (slice_ns(true), false, 0);
+            let (mut slice, mut ran) = (slice_ns(true), 0);
+            let mut now = Stay::Whole as u32;
             loop {
                 assert!(slice > rest.min(tick / 2), "it would be over on RT0's way");
                 slice = slice.saturating_sub(rest);
                 ran += rest;
-                match slice_behind_rt0(slice, tick_ns, last) {
-                    TickSlice::Keep => {}
-                    TickSlice::Prolong => {
-                        assert!(!last, "once");
-                        last = true;
+                let before = now;
+                match stay(&mut now, Event::GoesOn, false, slice, tick_ns) {
+                    Action::Keep => {}
+                    Action::Prolong => {
+                        assert!(before != Stay::Last as u32, "once");
                         slice = slice_prolonged_ns();
                     }
-                    TickSlice::End => break,
+                    Action::End => break,
                 }
             }
             let longest = slice_ns(true).max(tick) + 11 * MS + 2 * rest;
@@ -171,46 +169,130 @@ fn a_slice_ends_where_rt0_has_the_cpu_at_each_tick() {
 #[test]
 fn a_task_whose_slice_rt0_ended_goes_behind_rt0_and_then_leaves() {
     let rt = task_in(Class::Linux, State::Rt);
-    assert!(may_wait_behind_rt0(&rt, true, false, false));
-    assert!(!may_wait_behind_rt0(&rt, false, false, false), "an NRT CPU");
-    assert!(
-        !may_wait_behind_rt0(&rt, true, true, false),
-        "nobody may wait there"
-    );
-    assert!(
-        !may_wait_behind_rt0(&rt, true, false, true),
-        "it ran ahead of RT0"
-    );
-    assert!(!may_wait_behind_rt0(
-        &TaskView { wakes: true, ..rt },
-        true,
-        false,
-        false
-    ));
-    assert!(!may_wait_behind_rt0(
-        &TaskView {
-            handed_back: true,
-            ..rt
-        },
-        true,
-        false,
-        false
-    ));
+    assert!(may_wait_behind_rt0(&rt, true));
+    assert!(!may_wait_behind_rt0(&rt, false), "an NRT CPU");
+    let immed = TaskView { immed: true, ..rt };
+    assert!(!may_wait_behind_rt0(&immed, true), "nobody may wait there");
+    let wakes = TaskView { wakes: true, ..rt };
+    assert!(!may_wait_behind_rt0(&wakes, true));
+    let back = TaskView {
+        handed_back: true,
+        ..rt
+    };
+    assert!(!may_wait_behind_rt0(&back, true));
     assert!(waits_behind_rt0(true, true) && !waits_behind_rt0(false, true));
     assert!(!waits_behind_rt0(true, false));
     for why in 0..8 {
-        let [put_off, kthread, leaves] = [why & 1 != 0, why & 2 != 0, why & 4 != 0];
+        let [over, kthread, leaves] = [why & 1 != 0, why & 2 != 0, why & 4 != 0];
         let ends = match why {
             0 => Going::Not,
             1..4 => Going::UnlessDue,
             _ => Going::Now,
         };
-        assert_eq!(going(put_off, kthread, leaves), ends);
+        assert_eq!(going(over, kthread, leaves), ends);
     }
 }
 
+/// The table of an RT CPU's states, as the page shows it; slices are long but where it says so.
 #[test]
-fn a_switch_is_put_off_once() {
-    assert!(may_put_off(false, false));
-    assert!(!may_put_off(true, false) && !may_put_off(false, true));
+fn each_event_leads_to_the_state_of_the_table() {
+    use Action::{End, Keep, Prolong};
+    use Event::{Begins, GoesOn, Leaves, Over, Ticks};
+    let all = [Stay::Whole, Stay::Last, Stay::PutOff, Stay::Ahead];
+    let long = 50 * MS;
+    for (event, rt0, slice, expected) in [
+        (Begins, false, long, [(Keep, Stay::Whole); 4]),
+        (Begins, true, long, [(Keep, Stay::Ahead); 4]),
+        (
+            GoesOn,
+            false,
+            long,
+            [
+                (Keep, Stay::Whole),
+                (Keep, Stay::Last),
+                (End, Stay::PutOff),
+                (Keep, Stay::Whole),
+            ],
+        ),
+        (
+            GoesOn,
+            false,
+            MS,
+            [
+                (Prolong, Stay::Last),
+                (End, Stay::Last),
+                (End, Stay::PutOff),
+                (Prolong, Stay::Last),
+            ],
+        ),
+        (
+            GoesOn,
+            true,
+            MS,
+            [
+                (Keep, Stay::Ahead),
+                (Keep, Stay::Ahead),
+                (End, Stay::PutOff),
+                (Keep, Stay::Ahead),
+            ],
+        ),
+        (
+            Ticks,
+            false,
+            long,
+            [
+                (Keep, Stay::Whole),
+                (End, Stay::Whole),
+                (End, Stay::PutOff),
+                (Keep, Stay::Ahead),
+            ],
+        ),
+        (
+            Ticks,
+            false,
+            MS,
+            [
+                (Prolong, Stay::Last),
+                (End, Stay::Whole),
+                (End, Stay::PutOff),
+                (Prolong, Stay::Last),
+            ],
+        ),
+        (
+            Over,
+            false,
+            long,
+            [
+                (Prolong, Stay::PutOff),
+                (Prolong, Stay::PutOff),
+                (End, Stay::PutOff),
+                (Prolong, Stay::PutOff),
+            ],
+        ),
+        (
+            Leaves,
+            true,
+            long,
+            [
+                (Prolong, Stay::PutOff),
+                (Prolong, Stay::PutOff),
+                (Prolong, Stay::PutOff),
+                (End, Stay::Ahead),
+            ],
+        ),
+    ] {
+        for (before, expected) in all.into_iter().zip(expected) {
+            let mut now = before as u32;
+            let action = stay(&mut now, event, rt0, slice, 4 * MS);
+            let expected = (expected.0, expected.1 as u32);
+            assert_eq!(
+                (action, now),
+                expected,
+                "{before:?} {event:?} {rt0} {slice}"
+            );
+        }
+    }
+    let mut now = Stay::Whole as u32;
+    let ended = stay(&mut now, Ticks, false, 0, 4 * MS);
+    assert_eq!(ended, Keep, "it was ended already");
 }
