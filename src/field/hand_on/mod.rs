@@ -179,8 +179,15 @@ impl HandOn {
     /// # Errors
     /// When it cannot be read, is none, or is damaged.
     pub fn read(path: &Path) -> Result<Self, file::Error> {
-        let text = file::read_text(path)?;
-        let read: Self = file::parse_as(path, &text)?;
+        Self::parse(path, &file::read_text(path)?)
+    }
+
+    /// The one that is in `path`.
+    ///
+    /// # Errors
+    /// When it is none, or is damaged.
+    pub fn parse(path: &Path, text: &[u8]) -> Result<Self, file::Error> {
+        let read: Self = file::parse_as(path, text)?;
         match read.check() {
             Ok(()) => Ok(read),
             Err(reason) => Err(file::Error::Damaged {

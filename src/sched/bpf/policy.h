@@ -36,6 +36,7 @@ typedef int64_t s64;
 #include "policy/promote.h"
 #include "policy/queue.h"
 #include "policy/room.h"
+#include "policy/seat.h"
 #include "policy/next.h"
 #include "policy/switch.h"
 #include "policy/stay.h"

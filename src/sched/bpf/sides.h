@@ -40,7 +40,7 @@ static enum artis_offer offer_of(s32 cpu, enum artis_class running, const struct
 		behind = artis_vtime_before(t->deadline + owed_much(p, t),
 					    artis_running_vtime(&record->running, now));
 	return artis_offer(class, hosts(cpu, running), record->hosted_class,
-			   behind && artis_computes(&t->calls));
+			   behind && artis_pays_to_move(&t->calls));
 }
 
 /* The best that an RT CPU offers @p, which may run there. Global: verified once. */

@@ -198,9 +198,9 @@ fn a_woken_task_waits_behind_a_slice_it_could_displace() {
         periodic("short", 2, 21 * MS + MS / 3, MS / 2),
     ]);
     let setup = || setup(Scheduler::Artis, 1, "");
-    let rule =
-        "	return running_class == ARTIS_CLASS_LINUX && !artis_is_protected(running, now_ns, true);";
-    let without = run_with_policy(&changed(&[(rule, "	return false;")]), &set, setup());
+    let rule = "	return rank != ARTIS_RANK_NEXT || !artis_is_protected(running, now_ns, true);";
+    let never = "	return rank != ARTIS_RANK_NEXT;";
+    let without = run_with_policy(&changed(&[(rule, never)]), &set, setup());
     let good = run(&set, setup());
     let worst = |outcome: &Outcome| outcome.tasks[2].wakeup_latency_ns_max;
     assert!(worst(&good) <= MS, "{}", worst(&good));

@@ -229,7 +229,7 @@ impl Experiment {
         Ok(())
     }
 
-    pub(super) fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, String> {
         let experiment: Self = toml::from_str(text).map_err(|error| {
             Fault::in_toml(text, error.span(), error.message(), &allowed).to_string()
         })?;

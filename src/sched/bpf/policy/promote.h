@@ -65,16 +65,10 @@ static inline u64 artis_next_entry_ns(const struct artis_calls *calls)
 	return calls->since_ns;
 }
 
-/* The move there and back must pay for itself. */
+/* Does it compute, so that the moves there and back pay? */
 static inline bool artis_pays_to_move(const struct artis_calls *calls)
 {
-	return artis_next_entry_ns(calls) >= 2 * ARTIS_MIGRATION_NS;
-}
-
-/* Does it compute? Only then is another task displaced from an RT CPU for it. */
-static inline bool artis_computes(const struct artis_calls *calls)
-{
-	return artis_next_entry_ns(calls) >= ARTIS_SLICE_RT_NS;
+	return artis_next_entry_ns(calls) >= ARTIS_STAY_PAYS_NS;
 }
 
 /* A stay on an RT CPU ended because the task entered the kernel after @stayed_ns. */
@@ -83,7 +77,7 @@ static inline void artis_trial_ended(struct artis_trial *trial, enum artis_class
 {
 	u64 longest = class == ARTIS_CLASS_RT1 ? ARTIS_PAUSE_RT1_NS_MAX : ARTIS_PAUSE_NS_MAX;
 
-	if (stayed_ns >= 2 * ARTIS_MIGRATION_NS) {
+	if (stayed_ns >= ARTIS_STAY_PAYS_NS) {
 		trial->pause_ns = 0;
 		trial->until_ns = now_ns;
 		return;

@@ -12,15 +12,6 @@ struct artis_running {
 	u32 weight;
 };
 
-/*
- * Does a task that an interrupt woke up come next, whoever waits? If it is not far ahead of its
- * share (@owed). What it uses is charged, so the others get theirs a little later.
- */
-static inline bool artis_comes_next(bool interrupt, bool owed)
-{
-	return interrupt && owed;
-}
-
 /* The time from @since_ns to @now_ns, where clocks of two CPUs differ. */
 static inline u64 artis_passed_ns(u64 now_ns, u64 since_ns)
 {

@@ -15,6 +15,7 @@ mod promote;
 mod queue;
 mod room;
 mod running;
+mod seat;
 mod sharing;
 mod switch;
 mod task;

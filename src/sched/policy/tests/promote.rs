@@ -60,7 +60,7 @@ fn a_few_calls_are_enough_to_notice_a_change() {
     for _ in 0..20 {
         calls_note(&mut calls, 10_000, 1);
     }
-    assert!(next_entry_ns(&calls) < 2 * MIGRATION_NS);
+    assert!(!pays_to_move(&calls));
 }
 
 #[test]
@@ -80,9 +80,9 @@ fn a_stay_that_did_not_pay_is_not_tried_again_at_once() {
     assert!(pauses.windows(2).all(|two| two[0] <= two[1]));
     assert_eq!(pauses.last(), Some(&PAUSE_NS_MAX));
     // moves in vain stay cheap, and a change of habit is noticed within half a second or so
-    const { assert!(2 * MIGRATION_NS * 1000 < PAUSE_NS_MAX) };
+    const { assert!(STAY_PAYS_NS * 50 < PAUSE_NS_MAX) };
     const { assert!(PAUSE_NS_MAX <= 1000 * MS) };
-    trial_ended(&mut trial, Class::Linux, now_ns, 2 * MIGRATION_NS);
+    trial_ended(&mut trial, Class::Linux, now_ns, STAY_PAYS_NS);
     assert!(may_try(&trial, now_ns), "one stay that paid clears it");
     assert_eq!(trial.pause_ns, 0);
 }
@@ -163,7 +163,7 @@ fn who_goes_to_where_rt_cpus_take_it() {
 
 #[test]
 fn what_an_rt_cpu_offers() {
-    assert!(computes(&COMPUTES) && !computes(&after_calls(&[MS; 20])));
+    assert!(pays_to_move(&COMPUTES) && !pays_to_move(&after_calls(&[MS; 20])));
     let [linux, rt1, none] = [Class::Linux, Class::Rt1, Class::None];
     for class in [linux, rt1] {
         assert_eq!(offer(class, false, none, false), Offer::Free);
