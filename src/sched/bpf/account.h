@@ -132,7 +132,8 @@ __noinline int place(const struct task_struct *p __arg_trusted,
 	if (nr_idle_nrt)
 		served_vtime = at.mean;
 	if (at.here)
-		slide(cpu_record(t->served_on), artis_served_slide(at.here, at.mean));
+		slide(cpu_record(t->served_on),
+		      artis_served_slide(at.here, artis_level_of_all(&at), at.mean));
 	/* one by one: a struct would first be on the stack, of which 6.18 has little left */
 	t->placed.vtime = t->vtime;
 	t->placed.level = artis_level(&at);

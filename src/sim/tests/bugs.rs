@@ -147,7 +147,7 @@ fn who_slept_long_takes_the_cpu_for_as_long() {
             "",
         ),
         (
-            "	if (artis_vtime_before(here, mean - ARTIS_SERVED_APART_NS))\n",
+            "	if (artis_vtime_before(here, level - ARTIS_SERVED_APART_NS))\n",
             "	if (0)\n",
         ),
     ]);

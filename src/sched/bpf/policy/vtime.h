@@ -232,14 +232,15 @@ static inline u64 artis_served_here(u64 served, u64 vtime, u64 ran_ns)
 }
 
 /*
- * A CPU may serve ever further behind the mean, or ahead of it. But whoever else comes there would
- * then wait for as long, or keep those waiting that are there. So no further than this: by how much
- * is all that it serves to be moved, so that it keeps its order?
+ * A CPU may serve ever further behind @level, that of those who may use all CPUs, or ahead of the
+ * mean. But whoever else comes there would then wait for as long, or keep those waiting that are
+ * there. So no further than this: by how much is all that it serves to be moved, so that it keeps
+ * its order?
  */
-static inline u64 artis_served_slide(u64 here, u64 mean)
+static inline u64 artis_served_slide(u64 here, u64 level, u64 mean)
 {
-	if (artis_vtime_before(here, mean - ARTIS_SERVED_APART_NS))
-		return mean - ARTIS_SERVED_APART_NS - here;
+	if (artis_vtime_before(here, level - ARTIS_SERVED_APART_NS))
+		return level - ARTIS_SERVED_APART_NS - here;
 	if (artis_vtime_before(mean + ARTIS_SERVED_APART_NS, here))
 		return mean + ARTIS_SERVED_APART_NS - here;
 	return 0;
@@ -261,12 +262,16 @@ static inline bool artis_is_by_served(bool rt_side, u32 idle)
 	return !rt_side && !idle;
 }
 
+/* What one that may use all CPUs is compared with. */
+static inline u64 artis_level_of_all(const struct artis_joining *at)
+{
+	return at->by_served && artis_vtime_before(at->served, at->mean) ? at->served : at->mean;
+}
+
 /* What a task that arrives is compared with, and is owed by. */
 static inline u64 artis_level(const struct artis_joining *at)
 {
-	if (at->confined && at->here)
-		return at->here;
-	return at->by_served && artis_vtime_before(at->served, at->mean) ? at->served : at->mean;
+	return at->confined && at->here ? at->here : artis_level_of_all(at);
 }
 
 /* How far its cgroup is ahead of those whom the task is compared with. */

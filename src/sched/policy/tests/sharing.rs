@@ -112,10 +112,10 @@ fn who_may_use_some_cpus_is_compared_with_those_served_there() {
     );
     assert_ne!(served_here(0, 0, 1), 0);
     // All that a CPU serves stays near the mean, in its order.
-    assert_eq!(served_slide(mean, mean + SERVED_APART_NS), 0);
-    assert_eq!(served_slide(mean, mean + SERVED_APART_NS + 7), 7);
+    assert_eq!(served_slide(mean, mean + SERVED_APART_NS, mean), 0);
+    assert_eq!(served_slide(mean, mean + SERVED_APART_NS + 7, mean), 7);
     assert_eq!(
-        served_slide(mean + SERVED_APART_NS + 7, mean),
+        served_slide(mean + SERVED_APART_NS + 7, mean - MS, mean),
         7_u64.wrapping_neg()
     );
     // The CPU that is further ahead serves a task that may use both.
