@@ -44,7 +44,7 @@ pub const COLUMNS: &[Exception] = &[
     ("src/result/export/hlog.rs", 2),
     ("src/result/merge.rs", 1),
     ("src/sched/bpf/detect.h", 1),
-    ("src/sched/bpf/intf.h", 5),
+    ("src/sched/bpf/intf.h", 4),
     ("src/sched/bpf/place.h", 1),
     ("src/sched/bpf/policy/next.h", 2),
     ("src/sched/bpf/policy/room.h", 2),

@@ -295,9 +295,10 @@ void BPF_PROG(artis_enqueue, struct task_struct *p, u64 enq_flags)
 	    !artis_is_placed(view.wakes, t->pooled_weight))
 		place(p, t, rt_side);
 	may_tell = artis_may_tell(is_rt(bpf_get_smp_processor_id()));
-	/* another wakeup is a chance to look again whether the one that comes next may have the CPU */
+	/* another wakeup is a chance to look again whether one that comes next may have the CPU */
 	if (may_tell && view.wakes && record->next_waits &&
-	    artis_displaces_running(ARTIS_RANK_NEXT, 0, true, class_on(cpu), &record->running, now)) {
+	    artis_displaces_running(ARTIS_RANK_NEXT, 0, true, class_on(cpu), &record->running,
+				    now)) {
 		record->next_waits = false;
 		makes_room = true;
 	}

@@ -219,8 +219,8 @@ proptest! {
     }
 }
 
-/// The same few rounds in each `make test`; in `make soak` others each time, a thousand for each time
-/// that it is longer.
+/// The same few rounds in each `make test`. In `make soak` others each time, a thousand for each
+/// time that it is longer.
 fn rounds() -> ProptestConfig {
     let soak = std::env::var("ARTIS_SOAK").ok();
     let times = soak.and_then(|times| times.parse::<u32>().ok());

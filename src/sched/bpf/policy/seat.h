@@ -72,7 +72,7 @@ struct artis_found {
 
 enum artis_seat {
 	ARTIS_SEAT_QUEUE,	/* with all others */
-	ARTIS_SEAT_QUEUE_ROOM,	/* the same, and the one that runs makes room for the first of them */
+	ARTIS_SEAT_QUEUE_ROOM,	/* the same, and who runs makes room for the first of them */
 	ARTIS_SEAT_FRONT,	/* before all of them, in the CPU's own queue */
 	ARTIS_SEAT_FRONT_NEXT,	/* ... first of those there, and takes the CPU when it may */
 	ARTIS_SEAT_FRONT_PREEMPT,	/* ... first, and it displaces the one that runs */

@@ -11,7 +11,7 @@ enum artis_stay {
 	ARTIS_STAY_WHOLE,	/* the task has its slice before it */
 	ARTIS_STAY_LAST,	/* the slice was prolonged: it ends at the next tick */
 	ARTIS_STAY_PUT_OFF,	/* it is over: the task goes behind RT0, or at the next tick */
-	ARTIS_STAY_AHEAD,	/* RT0 is runnable: a deadline server or throttling let the task run */
+	ARTIS_STAY_AHEAD,	/* RT0 is runnable: a server or throttling let the task run */
 };
 
 enum artis_event {
@@ -37,8 +37,8 @@ static inline u64 artis_slice_prolonged_ns(void)
 
 /*
  * The table: what an event does in a state (*@stay), and the state after it. @rt0: RT0 is runnable;
- * @tick_ns: how far ticks are apart, 0: not known. A slice of @slice_ns is short if it would be over
- * between two ticks: then the kernel would queue the task as RT0 displaces it.
+ * @tick_ns: how far ticks are apart, 0: not known. A slice of @slice_ns is short if it would be
+ * over between two ticks: then the kernel would queue the task as RT0 displaces it.
  *
  *            BEGINS    GOES_ON               TICKS                 OVER        LEAVES
  *   WHOLE    WHOLE     short: prolong, LAST  short: prolong, LAST  PUT_OFF     PUT_OFF
@@ -75,9 +75,10 @@ static inline enum artis_action artis_stay(u32 *stay, enum artis_event event, bo
 			*stay = ARTIS_STAY_AHEAD;
 			return ARTIS_ACTION_KEEP;
 		}
+		if (before == ARTIS_STAY_LAST && slice_ns + apart_ns <= artis_slice_prolonged_ns())
+			return ARTIS_ACTION_END;
 		if (before == ARTIS_STAY_LAST)
-			return slice_ns + apart_ns <= artis_slice_prolonged_ns() ? ARTIS_ACTION_END :
-										   ARTIS_ACTION_KEEP;
+			return ARTIS_ACTION_KEEP;
 		*stay = ARTIS_STAY_WHOLE;
 		break;
 	case ARTIS_EVENT_TICKS:

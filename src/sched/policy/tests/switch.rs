@@ -193,106 +193,37 @@ fn a_task_whose_slice_rt0_ended_goes_behind_rt0_and_then_leaves() {
     }
 }
 
-/// The table of an RT CPU's states, as the page shows it; slices are long but where it says so.
+/// The table of an RT CPU's states: what becomes of the slice, and the state after it, of a task
+/// whose stay was whole, last, put off and ahead.
 #[test]
 fn each_event_leads_to_the_state_of_the_table() {
-    use Action::{End, Keep, Prolong};
     use Event::{Begins, GoesOn, Leaves, Over, Ticks};
-    let all = [Stay::Whole, Stay::Last, Stay::PutOff, Stay::Ahead];
-    let long = 50 * MS;
+    let (short, long) = (MS, 50 * MS);
     for (event, rt0, slice, expected) in [
-        (Begins, false, long, [(Keep, Stay::Whole); 4]),
-        (Begins, true, long, [(Keep, Stay::Ahead); 4]),
-        (
-            GoesOn,
-            false,
-            long,
-            [
-                (Keep, Stay::Whole),
-                (Keep, Stay::Last),
-                (End, Stay::PutOff),
-                (Keep, Stay::Whole),
-            ],
-        ),
-        (
-            GoesOn,
-            false,
-            MS,
-            [
-                (Prolong, Stay::Last),
-                (End, Stay::Last),
-                (End, Stay::PutOff),
-                (Prolong, Stay::Last),
-            ],
-        ),
-        (
-            GoesOn,
-            true,
-            MS,
-            [
-                (Keep, Stay::Ahead),
-                (Keep, Stay::Ahead),
-                (End, Stay::PutOff),
-                (Keep, Stay::Ahead),
-            ],
-        ),
-        (
-            Ticks,
-            false,
-            long,
-            [
-                (Keep, Stay::Whole),
-                (End, Stay::Whole),
-                (End, Stay::PutOff),
-                (Keep, Stay::Ahead),
-            ],
-        ),
-        (
-            Ticks,
-            false,
-            MS,
-            [
-                (Prolong, Stay::Last),
-                (End, Stay::Whole),
-                (End, Stay::PutOff),
-                (Prolong, Stay::Last),
-            ],
-        ),
-        (
-            Over,
-            false,
-            long,
-            [
-                (Prolong, Stay::PutOff),
-                (Prolong, Stay::PutOff),
-                (End, Stay::PutOff),
-                (Prolong, Stay::PutOff),
-            ],
-        ),
-        (
-            Leaves,
-            true,
-            long,
-            [
-                (Prolong, Stay::PutOff),
-                (Prolong, Stay::PutOff),
-                (Prolong, Stay::PutOff),
-                (End, Stay::Ahead),
-            ],
-        ),
+        (Begins, false, long, "k:whole k:whole k:whole k:whole"),
+        (Begins, true, long, "k:ahead k:ahead k:ahead k:ahead"),
+        (GoesOn, false, long, "k:whole k:last e:put_off k:whole"),
+        (GoesOn, false, short, "p:last e:last e:put_off p:last"),
+        (GoesOn, true, short, "k:ahead k:ahead e:put_off k:ahead"),
+        (Ticks, false, long, "k:whole e:whole e:put_off k:ahead"),
+        (Ticks, false, short, "p:last e:whole e:put_off p:last"),
+        (Ticks, false, 0, "k:whole e:whole e:put_off k:ahead"),
+        (Over, false, long, "p:put_off p:put_off e:put_off p:put_off"),
+        (Leaves, true, long, "p:put_off p:put_off p:put_off e:ahead"),
     ] {
-        for (before, expected) in all.into_iter().zip(expected) {
+        let states = [Stay::Whole, Stay::Last, Stay::PutOff, Stay::Ahead];
+        let answers = states.map(|before| {
             let mut now = before as u32;
-            let action = stay(&mut now, event, rt0, slice, 4 * MS);
-            let expected = (expected.0, expected.1 as u32);
-            assert_eq!(
-                (action, now),
-                expected,
-                "{before:?} {event:?} {rt0} {slice}"
-            );
-        }
+            let action = match stay(&mut now, event, rt0, slice, 4 * MS) {
+                Action::Keep => "k",
+                Action::Prolong => "p",
+                Action::End => "e",
+            };
+            format!(
+                "{action}:{}",
+                ["whole", "last", "put_off", "ahead"][now as usize]
+            )
+        });
+        assert_eq!(answers.join(" "), expected, "{event:?} {rt0} {slice}");
     }
-    let mut now = Stay::Whole as u32;
-    let ended = stay(&mut now, Ticks, false, 0, 4 * MS);
-    assert_eq!(ended, Keep, "it was ended already");
 }
