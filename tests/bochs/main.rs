@@ -239,6 +239,23 @@ fn an_interrupted_experiment_goes_on_and_gives_the_same_file_as_another() {
         "{artis}"
     );
 
+    // Shards, each with its half of the samples, make the same file where nothing can be run.
+    let parts = ["1/2", "2/2"].map(|shard| {
+        let output = artis(&["lab", "experiment", SMOKE, "--shard", shard]).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        let part = folder.path().join(shard.replace('/', "-"));
+        fs::write(&part, output.stdout).unwrap();
+        part
+    });
+    let merged = artis(&["lab", "experiment", SMOKE, "--json", "--merge"])
+        .args(parts.iter().rev())
+        .env("XDG_CACHE_HOME", folder.path())
+        .output()
+        .unwrap();
+    assert!(merged.status.success(), "{}", stderr(&merged));
+    assert_eq!(one, String::from_utf8(merged.stdout).unwrap());
+
     if common::count(0, 1) > 0 {
         interrupted(start(&two, &["--fresh"]), "0 of 2 samples …");
         let output = start(&two, &[]).output().unwrap();
