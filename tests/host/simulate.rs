@@ -2,7 +2,7 @@
 //! `artis simulate`: the same bytes, sweeps in parts, pictures, statuses, the experiment document.
 
 use crate::admit::start_in;
-use crate::schema::Published;
+use crate::schema::{Published, simulation};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -70,6 +70,12 @@ fn a_simulation_is_the_same_to_the_byte_and_shards_merge() {
     let with = |more: &[&str]| printed(folder.path(), &[&sweep, more].concat());
     let whole = with(&[]);
     assert_eq!(whole, with(&[]));
+    for line in whole
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty())
+    {
+        simulation::published().assert_valid(&serde_json::from_slice(line).unwrap());
+    }
     assert_eq!(whole.iter().filter(|byte| **byte == b'\n').count(), 4);
     for (name, shard) in [("a", "1/3"), ("b", "2/3"), ("c", "3/3")] {
         std::fs::write(folder.path().join(name), with(&["--shard", shard])).unwrap();
@@ -306,7 +312,7 @@ fn pictures_show_each_cpu() {
         "--json",
     ];
     let document: Value = serde_json::from_slice(&printed(folder.path(), &words)).unwrap();
-    assert_eq!(document["schema"], "artis.simulation/1");
+    simulation::published().assert_valid(&document);
     assert_eq!(document["is_complete"], true);
     let picture = std::fs::read_to_string(folder.path().join("t.svg")).unwrap();
     assert!(
