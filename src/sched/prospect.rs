@@ -8,6 +8,7 @@ use super::service::Error;
 use artis_machine::cpus::Cpus;
 use artis_machine::cpusets::{self, Claim};
 use artis_machine::kernel::Kernel;
+use artis_machine::kubelet;
 use artis_machine::privilege::Privilege;
 use artis_machine::rt_cpus::nrt_cpus;
 use artis_machine::{CpuList, Root};
@@ -33,6 +34,7 @@ impl Prospect {
     pub fn of(root: &Root, rt: &CpuList, detector: Detector) -> Result<Self, Error> {
         let cpus = Cpus::read(root)?;
         let nrt = check_cpus(rt, &cpus)?;
+        kubelet::has_none_of(root, rt)?;
         let kernel = Kernel::read(root)?;
         let privilege = Privilege::of_self(root)?;
         let missing = require::missing(root, &kernel, &privilege, detector, rt, &cpus);
@@ -71,6 +73,7 @@ pub fn check_cpus(rt: &CpuList, cpus: &Cpus) -> Result<CpuList, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use artis_testing::canned;
 
     fn machine(online: &str, possible: &str) -> Cpus {
         Cpus {
@@ -86,6 +89,26 @@ mod tests {
         check_cpus(&rt.parse().unwrap(), cpus)
             .unwrap_err()
             .to_string()
+    }
+
+    #[test]
+    fn what_a_pod_has_alone_is_not_scheduled() {
+        let kubelet =
+            r#"{"policyName":"static","defaultCpuSet":"0-1","entries":{"5a1e":{"motor":"3"}}}"#;
+        let (_folder, root) = canned(&[
+            ("sys/devices/system/cpu/online", "0-3\n"),
+            ("sys/devices/system/cpu/possible", "0-3\n"),
+            ("var/lib/kubelet/cpu_manager_state", kubelet),
+        ]);
+        let of = |rt: &str| Prospect::of(&root, &rt.parse().unwrap(), Detector::Syscall);
+        let words = of("2-3").unwrap_err().to_string();
+        assert!(
+            words.contains("CPU 3 to pod 5a1e, container motor alone"),
+            "{words}"
+        );
+        // What is wrong beside that is said: this root has no kernel.
+        let words = of("2").unwrap_err().to_string();
+        assert!(!words.contains("pod"), "{words}");
     }
 
     #[test]

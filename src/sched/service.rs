@@ -20,7 +20,7 @@ use artis_machine::cpus::{self, Cpus};
 use artis_machine::cpusets::Claim;
 use artis_machine::kernel::Preemption;
 use artis_machine::privilege::Privilege;
-use artis_machine::{CpuList, Root, Unreadable, rcu, topology};
+use artis_machine::{CpuList, Root, Unreadable, kubelet, rcu, topology};
 use artis_partition::change::Change;
 use artis_partition::cycle;
 use artis_partition::host::Host;
@@ -80,6 +80,9 @@ pub enum Error {
     Unreadable(#[from] Unreadable),
     #[error(transparent)]
     CpuSets(#[from] cpus::Error),
+    /// A pod has RT CPUs alone.
+    #[error(transparent)]
+    Pods(#[from] kubelet::Error),
     #[error(transparent)]
     Runtime(#[from] runtime::Error),
     #[error(transparent)]
@@ -240,6 +243,7 @@ pub fn run(
     end.why.is_off();
     let ending = match &end.why {
         Why::Unserved(unserved) => Ending::unserved(unserved),
+        Why::Pods(taken) => Ending::taken(taken),
         _ => program.ending().unwrap_or_else(Ending::unknown),
     };
     let better = matches!(end.why, Why::Better);
