@@ -301,13 +301,7 @@ pub(super) mod tests {
 
     #[test]
     fn what_a_pod_has_alone_is_not_partitioned() {
-        let kubelet =
-            r#"{"policyName":"static","defaultCpuSet":"0-1","entries":{"5a1e":{"motor":"3"}}}"#;
-        let (_folder, root) = canned(&[
-            ("sys/devices/system/cpu/online", "0-3\n"),
-            ("sys/devices/system/cpu/possible", "0-3\n"),
-            ("var/lib/kubelet/cpu_manager_state", kubelet),
-        ]);
+        let (_folder, root) = artis_testing::with_pod();
         let request = |rt: &str| Request::new(&root, &CpuList::from_kernel(rt).unwrap());
         let words = request("2-3").unwrap_err().to_string();
         assert!(

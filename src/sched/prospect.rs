@@ -73,7 +73,6 @@ pub fn check_cpus(rt: &CpuList, cpus: &Cpus) -> Result<CpuList, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use artis_testing::canned;
 
     fn machine(online: &str, possible: &str) -> Cpus {
         Cpus {
@@ -93,13 +92,7 @@ mod tests {
 
     #[test]
     fn what_a_pod_has_alone_is_not_scheduled() {
-        let kubelet =
-            r#"{"policyName":"static","defaultCpuSet":"0-1","entries":{"5a1e":{"motor":"3"}}}"#;
-        let (_folder, root) = canned(&[
-            ("sys/devices/system/cpu/online", "0-3\n"),
-            ("sys/devices/system/cpu/possible", "0-3\n"),
-            ("var/lib/kubelet/cpu_manager_state", kubelet),
-        ]);
+        let (_folder, root) = artis_testing::with_pod();
         let of = |rt: &str| Prospect::of(&root, &rt.parse().unwrap(), Detector::Syscall);
         let words = of("2-3").unwrap_err().to_string();
         assert!(

@@ -241,11 +241,7 @@ pub fn run(
     lookout.serve_all();
     program.detach();
     end.why.is_off();
-    let ending = match &end.why {
-        Why::Unserved(unserved) => Ending::unserved(unserved),
-        Why::Pods(taken) => Ending::taken(taken),
-        _ => program.ending().unwrap_or_else(Ending::unknown),
-    };
+    let ending = end.why.ending(&program);
     let better = matches!(end.why, Why::Better);
     drop(undo);
     // Only now is everything restored: the client that asked for the stop learns it by this.

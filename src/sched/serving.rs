@@ -5,6 +5,7 @@
 use super::beset::{Lookout, Unserved};
 use super::control::{self, Request, Server, Stop};
 use super::detector::Detector;
+use super::ending::Ending;
 use super::policy;
 use super::program::Program;
 use super::runtime::State;
@@ -67,6 +68,15 @@ pub(super) enum Why {
 }
 
 impl Why {
+    /// The end in words.
+    pub fn ending(&self, program: &Program<'_>) -> Ending {
+        match self {
+            Self::Unserved(unserved) => Ending::unserved(unserved),
+            Self::Pods(taken) => Ending::taken(taken),
+            _ => program.ending().unwrap_or_else(Ending::unknown),
+        }
+    }
+
     /// The scheduler is off: tells the client that asked for it.
     pub fn is_off(&self) {
         if let Self::Asked(client) = self {
