@@ -10,11 +10,13 @@ use super::value;
 use crate::lab::distribution::Distro;
 use crate::lab::engine::Kind;
 use crate::lab::experiment::plan::Experiment;
-use crate::lab::experiment::{rows, run};
+use crate::lab::experiment::{missing, part, rows, run};
 use crate::lab::progress::Progress;
 use crate::report::experiment::{table, to_run};
 use crate::report::experiment_brief;
 use crate::result::file::Target;
+use artis_run::shard::{self, Head, Shard};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -23,7 +25,9 @@ use std::process::ExitCode;
 #[command(
     after_help = "Each sample is one guest, booted for it alone, and kept in the cache. So after\n\
                   an interruption the same command continues where it was, and gives the same\n\
-                  figures. The format of the file: docs/experiments.md.\n\n\
+                  figures. --shard 2/4 measures the second quarter and prints its samples, a line\n\
+                  each; --merge makes of the lines of all shards what one machine would have\n\
+                  written. The format of the file: docs/experiments.md.\n\n\
                   Examples:\n  artis lab experiment lab/table1.toml --json table1.json\n\
                   \u{20} artis lab experiment lab/others.toml --only stock,isolcpus,artis"
 )]
@@ -48,6 +52,12 @@ pub struct Args {
     /// Guests at the same time [default: one for each CPU]
     #[arg(long, value_name = "N", value_parser = value::number::whole(1..=256_u16))]
     jobs: Option<u16>,
+    /// Measure part I of N, and print its samples as lines
+    #[arg(long, value_name = "I/N", value_parser = shard::parse, conflicts_with_all = ["json", "brief"])]
+    shard: Option<Shard>,
+    /// Run nothing: take the samples that shards have printed
+    #[arg(long, value_name = "PART", num_args = 1.., conflicts_with_all = ["shard", "list", "fresh"])]
+    merge: Vec<PathBuf>,
     #[command(flatten)]
     releases: Releases,
 }
@@ -93,13 +103,18 @@ pub(super) fn failed(error: run::Error, progress: &mut Stderr) -> anyhow::Result
     Ok(ended_by(i32::try_from(signal)?))
 }
 
-/// Runs it.
+/// Runs it, or its part, or puts parts together.
 pub fn run(kernels: &dyn Distro, args: Args) -> anyhow::Result<ExitCode> {
     let mut experiment = Experiment::read(&args.file)?;
     if !args.only.is_empty() {
         experiment.keep_only(&args.only).map_err(UsageError)?;
     }
     let target = args.json.as_deref().map(Target::open).transpose()?;
+    if !args.merge.is_empty() {
+        let lines = shard::merge(&args.merge, "sample")?;
+        let measured = part::measured(&experiment, &lines).map_err(UsageError)?;
+        return publish(&experiment, &measured, args.brief, target);
+    }
     let mut progress = Stderr::default();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = run::Options {
@@ -107,27 +122,56 @@ pub fn run(kernels: &dyn Distro, args: Args) -> anyhow::Result<ExitCode> {
         fresh: args.fresh,
         ..options(args.releases)?
     };
+    let shard = args.shard.unwrap_or(Shard::WHOLE);
+    let has = |place| shard.has(place);
     if args.list {
-        let missing = run::missing(&experiment, kernels, &options, &mut progress)?;
+        let missing = missing::missing(&experiment, kernels, &options, &has, &mut progress)?;
         let jobs = u32::try_from(options.jobs.clamp(1, missing.guests.len().max(1)))?;
         let (all, time) = (missing.all, missing.host / jobs);
         stdout().text(&to_run(&experiment.name, all, &missing.guests, time))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let measured = match run::run(&experiment, kernels, &options, &mut progress) {
+    let part = match run::run_part(&experiment, kernels, &options, &has, &mut progress) {
         Err(error) => return failed(error, &mut progress),
-        Ok(measured) => measured,
+        Ok(part) => part,
     };
-    let document = rows::document(&experiment, &measured);
-    let layout = if args.brief {
-        experiment_brief::table
-    } else {
-        table
+    if args.shard.is_some() {
+        return print_part(&experiment, &part);
+    }
+    let measured: Vec<run::Measured> = part.measured.into_values().collect();
+    publish(&experiment, &measured, args.brief, target)
+}
+
+/// The samples of a part, a line each.
+fn print_part(experiment: &Experiment, part: &run::Part) -> anyhow::Result<ExitCode> {
+    let mut out = stdout();
+    for (place, measured) in &part.measured {
+        let head = Head {
+            number: *place,
+            of: part.of,
+            whole: part.whole.clone(),
+        };
+        writeln!(out, "{}", head.line(&part::line(experiment, measured)?))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The table, and the document.
+fn publish(
+    experiment: &Experiment,
+    measured: &[run::Measured],
+    is_brief: bool,
+    json: Option<Target>,
+) -> anyhow::Result<ExitCode> {
+    let document = rows::document(experiment, measured);
+    let layout = match is_brief {
+        true => experiment_brief::table,
+        false => table,
     };
     Outcome {
         text: &layout(&experiment.title, &document),
         document: &document,
-        json: target,
+        json,
         files: Vec::new(),
         failures: Vec::new(),
     }

@@ -25,6 +25,7 @@ pub mod interrupts;
 pub mod irq_affinity;
 pub mod kernel;
 pub mod kernel_threads;
+pub mod kubelet;
 pub mod local_timer;
 pub mod locked;
 pub mod managers;

@@ -11,7 +11,7 @@ use super::{irqbalance, irqs, kthreads, power, servers, shield, timers, workqueu
 use artis_machine::cpus::{self, Cpus};
 use artis_machine::cpusets::Claim;
 use artis_machine::rt_cpus::nrt_cpus;
-use artis_machine::{CpuList, Root, Unreadable, irq_affinity, rcu};
+use artis_machine::{CpuList, Root, Unreadable, irq_affinity, kubelet, rcu};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -49,6 +49,8 @@ pub enum Error {
     #[error(transparent)]
     CpuSets(#[from] cpus::Error),
     #[error(transparent)]
+    Pods(#[from] kubelet::Error),
+    #[error(transparent)]
     Unreadable(#[from] Unreadable),
 }
 
@@ -60,6 +62,7 @@ impl Request {
     pub fn new(root: &Root, rt: &CpuList) -> Result<Self, Error> {
         let cpus = Cpus::read(root)?;
         let nrt = nrt_cpus(rt, &cpus).map_err(|unfit| Error::Refused(unfit.to_string()))?;
+        kubelet::has_none_of(root, rt)?;
         if rt.contains(0) {
             return Err(Error::Refused(format!(
                 "CPU 0 keeps time and does what the kernel binds to the CPU it booted on, which no \
@@ -294,6 +297,18 @@ pub(super) mod tests {
             words.contains("CPU 0 keeps") && words.contains("2-3"),
             "{words}"
         );
+    }
+
+    #[test]
+    fn what_a_pod_has_alone_is_not_partitioned() {
+        let (_folder, root) = artis_testing::with_pod();
+        let request = |rt: &str| Request::new(&root, &CpuList::from_kernel(rt).unwrap());
+        let words = request("2-3").unwrap_err().to_string();
+        assert!(
+            words.contains("CPU 3 to pod 5a1e, container motor alone"),
+            "{words}"
+        );
+        assert_eq!(request("2").unwrap().nrt.to_string(), "0-1,3");
     }
 
     #[test]

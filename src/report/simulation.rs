@@ -6,6 +6,7 @@ use super::columns::Side::{Left, Right};
 use super::words::plain;
 use artis_sim::Outcome;
 use artis_sim::result::TaskOutcome;
+use std::borrow::Cow;
 
 /// Of more tasks, those of a kind are one line.
 const LINES_MAX: usize = 60;
@@ -14,7 +15,7 @@ const LINES_MAX: usize = 60;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Line {
     pub name: String,
-    pub class: &'static str,
+    pub class: Cow<'static, str>,
     pub tasks: u64,
     pub ended: u64,
     pub wall_ns_max: u64,
@@ -32,7 +33,7 @@ pub struct Line {
 
 impl Line {
     fn add(&mut self, task: &TaskOutcome) {
-        self.class = task.class;
+        self.class.clone_from(&task.class);
         self.tasks += 1;
         self.ended += u64::from(task.has_ended);
         self.wall_ns_max = self.wall_ns_max.max(task.wall_ns);
@@ -128,7 +129,7 @@ fn cells(line: &Line) -> [String; 11] {
         many => format!("{} ({many})", plain(&line.name)),
     };
     [
-        line.class.to_owned(),
+        line.class.to_string(),
         seconds(line.cpu_ns),
         seconds(line.cpu_rt_ns),
         match line.ended == line.tasks {

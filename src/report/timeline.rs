@@ -132,7 +132,10 @@ pub fn perfetto(outcome: &Outcome, runs: &[Run]) -> Vec<u8> {
         let task = outcome.tasks.get(run.task as usize);
         let event = TrackEvent {
             name: task.map(|task| task.name.clone()),
-            categories: task.map(|task| task.class.to_owned()).into_iter().collect(),
+            categories: task
+                .map(|task| task.class.to_string())
+                .into_iter()
+                .collect(),
             ..TrackEvent::default()
         };
         perfetto::slice(

@@ -2,6 +2,7 @@
 //! Why the scheduler ended, in words.
 
 use super::beset::Unserved;
+use artis_machine::kubelet;
 use serde::Serialize;
 
 /// What the kernel says about the end of a sched_ext scheduler (`struct scx_exit_info`).
@@ -19,6 +20,7 @@ pub struct Ending {
 
 /// No kind of the kernel's: artis ended it.
 const UNSERVED: i32 = -1;
+const TAKEN: i32 = -2;
 const UNREG: i32 = 64;
 const UNREG_BPF: i32 = 65;
 const UNREG_KERN: i32 = 66;
@@ -56,6 +58,16 @@ impl Ending {
         }
     }
 
+    /// For an ending by artis itself, because a pod has RT CPUs alone now.
+    pub fn taken(taken: &kubelet::Error) -> Self {
+        Self {
+            kind: TAKEN,
+            code: 0,
+            reason: "a pod has RT CPUs alone".to_owned(),
+            message: taken.to_string(),
+        }
+    }
+
     /// Did it end because its own process asked for it?
     pub fn was_asked_for(&self) -> bool {
         self.kind == UNREG
@@ -73,6 +85,7 @@ impl Ending {
                 "artis ended the scheduler: {detail}; the kernel's own scheduler gives them a turn \
                  now; leave others some time on that CPU, then start artis again"
             ),
+            TAKEN => format!("artis ended the scheduler: {detail}"),
             UNREG => "the scheduler was stopped".to_owned(),
             UNREG_BPF => format!(
                 "the scheduler ended itself: {detail}; at least one NRT CPU has to be online"

@@ -8,6 +8,7 @@ use super::service::Error;
 use artis_machine::cpus::Cpus;
 use artis_machine::cpusets::{self, Claim};
 use artis_machine::kernel::Kernel;
+use artis_machine::kubelet;
 use artis_machine::privilege::Privilege;
 use artis_machine::rt_cpus::nrt_cpus;
 use artis_machine::{CpuList, Root};
@@ -33,6 +34,7 @@ impl Prospect {
     pub fn of(root: &Root, rt: &CpuList, detector: Detector) -> Result<Self, Error> {
         let cpus = Cpus::read(root)?;
         let nrt = check_cpus(rt, &cpus)?;
+        kubelet::has_none_of(root, rt)?;
         let kernel = Kernel::read(root)?;
         let privilege = Privilege::of_self(root)?;
         let missing = require::missing(root, &kernel, &privilege, detector, rt, &cpus);
@@ -86,6 +88,20 @@ mod tests {
         check_cpus(&rt.parse().unwrap(), cpus)
             .unwrap_err()
             .to_string()
+    }
+
+    #[test]
+    fn what_a_pod_has_alone_is_not_scheduled() {
+        let (_folder, root) = artis_testing::with_pod();
+        let of = |rt: &str| Prospect::of(&root, &rt.parse().unwrap(), Detector::Syscall);
+        let words = of("2-3").unwrap_err().to_string();
+        assert!(
+            words.contains("CPU 3 to pod 5a1e, container motor alone"),
+            "{words}"
+        );
+        // What is wrong beside that is said: this root has no kernel.
+        let words = of("2").unwrap_err().to_string();
+        assert!(!words.contains("pod"), "{words}");
     }
 
     #[test]

@@ -20,7 +20,7 @@ use artis_machine::cpus::{self, Cpus};
 use artis_machine::cpusets::Claim;
 use artis_machine::kernel::Preemption;
 use artis_machine::privilege::Privilege;
-use artis_machine::{CpuList, Root, Unreadable, rcu, topology};
+use artis_machine::{CpuList, Root, Unreadable, kubelet, rcu, topology};
 use artis_partition::change::Change;
 use artis_partition::cycle;
 use artis_partition::host::Host;
@@ -80,6 +80,9 @@ pub enum Error {
     Unreadable(#[from] Unreadable),
     #[error(transparent)]
     CpuSets(#[from] cpus::Error),
+    /// A pod has RT CPUs alone.
+    #[error(transparent)]
+    Pods(#[from] kubelet::Error),
     #[error(transparent)]
     Runtime(#[from] runtime::Error),
     #[error(transparent)]
@@ -238,10 +241,7 @@ pub fn run(
     lookout.serve_all();
     program.detach();
     end.why.is_off();
-    let ending = match &end.why {
-        Why::Unserved(unserved) => Ending::unserved(unserved),
-        _ => program.ending().unwrap_or_else(Ending::unknown),
-    };
+    let ending = end.why.ending(&program);
     let better = matches!(end.why, Why::Better);
     drop(undo);
     // Only now is everything restored: the client that asked for the stop learns it by this.

@@ -5,12 +5,13 @@
 use super::beset::{Lookout, Unserved};
 use super::control::{self, Request, Server, Stop};
 use super::detector::Detector;
+use super::ending::Ending;
 use super::policy;
 use super::program::Program;
 use super::runtime::State;
 use super::service::{Error, Event};
 use super::status::{OfflineClock, Status};
-use artis_machine::{CpuList, Root};
+use artis_machine::{CpuList, Root, kubelet};
 use artis_task::syscall;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -28,6 +29,9 @@ const LOOK_BEHIND_RT0: Duration = Duration::from_millis(20);
 /// How often to look for breakpoints that somebody else held at the start. A look reads the
 /// kernel's list of functions.
 const LOOK_FOR_BREAKPOINTS: Duration = Duration::from_secs(20);
+
+/// How often to look whether the kubelet has given RT CPUs to a pod alone.
+const LOOK_FOR_PODS: Duration = Duration::from_secs(1);
 
 /// SIGINT, SIGTERM and SIGHUP, as something to poll.
 pub(super) struct Signals(UnixStream);
@@ -57,17 +61,34 @@ pub(super) enum Why {
     Asked(Stop),
     /// Tasks that only the kernel's own scheduler would serve.
     Unserved(Unserved),
+    /// The kubelet has given RT CPUs to a pod alone since.
+    Pods(kubelet::Error),
     /// The best detector, which could not be had at the start, can be had.
     Better,
 }
 
 impl Why {
+    /// The end in words.
+    pub fn ending(&self, program: &Program<'_>) -> Ending {
+        match self {
+            Self::Unserved(unserved) => Ending::unserved(unserved),
+            Self::Pods(taken) => Ending::taken(taken),
+            _ => program.ending().unwrap_or_else(Ending::unknown),
+        }
+    }
+
     /// The scheduler is off: tells the client that asked for it.
     pub fn is_off(&self) {
         if let Self::Asked(client) = self {
             client.is_off();
         }
     }
+}
+
+/// Whether a pod has one of these CPUs alone. A file that is being repaired says nothing.
+fn taken(root: &Root, rt: &CpuList) -> Option<kubelet::Error> {
+    let error = kubelet::has_none_of(root, rt).err()?;
+    matches!(error, kubelet::Error::Taken { .. }).then_some(error)
 }
 
 /// What it takes to serve.
@@ -97,6 +118,7 @@ impl Serving<'_> {
         let mut stopped = false;
         let mut looked_for_better = Instant::now();
         let mut looked_for_overdue = Instant::now();
+        let mut looked_for_pods = Instant::now();
         loop {
             let limits = stopped || program.has_limits();
             let look = match limits {
@@ -116,6 +138,10 @@ impl Serving<'_> {
             if why.is_none() && self.upgrade && looked_for_better.elapsed() > LOOK_FOR_BREAKPOINTS {
                 looked_for_better = Instant::now();
                 why = Detector::can_be_best(&Root::default()).then_some(Why::Better);
+            }
+            if why.is_none() && looked_for_pods.elapsed() > LOOK_FOR_PODS {
+                looked_for_pods = Instant::now();
+                why = taken(&Root::default(), &self.state.rt_cpus).map(Why::Pods);
             }
             if let Some(why) = why {
                 let last = (self.status)(program, &away);

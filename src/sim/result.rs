@@ -3,18 +3,19 @@
 
 use crate::sim::{Scheduler, Sim};
 use artis_scenario::model::Class;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Names the form of this document.
 pub const SCHEMA: &str = "artis.simulation/1";
 
 /// A simulation that has ended.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    pub schema: &'static str,
+    pub schema: Cow<'static, str>,
     pub scenario: String,
-    pub scheduler: &'static str,
+    pub scheduler: Cow<'static, str>,
     pub seed: u64,
     pub cpus: u32,
     pub rt_cpus: String,
@@ -32,10 +33,10 @@ pub struct Outcome {
 }
 
 /// What a task had.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskOutcome {
     pub name: String,
-    pub class: &'static str,
+    pub class: Cow<'static, str>,
     pub policy: String,
     /// From its start to its end, or to that of the simulation.
     pub wall_ns: u64,
@@ -64,7 +65,7 @@ pub struct TaskOutcome {
 }
 
 /// How soon tasks ran that woke up: how often each latency in ns was seen.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latencies {
     /// Of RT0, each value as it is.
     pub rt0: BTreeMap<u64, u64>,
@@ -86,7 +87,7 @@ impl Latencies {
 }
 
 /// What a CPU did.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CpuOutcome {
     pub cpu: u32,
     pub is_rt: bool,
@@ -112,9 +113,9 @@ impl Sim<'_> {
     pub fn outcome(&mut self) -> Outcome {
         let counters = self.counters();
         Outcome {
-            schema: SCHEMA,
+            schema: SCHEMA.into(),
             scenario: self.scenario.name.clone(),
-            scheduler: self.setup.scheduler.name(),
+            scheduler: self.setup.scheduler.name().into(),
             seed: self.setup.seed,
             cpus: self.setup.layout.cpus,
             rt_cpus: self.setup.layout.rt.to_string(),
@@ -156,7 +157,7 @@ impl Sim<'_> {
         let end = had.ended_ns.unwrap_or(self.now);
         TaskOutcome {
             name: self.name_of(id),
-            class: task.class.name(),
+            class: task.class.name().into(),
             policy: task.policy.to_string(),
             wall_ns: end.saturating_sub(had.started_ns),
             has_ended: had.ended_ns.is_some(),

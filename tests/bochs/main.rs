@@ -230,14 +230,28 @@ fn an_interrupted_experiment_goes_on_and_gives_the_same_file_as_another() {
     );
     let one = fs::read_to_string(one).unwrap();
     let document: serde_json::Value = serde_json::from_str(&one).unwrap();
-    let artis = &document["rows"][1];
-    assert_eq!(artis["configuration"], "artis");
-    assert_eq!(artis["leaks"], 0, "{artis}");
-    assert!(artis["samples"].as_u64().unwrap() >= 990, "{artis}");
-    assert!(
-        artis["rt_cpu_share_others"].as_f64().unwrap() > 0.5,
-        "{artis}"
-    );
+    let row = &document["rows"][1];
+    assert_eq!(row["configuration"], "artis");
+    assert_eq!(row["leaks"], 0, "{row}");
+    assert!(row["samples"].as_u64().unwrap() >= 990, "{row}");
+    assert!(row["rt_cpu_share_others"].as_f64().unwrap() > 0.5, "{row}");
+
+    // Shards, each with its half of the samples, make the same file where nothing can be run.
+    let parts = ["1/2", "2/2"].map(|shard| {
+        let output = artis(&["lab", "experiment", SMOKE, "--shard", shard]).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        let part = folder.path().join(shard.replace('/', "-"));
+        fs::write(&part, output.stdout).unwrap();
+        part
+    });
+    let merged = artis(&["lab", "experiment", SMOKE, "--json", "--merge"])
+        .args(parts.iter().rev())
+        .env("XDG_CACHE_HOME", folder.path())
+        .output()
+        .unwrap();
+    assert!(merged.status.success(), "{}", stderr(&merged));
+    assert_eq!(one, String::from_utf8(merged.stdout).unwrap());
 
     if common::count(0, 1) > 0 {
         interrupted(start(&two, &["--fresh"]), "0 of 2 samples …");

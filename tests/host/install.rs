@@ -78,8 +78,10 @@ fn uninstall_leaves_nothing_that_install_made() {
         ("usr/share/man/man1/artis.1", 0o644),
         ("usr/share/bash-completion/completions/artis", 0o644),
         ("usr/share/artis/result.schema.json", 0o644),
+        ("usr/share/artis/kubernetes/nodes.yaml", 0o644),
         ("usr/share/artis/monitoring/alerts.yml", 0o644),
         ("usr/share/artis/monitoring/dashboard.json", 0o644),
+        ("usr/share/artis/slurm/sweep.sh", 0o644),
         ("etc/artis/sched.toml", 0o644),
     ] {
         let data = fs::metadata(place.path().join(name)).unwrap_or_else(|_| panic!("no {name}"));

@@ -8,6 +8,7 @@ mod common;
 
 mod admit;
 mod check;
+mod cluster;
 mod compare;
 mod decide;
 mod explain;

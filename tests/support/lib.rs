@@ -32,6 +32,17 @@ pub fn canned(files: &[(&str, &str)]) -> (TempDir, Root) {
     (folder, root)
 }
 
+/// A canned machine of four CPUs, whose kubelet has given CPU 3 to a pod alone.
+pub fn with_pod() -> (TempDir, Root) {
+    let entries = r#"{"5a1e":{"motor":"3"}}"#;
+    let state = format!(r#"{{"policyName":"static","defaultCpuSet":"0-2","entries":{entries}}}"#);
+    canned(&[
+        ("sys/devices/system/cpu/online", "0-3\n"),
+        ("sys/devices/system/cpu/possible", "0-3\n"),
+        ("var/lib/kubelet/cpu_manager_state", &state),
+    ])
+}
+
 /// BTF of functions, each with the names of its parameters, and of variables, as the kernel's file
 /// has it: `Documentation/bpf/btf.rst`.
 pub fn btf(functions: &[(&str, &[&str])], variables: &[&str]) -> Vec<u8> {

@@ -5,15 +5,19 @@
 //! are the kinds of tasks that are not RT0, and their work is the time that their steps took
 //! without what others cost them.
 
-use super::{Args, Point, begin, setup};
+use super::kept::Folder;
+use super::sweep;
+use super::work::Work;
 use crate::cli::exit::UsageError;
+use crate::cli::output::{print_json, stdout};
 use crate::result::distribution::Distribution;
 use crate::result::experiment::{self, Experiment, Figures, Row, Seed, Summary};
 use crate::result::names::Ordinary;
 use crate::sim::result::Latencies;
 use crate::sim::{Outcome, Scheduler};
-use artis_scenario::Scenario;
+use anyhow::Context;
 use std::collections::BTreeMap;
+use std::process::ExitCode;
 
 /// One simulation.
 struct Done {
@@ -22,23 +26,35 @@ struct Done {
     latencies: Latencies,
 }
 
-/// The document.
-pub fn document(args: &Args, scenario: &Scenario, plan: &[Point]) -> anyhow::Result<Experiment> {
-    let cpus = plan[0].cpus;
-    if plan.iter().any(|point| point.cpus != cpus) {
+/// Simulates, or takes what is kept, and prints the document.
+pub fn run(work: &Work<'_>) -> anyhow::Result<ExitCode> {
+    let cpus = work.plan[0].cpus;
+    if work.plan.iter().any(|point| point.cpus != cpus) {
         let sentence = "an experiment is of one machine; give one --cpus".to_owned();
         return Err(UsageError(sentence).into());
     }
+    // Its parts are processes, whose results come through a folder.
+    let own = tempfile::tempdir().context("cannot make a folder for the parts")?;
+    let place = work.args.keep.as_deref().unwrap_or(own.path());
+    let folder = Folder::open(place)?;
+    if let Some(status) = sweep::fill(work, place)? {
+        return Ok(status);
+    }
+    print_json(&mut stdout(), &document(work, &folder)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn document(work: &Work<'_>, folder: &Folder) -> anyhow::Result<Experiment> {
+    let scenario = work.scenario;
     let mut by_scheduler: Vec<(Scheduler, Vec<Done>)> = Vec::new();
     let mut costs = String::new();
-    for point in plan {
-        let mut sim = begin(scenario, setup(args, scenario, point)?)?;
-        sim.run();
-        let outcome = sim.outcome();
+    for point in &work.plan {
+        let record = work.result(point, Some(folder))?;
+        let outcome: Outcome = serde_json::from_str(record.outcome.get())?;
         costs.clone_from(&outcome.costs);
         let done = Done {
             seed: point.seed,
-            latencies: sim.latencies().clone(),
+            latencies: record.latencies,
             outcome,
         };
         match by_scheduler.last_mut() {
@@ -184,7 +200,7 @@ fn lent(all: &[Done]) -> Option<f64> {
         let rt = done.outcome.cpu_time.iter().filter(|cpu| cpu.is_rt).count();
         left += rt as f64 * done.outcome.simulated_ns as f64;
         for task in &done.outcome.tasks {
-            match task.class {
+            match task.class.as_ref() {
                 "RT0" => left -= task.cpu_rt_ns as f64,
                 _ => got += task.cpu_rt_ns as f64,
             }

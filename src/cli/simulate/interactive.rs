@@ -2,16 +2,14 @@
 //! A simulation one event at a time: what happens, and what the scheduler decided.
 
 use crate::cli::output::stdout;
-use crate::sim::{Setup, Sim};
-use artis_scenario::Scenario;
+use crate::sim::Sim;
 use std::io::{BufRead, Write};
 use std::process::ExitCode;
 
 const HELP: &str = "Enter: the next event; a number: so many; t TIME_MS: up to then; n: to the next \
                     decision of the scheduler; q: the end\n";
 
-pub fn run(scenario: &Scenario, setup: Setup) -> anyhow::Result<ExitCode> {
-    let mut sim = super::begin(scenario, setup)?;
+pub fn run(mut sim: Sim<'_>) -> anyhow::Result<ExitCode> {
     sim.notes(true);
     sim.begin();
     let mut out = stdout();

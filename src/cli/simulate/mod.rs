@@ -3,22 +3,22 @@
 
 mod experiment;
 mod interactive;
+mod kept;
 mod sweep;
+mod work;
 
 use super::exit::UsageError;
 use super::output::{print_json, stdout};
-use super::value::duration;
+use super::value::{duration, number};
 use crate::machine::CpuList;
 use crate::report::{simulation, timeline};
-use crate::result::file::{self, Target};
-use crate::sched::caches::Caches;
-use crate::sim::layout::Part;
-use crate::sim::{Costs, Layout, Outcome, Scheduler, Setup, Sim, Trace, costs};
-use anyhow::Context;
-use artis_scenario::Scenario;
-use std::path::{Path, PathBuf};
+use crate::result::file::Target;
+use crate::sim::{Outcome, Scheduler, Trace};
+use artis_run::shard::{self, Shard};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+use work::Work;
 
 /// Runs of a picture or a trace at most: those after them are left out.
 const RUNS_MAX: usize = 2_000_000;
@@ -30,8 +30,9 @@ const RUNS_MAX: usize = 2_000_000;
                   choice of artis is made by its BPF program, compiled for this machine. The same \
                   seed gives the same bytes.\n\n\
                   Several --scheduler, --cpus or --seeds are a sweep: one line of JSON for each \
-                  simulation. --shard 2/4 does the second quarter of it; --merge puts the lines \
-                  of shards in order again.\n\n\
+                  simulation, on all cores. --shard 2/4 does the second quarter of it; --merge puts \
+                  the lines of shards in order again. With --keep it goes on after an \
+                  interruption, also from a folder that several machines share.\n\n\
                   Example:\n  artis simulate mixed.toml --cpus 4 --rt 3 --scheduler artis"
 )]
 pub struct Args {
@@ -75,11 +76,20 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["json", "shard", "merge"])]
     interactive: bool,
     /// Do part I of N of a sweep
-    #[arg(long, value_name = "I/N", value_parser = sweep::shard)]
-    shard: Option<sweep::Shard>,
+    #[arg(long, value_name = "I/N", value_parser = shard::parse)]
+    shard: Option<Shard>,
     /// Put the lines of shards in order
-    #[arg(long)]
+    #[arg(long, conflicts_with = "shard")]
     merge: bool,
+    /// Keep each finished simulation there, and do not simulate again what is there
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["interactive", "merge"])]
+    keep: Option<PathBuf>,
+    /// Simulations at the same time [default: one for each CPU]
+    #[arg(long, value_name = "N", value_parser = number::whole(1..=1024_u16))]
+    jobs: Option<u16>,
+    /// What a process of a sweep does of it
+    #[arg(long, hide = true, value_parser = shard::parse)]
+    part: Option<Shard>,
 }
 
 /// The schedulers by their names.
@@ -112,25 +122,22 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         return Err(UsageError(sentence).into());
     };
     let scenario = super::scenario::read(path, None)?.scenario;
-    let plan = sweep::plan(args, &scenario)?;
-    if args.experiment {
-        let document = experiment::document(args, &scenario, &plan)?;
-        print_json(&mut stdout(), &document)?;
-        return Ok(ExitCode::SUCCESS);
+    let work = Work::new(args, &scenario)?;
+    if args.experiment && args.part.is_none() {
+        return experiment::run(&work);
     }
-    if plan.len() > 1 || args.shard.is_some() {
+    if work.plan.len() > 1 || args.shard.is_some() || args.keep.is_some() {
         if args.svg.is_some() || args.perfetto.is_some() || args.interactive {
-            let sentence = "pictures and single steps are of one simulation; give one \
-                            --scheduler, --cpus and seed";
+            let sentence = "pictures and single steps are of one simulation that is not kept; \
+                            give one --scheduler, --cpus and seed";
             return Err(UsageError(sentence.to_owned()).into());
         }
-        return sweep::run(args, &scenario, &plan);
+        return sweep::run(&work);
     }
-    let setup = setup(args, &scenario, &plan[0])?;
     if args.interactive {
-        return interactive::run(&scenario, setup);
+        return interactive::run(work.begin(&work.plan[0])?);
     }
-    let outcome = simulate(args, &scenario, setup)?;
+    let outcome = simulate(&work)?;
     let mut out = stdout();
     match args.json {
         true => print_json(&mut out, &outcome)?,
@@ -139,18 +146,14 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The beginning of a simulation.
-fn begin(scenario: &Scenario, setup: Setup) -> anyhow::Result<Sim<'_>> {
-    Ok(Sim::new(scenario, setup).map_err(|error| UsageError(error.to_string()))?)
-}
-
 /// One simulation, and its pictures.
-fn simulate(args: &Args, scenario: &Scenario, setup: Setup) -> anyhow::Result<Outcome> {
-    let cpus = setup.layout.cpus;
-    let mut sim = begin(scenario, setup)?;
+fn simulate(work: &Work<'_>) -> anyhow::Result<Outcome> {
+    let args = work.args;
+    let point = &work.plan[0];
+    let mut sim = work.begin(point)?;
     let draws = args.svg.is_some() || args.perfetto.is_some();
     if draws {
-        sim.trace(Trace::new(cpus, RUNS_MAX));
+        sim.trace(Trace::new(point.cpus, RUNS_MAX));
     }
     sim.run();
     let outcome = sim.outcome();
@@ -168,56 +171,6 @@ fn simulate(args: &Args, scenario: &Scenario, setup: Setup) -> anyhow::Result<Ou
         Target::open(path)?.write(&timeline::perfetto(&outcome, trace.runs()))?;
     }
     Ok(outcome)
-}
-
-/// One simulation of a sweep.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Point {
-    scheduler: Scheduler,
-    cpus: u32,
-    seed: u64,
-}
-
-/// The machine, the costs and the end.
-fn setup(args: &Args, scenario: &Scenario, part: &Point) -> anyhow::Result<Setup> {
-    let machine = &scenario.machine;
-    let rt = args.rt.clone().unwrap_or_else(|| machine.rt_cpus.clone());
-    let (per_cache, per_node) = (machine.cpus_per_cache, machine.cpus_per_node);
-    let layout = Layout::new(part.cpus, rt, per_cache, per_node);
-    let mut layout = layout.map_err(|error| UsageError(error.to_string()))?;
-    let all: CpuList = (0..layout.cpus).collect();
-    let caches = Caches::read(&layout.topology(), &all);
-    let parts = caches.cpus().iter().enumerate();
-    layout.parts = parts
-        .map(|(number, cpus)| Part {
-            cpus: cpus.clone(),
-            near: caches.near(number),
-        })
-        .collect();
-    let text = match args.costs.as_str() {
-        "lab" => costs::LAB.to_owned(),
-        "none" => costs::NONE.to_owned(),
-        path => {
-            let text = file::read_text(Path::new(path))?;
-            String::from_utf8(text).with_context(|| format!("{path} is no text"))?
-        }
-    };
-    let costs = Costs::parse(&text).map_err(|error| UsageError(error.to_string()))?;
-    let most = args.duration.map(|it| it.as_nanos() as u64);
-    let end_ns = match (most, scenario.end.duration_ns) {
-        (None, None) if !scenario.ends() => {
-            let sentence = "the scenario has no end; give --duration 10s".to_owned();
-            return Err(UsageError(sentence).into());
-        }
-        (a, b) => a.unwrap_or(u64::MAX).min(b.unwrap_or(u64::MAX)),
-    };
-    Ok(Setup {
-        layout,
-        costs,
-        scheduler: part.scheduler,
-        seed: part.seed,
-        end_ns,
-    })
 }
 
 /// CPUs of the machine that is simulated, whatever this one has.

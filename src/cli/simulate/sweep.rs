@@ -1,223 +1,165 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! Sweeps: the simulations of a scenario for several machines, schedulers and seeds, and parts of
-//! them that several machines do.
+//! Sweeps: the simulations of a scenario for several machines, schedulers and seeds, on all cores
+//! and, in parts, on several machines. What is kept is not simulated again.
 
-use super::{Args, Point, setup, simulate};
-use crate::cli::exit::UsageError;
+use super::kept::Folder;
+use super::work::Work;
 use crate::cli::output::stdout;
-use crate::result::file;
-use crate::sim::{Outcome, Scheduler};
+use crate::cli::progress::Sign;
+use crate::task::starter::ends_with;
 use anyhow::Context;
-use artis_scenario::Scenario;
-use serde::Serialize;
+use artis_run::shard::{self, Head, Shard};
+use nix::sys::signal::Signal;
+use nix::unistd::getpid;
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode, Stdio};
-
-/// Part `at` of `of`, from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    at: usize,
-    of: usize,
-}
-
-/// A line of a sweep.
-#[derive(Serialize)]
-struct Line<'a> {
-    /// Its place in the whole sweep, and how many that has.
-    number: usize,
-    of: usize,
-    #[serde(flatten)]
-    outcome: &'a Outcome,
-}
-
-/// Reads `2/4`.
-pub fn shard(text: &str) -> Result<Shard, String> {
-    let numbers = text.split_once('/');
-    let numbers = numbers.and_then(|(at, of)| Some((at.parse().ok()?, of.parse().ok()?)));
-    match numbers {
-        Some((at, of)) if (1..=of).contains(&at) => Ok(Shard { at, of }),
-        _ => Err("write a part and how many there are, such as 2/4".to_owned()),
-    }
-}
-
-/// All simulations, in their order.
-pub fn plan(args: &Args, scenario: &Scenario) -> anyhow::Result<Vec<Point>> {
-    let rt = args.rt.as_ref().unwrap_or(&scenario.machine.rt_cpus);
-    let mut schedulers: Vec<Scheduler> = args.scheduler.iter().map(|it| (*it).into()).collect();
-    if schedulers.is_empty() {
-        schedulers.push(if rt.is_empty() {
-            Scheduler::Stock
-        } else {
-            Scheduler::Artis
-        });
-    }
-    let mut cpus = args.cpus.clone();
-    if cpus.is_empty() {
-        let Some(own) = scenario.machine.cpus else {
-            let sentence = "the scenario does not say how many CPUs there are; give --cpus 4";
-            return Err(UsageError(sentence.to_owned()).into());
-        };
-        cpus.push(own);
-    }
-    let first = args.seed.unwrap_or(scenario.seed);
-    let mut plan = Vec::new();
-    for cpus in cpus {
-        for scheduler in &schedulers {
-            for nth in 0..args.seeds.max(1) {
-                plan.push(Point {
-                    scheduler: *scheduler,
-                    cpus,
-                    seed: first.wrapping_add(nth),
-                });
-            }
-        }
-    }
-    Ok(plan)
-}
+use std::process::{Child, ChildStdout, Command, ExitCode, Stdio};
+use std::sync::mpsc;
 
 /// The sweep, or its part: a line for each simulation.
-pub fn run(args: &Args, scenario: &Scenario, plan: &[Point]) -> anyhow::Result<ExitCode> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let parts = cores.min(plan.len());
-    // Standard input can be read once.
-    let is_stream = args.files.iter().any(|path| path.as_os_str() == "-");
-    match args.shard {
-        Some(shard) => part(args, scenario, plan, shard),
-        None if parts > 1 && !is_stream => on_all_cores(parts),
-        None => part(args, scenario, plan, Shard { at: 1, of: 1 }),
+pub fn run(work: &Work<'_>) -> anyhow::Result<ExitCode> {
+    if let Some(parts) = parts(work) {
+        let mut out = stdout();
+        return on_all_cores(work, parts, &[], &mut |line| Ok(writeln!(out, "{line}")?));
     }
-}
-
-fn part(
-    args: &Args,
-    scenario: &Scenario,
-    plan: &[Point],
-    shard: Shard,
-) -> anyhow::Result<ExitCode> {
+    let folder = work.args.keep.as_deref().map(Folder::open).transpose()?;
+    let numbers = numbers(work);
+    let sign = Sign::new(work.args.part.is_none(), None);
     let mut out = stdout();
-    for (number, point) in plan.iter().enumerate() {
-        if number % shard.of != shard.at - 1 {
-            continue;
-        }
-        let outcome = simulate(args, scenario, setup(args, scenario, point)?)?;
-        let line = Line {
-            number,
-            of: plan.len(),
-            outcome: &outcome,
-        };
-        writeln!(out, "{}", serde_json::to_string(&line)?)?;
+    for &number in sign.each(&numbers, "simulations") {
+        let record = work.result(&work.plan[number], folder.as_ref())?;
+        writeln!(out, "{}", work.head(number).line(record.outcome.get()))?;
+        // Whoever waits for parts has each line when it is there.
+        out.flush()?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Each core does a part, as a process of its own, because each has the scheduler's variables once.
-fn on_all_cores(parts: usize) -> anyhow::Result<ExitCode> {
-    let program = std::env::current_exe().context("cannot find the program that runs")?;
-    let words: Vec<_> = std::env::args_os().skip(1).collect();
-    let children = (1..=parts).map(|at| {
-        Command::new(&program)
-            .args(&words)
-            .arg("--shard")
-            .arg(format!("{at}/{parts}"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()
-            .context("cannot start a part of the sweep")
-    });
-    let children = children.collect::<anyhow::Result<Vec<_>>>()?;
-    // All are read at once, so that none waits for a reader.
-    let readers: Vec<_> = children
-        .into_iter()
-        .map(|child| std::thread::spawn(move || child.wait_with_output()))
-        .collect();
-    let mut lines = BTreeMap::new();
-    for reader in readers {
-        let output = reader
-            .join()
-            .map_err(|_| anyhow::anyhow!("the reader of a part of the sweep failed"))?;
-        let output = output.context("cannot read a part of the sweep")?;
-        if !output.status.success() {
-            // It has said why.
-            let status = output
-                .status
-                .code()
-                .and_then(|code| u8::try_from(code).ok());
-            return Ok(ExitCode::from(status.unwrap_or(1)));
-        }
-        let text = String::from_utf8(output.stdout).context("a part of the sweep is no text")?;
-        lines.extend(
-            text.lines()
-                .filter_map(|line| Some((place(line)?, line.to_owned()))),
-        );
-    }
-    let mut out = stdout();
-    for line in lines.values() {
-        writeln!(out, "{line}")?;
-    }
-    Ok(ExitCode::SUCCESS)
+/// Simulates what the folder lacks, and prints nothing. A status: that of a part that failed.
+pub fn fill(work: &Work<'_>, folder: &std::path::Path) -> anyhow::Result<Option<ExitCode>> {
+    let Some(parts) = parts(work) else {
+        return Ok(None);
+    };
+    let words: [OsString; 2] = ["--keep".into(), folder.into()];
+    let more: &[OsString] = match work.args.keep {
+        Some(_) => &[],
+        None => &words,
+    };
+    let status = on_all_cores(work, parts, more, &mut |_| Ok(()))?;
+    Ok((status != ExitCode::SUCCESS).then_some(status))
 }
 
 /// The lines of shards, as the whole sweep would have printed them.
 pub fn merge(files: &[PathBuf]) -> anyhow::Result<ExitCode> {
-    let mut lines: BTreeMap<u64, (String, PathBuf)> = BTreeMap::new();
-    let mut of = 0;
-    for path in files {
-        let text = String::from_utf8(file::read_text(path)?);
-        let text = text.with_context(|| format!("{} is no text", path.display()))?;
-        for (at, line) in text.lines().enumerate() {
-            let Some((number, all)) = place(line) else {
-                let sentence = format!(
-                    "{}, line {}: this is no line of a sweep; give what artis simulate --shard \
-                     printed",
-                    path.display(),
-                    at + 1
-                );
-                return Err(UsageError(sentence).into());
-            };
-            of = all;
-            let new = (line.to_owned(), path.clone());
-            if let Some(old) = lines.insert(number, new)
-                && old.0 != line
-            {
-                let sentence = format!(
-                    "simulation {number} is in {} and {}, and differs; shards of one sweep have \
-                     the same options",
-                    old.1.display(),
-                    path.display()
-                );
-                return Err(UsageError(sentence).into());
-            }
-        }
-    }
-    if let Some(missing) = (0..of).find(|number| !lines.contains_key(number)) {
-        let sentence = format!("simulation {missing} is in none of the files; give all shards");
-        return Err(UsageError(sentence).into());
-    }
     let mut out = stdout();
-    for (line, _) in lines.values() {
+    for line in shard::merge(files, "simulation")? {
         writeln!(out, "{line}")?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The number of a line, and of how many it is one.
-fn place(line: &str) -> Option<(u64, u64)> {
-    let value: serde_json::Value = serde_json::from_str(line).ok()?;
-    let number = |name| value.get(name)?.as_u64();
-    number("number").zip(number("of"))
+/// What this process has to do, with those that it starts.
+fn numbers(work: &Work<'_>) -> Vec<usize> {
+    let shard = work.args.shard.unwrap_or(Shard::WHOLE);
+    let shard = shard.part(work.args.part.unwrap_or(Shard::WHOLE));
+    let all = 0..work.plan.len();
+    all.filter(|number| shard.has(*number)).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Into how many processes it is divided; none: this one does it.
+fn parts(work: &Work<'_>) -> Option<usize> {
+    let args = work.args;
+    // Standard input can be read once.
+    let is_stream = args.files.iter().any(|path| path.as_os_str() == "-");
+    if args.part.is_some() || is_stream {
+        return None;
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let jobs = args.jobs.map_or(cores, usize::from);
+    let parts = jobs.min(numbers(work).len());
+    (parts > 1).then_some(parts)
+}
 
-    #[test]
-    fn a_shard_is_a_part_of_some() {
-        assert_eq!(shard("2/4"), Ok(Shard { at: 2, of: 4 }));
-        for wrong in ["0/4", "5/4", "2", "a/b", "1/0"] {
-            assert!(shard(wrong).is_err(), "{wrong}");
+/// Each core does a part, as a process of its own, because each has the scheduler's variables once.
+/// Lines are given out in their order, each as soon as those before it are there.
+fn on_all_cores(
+    work: &Work<'_>,
+    parts: usize,
+    more: &[OsString],
+    each: &mut dyn FnMut(&str) -> anyhow::Result<()>,
+) -> anyhow::Result<ExitCode> {
+    let numbers = numbers(work);
+    let (say, heard) = mpsc::channel();
+    let children = Shard::all(parts).enumerate().map(|(at, part)| {
+        let mut child = start(part, more)?;
+        let output = child.stdout.take();
+        let output = output.context("a part of the sweep has no output")?;
+        let say = say.clone();
+        std::thread::spawn(move || read(at, output, &say));
+        Ok(child)
+    });
+    let mut children: Vec<Child> = children.collect::<anyhow::Result<_>>()?;
+    drop(say);
+    let sign = Sign::new(true, None);
+    let mut early = BTreeMap::new();
+    let mut wanted = sign.each(&numbers, "simulations").peekable();
+    for (at, line) in heard {
+        let line = line.context("cannot read a part of the sweep")?;
+        let Some(head) = line.as_deref().and_then(Head::read) else {
+            // Its end, also in the middle of a line. The other parts end with this process.
+            match ended(&mut children[at])? {
+                ExitCode::SUCCESS => continue,
+                status => return Ok(status),
+            }
+        };
+        early.extend(line.map(|line| (head.number, line)));
+        while let Some(line) = wanted.peek().and_then(|number| early.remove(number)) {
+            wanted.next();
+            each(&line)?;
+        }
+    }
+    let is_whole = wanted.peek().is_none();
+    anyhow::ensure!(is_whole, "a part of the sweep printed what is no result");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The status of a part that has printed all it will. One that ended by itself has said why.
+fn ended(child: &mut Child) -> anyhow::Result<ExitCode> {
+    let status = child.wait();
+    let status = status.context("cannot wait for a part of the sweep")?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    let code = code.with_context(|| {
+        format!("a part of the sweep ended by {status}; the same command with --keep goes on")
+    });
+    code.map(ExitCode::from)
+}
+
+/// A part: the same command, which ends with this process.
+fn start(part: Shard, more: &[OsString]) -> anyhow::Result<Child> {
+    let program = std::env::current_exe().context("cannot find the program that runs")?;
+    let mut command = Command::new(program);
+    command
+        .args(std::env::args_os().skip(1))
+        .args(more)
+        .args(["--part", &part.to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped());
+    let starter = getpid();
+    // SAFETY: between fork and exec only system calls are made.
+    unsafe { command.pre_exec(move || ends_with(starter, Signal::SIGKILL)) };
+    command.spawn().context("cannot start a part of the sweep")
+}
+
+/// What a part prints, line by line, and its end.
+fn read(at: usize, output: ChildStdout, say: &mpsc::Sender<(usize, io::Result<Option<String>>)>) {
+    let lines = BufReader::new(output).lines().map(|line| line.map(Some));
+    for line in lines.chain([Ok(None)]) {
+        // Nobody listens any more: then the sweep has failed already.
+        if say.send((at, line)).is_err() {
+            break;
         }
     }
 }

@@ -19,9 +19,10 @@ use crate::kernel::{Kernel, Modules};
 use crate::machine::Machine;
 use crate::machine::record::Ended;
 use crate::progress::Progress;
-use artis_guest::experiment::{Measure, Sample};
+use artis_guest::experiment::Sample;
 use artis_guest::scheduler;
 use artis_result::experiment::{Published, Scheduler};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ffi::OsString;
@@ -105,22 +106,50 @@ pub fn run(
     options: &Options,
     progress: &mut dyn Progress,
 ) -> Result<Vec<Measured>, Error> {
+    let part = run_part(experiment, kernels, options, &|_| true, progress)?;
+    Ok(part.measured.into_values().collect())
+}
+
+/// Some of an experiment's samples.
+pub struct Part {
+    /// Hash of the experiment and of all of its guests.
+    pub whole: String,
+    /// Guests of the experiment.
+    pub of: usize,
+    /// The samples, by their places in [`Experiment::runs`].
+    pub measured: BTreeMap<usize, Measured>,
+}
+
+/// Runs what is missing of those at the places that `has` names.
+///
+/// # Errors
+/// As of [`run`].
+pub fn run_part(
+    experiment: &Experiment,
+    kernels: &dyn Distro,
+    options: &Options,
+    has: &dyn Fn(usize) -> bool,
+    progress: &mut dyn Progress,
+) -> Result<Part, Error> {
     let store = Store::new(kernels.cache().clone());
     let guests = guests(experiment, kernels, options, progress)?;
+    let (whole, of) = (whole(experiment, &guests), guests.len());
+    let guests = guests.into_iter().enumerate();
+    let guests: BTreeMap<usize, Guest> = guests.filter(|(place, _)| has(*place)).collect();
     if options.fresh {
         // All of them now, not each when its turn comes: after an interruption the next run must
         // not find half of the samples that were to be replaced.
-        for guest in &guests {
+        for guest in guests.values() {
             store.forget(&guest.fingerprint)?;
         }
     }
     let mut results = BTreeMap::new();
     let mut missing = Vec::new();
-    for (index, guest) in guests.iter().enumerate() {
+    for (&place, guest) in &guests {
         if let Some(kept) = store.find(&guest.fingerprint)? {
-            results.insert(index, Ok(kept));
+            results.insert(place, Ok(kept));
         } else {
-            missing.push((index, guest));
+            missing.push((place, guest));
         }
     }
     // The longest first, so that no CPU of the host is left idle beside the last one.
@@ -149,67 +178,30 @@ pub fn run(
     let kept: Vec<Kept> = results.into_values().collect::<Result<_, _>>()?;
     assert_eq!(kept.len(), guests.len(), "every guest was run");
     let both = guests.into_iter().zip(kept);
-    let finished = both.map(|(guest, kept)| Measured {
-        run: guest.run,
-        kept,
-        fingerprint: guest.fingerprint,
-    });
-    Ok(finished.collect())
-}
-
-/// What has to be run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Missing {
-    /// Guests of the experiment.
-    pub all: usize,
-    /// Names of those whose sample is not in the cache.
-    pub guests: Vec<String>,
-    /// About how long they take, one at a time.
-    pub host: Duration,
-}
-
-/// Time on the host for each CPU and second of a guest: a guess that is right by a factor of two.
-const HOST_S_OF_CPU_SECOND: f64 = 8.0;
-/// Virtual seconds in which a guest boots and warms up.
-const BOOT_S: f64 = 5.0;
-/// How much longer than its wakeups all parts of `responsiveness` take.
-const PARTS: f64 = 2.5;
-
-/// Which guests a run would boot.
-///
-/// # Errors
-/// When a kernel cannot be had, or the cache cannot be read.
-pub fn missing(
-    experiment: &Experiment,
-    kernels: &dyn Distro,
-    options: &Options,
-    progress: &mut dyn Progress,
-) -> Result<Missing, Error> {
-    let store = Store::new(kernels.cache().clone());
-    let guests = guests(experiment, kernels, options, progress)?;
-    let mut missing = Missing {
-        all: guests.len(),
-        guests: Vec::new(),
-        host: Duration::ZERO,
-    };
-    for guest in guests {
-        if store.find(&guest.fingerprint)?.is_none() {
-            missing.host += guest.run.host_time();
-            missing.guests.push(guest.name);
-        }
-    }
-    Ok(missing)
-}
-
-impl Run {
-    fn host_time(&self) -> Duration {
-        let parts = match self.task.measure {
-            Measure::Responsiveness => PARTS,
-            Measure::Latency | Measure::KernelLatency | Measure::Leaks | Measure::Throughput => 1.0,
+    let finished = both.map(|((place, guest), kept)| {
+        let measured = Measured {
+            run: guest.run,
+            kept,
+            fingerprint: guest.fingerprint,
         };
-        let virtual_s = BOOT_S + parts * f64::from(self.task.seconds);
-        Duration::from_secs_f64(f64::from(self.cpus) * virtual_s * HOST_S_OF_CPU_SECOND)
+        (place, measured)
+    });
+    Ok(Part {
+        whole,
+        of,
+        measured: finished.collect(),
+    })
+}
+
+/// Hash of all that an experiment's samples depend on.
+fn whole(experiment: &Experiment, guests: &[Guest]) -> String {
+    let mut hash = Sha256::new();
+    hash.update(format!("{experiment:?}"));
+    for guest in guests {
+        hash.update(&guest.fingerprint);
     }
+    let bytes = hash.finalize();
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Runs one guest again, and lets `observed` hear what one of its CPUs does. Returns the sample of
@@ -274,7 +266,7 @@ pub fn observe(
 }
 
 /// Every guest of the experiment, with its fingerprint.
-fn guests(
+pub(super) fn guests(
     experiment: &Experiment,
     kernels: &dyn Distro,
     options: &Options,
@@ -369,7 +361,7 @@ impl Options {
 
 /// A guest of the experiment.
 pub(super) struct Guest {
-    run: Run,
+    pub(super) run: Run,
     pub(super) name: String,
     machine: Machine,
     command: Vec<OsString>,

@@ -27,7 +27,7 @@ const RELEASE: &str = "7.3-amd64";
 const GUESTS: usize = 4;
 
 /// Two configurations, two seeds.
-fn experiment() -> Experiment {
+pub(super) fn experiment() -> Experiment {
     let text = r#"
         name = "fake"
         title = "guests without a kernel"
@@ -66,14 +66,14 @@ fn an_experiment_can_be_cut_to_some_of_its_configurations() {
 }
 
 /// A cache that has a kernel.
-struct Lab {
+pub(super) struct Lab {
     _folder: tempfile::TempDir,
-    kernels: Kernels,
+    pub(super) kernels: Kernels,
     stop: Arc<AtomicUsize>,
 }
 
 impl Lab {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path().to_owned()).unwrap();
         canned::kernel(&cache, RELEASE, Flavour::Normal, "2-1");
@@ -85,7 +85,7 @@ impl Lab {
         }
     }
 
-    fn options(&self, engine: &Fake) -> Options {
+    pub(super) fn options(&self, engine: &Fake) -> Options {
         Options {
             engine: Arc::new(engine.clone()),
             system: Arc::new(Image::default()),
@@ -97,7 +97,7 @@ impl Lab {
         }
     }
 
-    fn run(&self, engine: &Fake) -> Result<Vec<Measured>, Error> {
+    pub(super) fn run(&self, engine: &Fake) -> Result<Vec<Measured>, Error> {
         self.run_file(&experiment(), engine)
     }
 
@@ -117,7 +117,7 @@ impl Lab {
 }
 
 /// A guest that measured `window_ns`, by which a test knows the sample again.
-fn sample(window_ns: usize) -> Behaviour {
+pub(super) fn sample(window_ns: usize) -> Behaviour {
     let sample = Sample {
         window_ns: window_ns as u64,
         ..Sample::default()
@@ -169,7 +169,9 @@ fn what_would_be_run_is_told_without_running_it() {
     let engine = Fake::new(sample);
     let missing = || {
         let options = lab.options(&engine);
-        super::run::missing(&experiment(), &lab.kernels, &options, &mut Silent).unwrap()
+        let all = |_| true;
+        let experiment = experiment();
+        super::missing::missing(&experiment, &lab.kernels, &options, &all, &mut Silent).unwrap()
     };
     let before = missing();
     assert_eq!((before.all, before.guests.len()), (GUESTS, GUESTS));

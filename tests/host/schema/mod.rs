@@ -9,6 +9,8 @@ mod experiment;
 mod explain;
 pub mod machine;
 mod result;
+pub mod simulation;
+pub mod top;
 
 use jsonschema::Validator;
 use serde_json::Value;
