@@ -9,9 +9,9 @@ use crate::entry::Register;
 use artis_machine::{Root, kernel_threads, processes};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Below the machine's root.
@@ -92,7 +92,8 @@ impl<'a> Writer<'a> {
     pub fn lock(root: &'a Root) -> Result<Self, Error> {
         let path = root.path(LOCK);
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(fail("create", folder))?;
+            let make = DirBuilder::new().recursive(true).mode(0o755).create(folder);
+            make.map_err(fail("create", folder))?;
         }
         let open = OpenOptions::new()
             .write(true)

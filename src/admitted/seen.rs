@@ -7,8 +7,9 @@
 use crate::jobs::Counted;
 use artis_machine::Root;
 use serde::{Deserialize, Serialize};
-use std::fs;
-use std::io;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
 
 const FOLDER: &str = "/run/artis/jobs";
@@ -41,9 +42,21 @@ impl Seen {
     /// When the file cannot be written.
     pub fn write(&self, root: &Root) -> io::Result<()> {
         let path = path(root, self.tid);
-        fs::create_dir_all(root.path(FOLDER))?;
+        // Others may read it, and nobody else may change it, whatever the umask.
+        let folder = root.path(FOLDER);
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o755)
+            .create(folder)?;
         let new = path.with_extension("new");
-        fs::write(&new, serde_json::to_string(self)?)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o644)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(&new)?;
+        file.write_all(serde_json::to_string(self)?.as_bytes())?;
         fs::rename(&new, &path)
     }
 

@@ -4,7 +4,7 @@
 //! One request a connection, one connection at a time, and no longer than [`PATIENCE`]: it is for
 //! a collector on the same machine. Nothing that is asked is looked up, opened or run.
 
-use super::{Family, open, text};
+use super::{Family, native, open, text};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -133,12 +133,11 @@ fn reply(request: &str, families: Vec<Family>) -> Result<(&'static str, Vec<u8>)
     let refused = |_| "500 Internal Server Error";
     // A collector that takes native histograms asks for the first one first.
     if accepted.contains("application/vnd.google.protobuf") {
-        let body = open::protobuf(families).map_err(refused)?;
-        return Ok((open::PROTOBUF_TYPE, body));
+        return Ok((native::CONTENT_TYPE, native::messages(&families)));
     }
     if accepted.contains("application/openmetrics-text") {
         let body = open::text(families).map_err(refused)?;
-        return Ok((open::TEXT_TYPE, body.into_bytes()));
+        return Ok((open::CONTENT_TYPE, body.into_bytes()));
     }
     Ok((text::CONTENT_TYPE, text::text(&families).into_bytes()))
 }
