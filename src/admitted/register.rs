@@ -6,11 +6,12 @@
 //! ended in whatever way leaves no ghost. One process changes it at a time, under flock.
 
 use crate::entry::Register;
+use crate::whole;
 use artis_machine::{Root, kernel_threads, processes};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -126,21 +127,9 @@ impl<'a> Writer<'a> {
     /// When it cannot be written; the old one is there then.
     pub fn write(&self, register: &Register) -> Result<(), Error> {
         let path = self.root.path(FILE);
-        let new = path.with_extension("new");
         let write = || -> io::Result<()> {
-            // One that was killed may have left a half one; nobody else writes now.
-            let mut file = OpenOptions::new()
-                .write(true)
-                .create(true)
-                .truncate(true)
-                .mode(0o644)
-                .custom_flags(libc::O_NOFOLLOW)
-                .open(&new)?;
-            let mut text = serde_json::to_string_pretty(register)?;
-            text.push('\n');
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&new, &path)
+            let text = serde_json::to_string_pretty(register)?;
+            whole::write(&path, &format!("{text}\n"))
         };
         write().map_err(fail("write", &path))
     }

@@ -5,11 +5,12 @@
 //! watch removes it when the thread ends, and a file of a killed watch is overlooked.
 
 use crate::jobs::Counted;
+use crate::whole;
 use artis_machine::Root;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
 const FOLDER: &str = "/run/artis/jobs";
@@ -42,22 +43,12 @@ impl Seen {
     /// When the file cannot be written.
     pub fn write(&self, root: &Root) -> io::Result<()> {
         let path = path(root, self.tid);
-        // Others may read it, and nobody else may change it, whatever the umask.
         let folder = root.path(FOLDER);
         DirBuilder::new()
             .recursive(true)
             .mode(0o755)
             .create(folder)?;
-        let new = path.with_extension("new");
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o644)
-            .custom_flags(libc::O_NOFOLLOW)
-            .open(&new)?;
-        file.write_all(serde_json::to_string(self)?.as_bytes())?;
-        fs::rename(&new, &path)
+        whole::write(&path, &serde_json::to_string(self)?)
     }
 
     /// What was left of a thread; none: it was not watched.
