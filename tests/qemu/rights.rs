@@ -7,8 +7,8 @@ use super::shared::Script;
 
 on_kernel!(normal, "newest": a_confined_service_works_and_nobody_stops_it);
 
-/// The capabilities of packaging/artis-sched.service, no way to more, and a system that is read-only
-/// as `ProtectSystem=strict` has it.
+/// The capabilities of packaging/artis-sched.service, no way to more, and a system that is
+/// read-only as `ProtectSystem=strict` has it.
 pub static CONFINED: Script = Script {
     name: "rights::a_confined_service_works_and_nobody_stops_it",
     rt: false,
