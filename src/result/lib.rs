@@ -5,8 +5,8 @@
 //! ([`distribution`]), the file of a whole experiment ([`experiment`]), files on disk ([`file`]),
 //! the formats of other programs ([`import`], [`export`]), how several files become one
 //! ([`merge`]), what runs of a workload took ([`runs`]), times, sizes and parts as people write
-//! them in TOML files ([`value`]), and messages of [`protobuf`] for viewers and collectors. Measures
-//! nothing and never looks at the machine.
+//! them in TOML files ([`value`]), and messages of [`protobuf`] for viewers and collectors.
+//! Measures nothing and never looks at the machine.
 
 mod amount;
 pub mod beyond;

@@ -221,7 +221,7 @@ fn a_task_of_another_user_is_not_changed() {
     let artis = artis.to_str().unwrap();
     for words in [
         &["run", "rt0", "--cpu", "0", "--pid", &pid][..],
-        &["run", "rt1", "--pid", &pid],
+        &["run", "rt1", "--level", "1", "--pid", &pid],
         &["run", "linux", "--pid", &pid],
     ] {
         let output = as_nobody(artis, words);
@@ -235,7 +235,6 @@ fn a_task_of_another_user_is_not_changed() {
             &["explain", "run", "-D", "1", "--pid", &pid][..],
             "CAP_BPF and CAP_PERFMON",
         ),
-        (&["partition", "apply", "--rt", "0"], "root"),
         (&["partition", "reset"], "root"),
     ] {
         let output = as_nobody(artis, words);

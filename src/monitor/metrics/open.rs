@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! OpenMetrics as the crate `prometheus-client` writes it. Version 1.0 has no native histograms: the
-//! text has classic buckets, [`super::native`] has both.
+//! OpenMetrics as the crate `prometheus-client` writes it. Version 1.0 has no native histograms:
+//! the text has classic buckets, [`super::native`] has both.
 
 use super::{Family, Label, Lengths, Samples};
 use artis_result::terminal::plain;
