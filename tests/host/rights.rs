@@ -203,7 +203,9 @@ fn a_task_of_another_user_is_not_changed() {
     // A copy where everybody may start it.
     let folder = public();
     let artis = folder.path().join("artis");
-    fs::copy(ARTIS, &artis).unwrap();
+    // By a process of its own: one that a thread forks here would keep the copy open for writing.
+    let copied = Command::new("cp").arg(ARTIS).arg(&artis).status().unwrap();
+    assert!(copied.success());
     let sleeper = Sleeper(Command::new("sleep").arg("600").spawn().unwrap());
     let pid = sleeper.0.id().to_string();
     let state = || {
