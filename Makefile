@@ -31,15 +31,19 @@ help:
 setup:
 	@scripts/setup
 
+# What only tests need, compiled once.
+test-tools: setup
+	@scripts/test-tools
+
 demo: setup
 	cargo build --release --bins
 	@target/release/artis lab experiment lab/demo.toml --brief --json target/demo.json
 	@target/release/artis report target/demo.json --allow-unequal-samples -o target/demo.html
 
-check: setup
+check: test-tools
 	@scripts/test check
 
-test: setup
+test: test-tools
 	@scripts/test
 
 soak: setup
@@ -78,4 +82,4 @@ bench: setup
 	cargo bench --bench cyclictest
 	cargo bench --bench explain
 
-.PHONY: help setup demo check test soak kernels results pages build install uninstall deb deb-test bench
+.PHONY: help setup test-tools demo check test soak kernels results pages build install uninstall deb deb-test bench

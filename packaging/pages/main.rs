@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Writes the man pages and the completions of bash, zsh and fish, from the same definitions as
-//! `--help`: `artis-pages FOLDER` makes what belongs below `PREFIX/share`.
+//! `--help`, and the bill of materials: `artis-pages FOLDER` makes what belongs below
+//! `PREFIX/share`.
+
+mod sbom;
 
 use anyhow::Context;
 use artis::cli::shell_completion::Shell;
@@ -41,7 +44,10 @@ fn write(share: &Path) -> anyhow::Result<()> {
         fs::write(&path, shell.script())
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
-    Ok(())
+    let path = folder(share, "artis")?.join("sbom.cdx.json");
+    let mut text = serde_json::to_string_pretty(&sbom::document()?)?;
+    text.push('\n');
+    fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn folder(share: &Path, name: &str) -> anyhow::Result<std::path::PathBuf> {

@@ -15,5 +15,6 @@ pub mod join;
 pub mod register;
 pub mod reservation;
 pub mod seen;
+mod whole;
 
 pub use entry::{Admitted, Numbers, OfCpu, OnOverrun, Register};

@@ -6,12 +6,13 @@
 //! ended in whatever way leaves no ghost. One process changes it at a time, under flock.
 
 use crate::entry::Register;
+use crate::whole;
 use artis_machine::{Root, kernel_threads, processes};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Below the machine's root.
@@ -92,7 +93,8 @@ impl<'a> Writer<'a> {
     pub fn lock(root: &'a Root) -> Result<Self, Error> {
         let path = root.path(LOCK);
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(fail("create", folder))?;
+            let make = DirBuilder::new().recursive(true).mode(0o755).create(folder);
+            make.map_err(fail("create", folder))?;
         }
         let open = OpenOptions::new()
             .write(true)
@@ -125,21 +127,9 @@ impl<'a> Writer<'a> {
     /// When it cannot be written; the old one is there then.
     pub fn write(&self, register: &Register) -> Result<(), Error> {
         let path = self.root.path(FILE);
-        let new = path.with_extension("new");
         let write = || -> io::Result<()> {
-            // One that was killed may have left a half one; nobody else writes now.
-            let mut file = OpenOptions::new()
-                .write(true)
-                .create(true)
-                .truncate(true)
-                .mode(0o644)
-                .custom_flags(libc::O_NOFOLLOW)
-                .open(&new)?;
-            let mut text = serde_json::to_string_pretty(register)?;
-            text.push('\n');
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&new, &path)
+            let text = serde_json::to_string_pretty(register)?;
+            whole::write(&path, &format!("{text}\n"))
         };
         write().map_err(fail("write", &path))
     }

@@ -5,10 +5,12 @@
 //! watch removes it when the thread ends, and a file of a killed watch is overlooked.
 
 use crate::jobs::Counted;
+use crate::whole;
 use artis_machine::Root;
 use serde::{Deserialize, Serialize};
-use std::fs;
+use std::fs::{self, DirBuilder};
 use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
 const FOLDER: &str = "/run/artis/jobs";
@@ -41,10 +43,12 @@ impl Seen {
     /// When the file cannot be written.
     pub fn write(&self, root: &Root) -> io::Result<()> {
         let path = path(root, self.tid);
-        fs::create_dir_all(root.path(FOLDER))?;
-        let new = path.with_extension("new");
-        fs::write(&new, serde_json::to_string(self)?)?;
-        fs::rename(&new, &path)
+        let folder = root.path(FOLDER);
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o755)
+            .create(folder)?;
+        whole::write(&path, &serde_json::to_string(self)?)
     }
 
     /// What was left of a thread; none: it was not watched.

@@ -8,4 +8,5 @@ pub mod compare;
 pub mod completion;
 pub mod extremes;
 pub mod job;
+pub mod special;
 pub mod verdict;

@@ -7,7 +7,7 @@
 //! sequentially rejective multiple test procedure", 1979, keeps the chance of any wrong yes.
 //! Latencies of machines spread over decades, so that a mean would be that of the worst machine.
 
-use statrs::distribution::{ContinuousCDF, Normal};
+use artis_decide::special::normal_above;
 
 /// The probability that groups of one law differ as much; none where that cannot be told: the
 /// normal law stands for the ranks' only from some values in each on.
@@ -44,7 +44,7 @@ pub fn two_sided(ours: &[f64], others: &[f64]) -> Option<f64> {
     }
     // Half a step, because ranks are whole.
     let z = ((u - m * n / 2.0).abs() - 0.5).max(0.0) / variance.sqrt();
-    Some(2.0 * Normal::standard().sf(z))
+    Some(2.0 * normal_above(z))
 }
 
 /// Which of these probabilities are significant together at this level.

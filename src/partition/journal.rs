@@ -141,7 +141,8 @@ impl<'a> Store<'a> {
             source,
         };
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(failed)?;
+            let make = DirBuilder::new().recursive(true).mode(0o755).create(folder);
+            make.map_err(failed)?;
         }
         let open = || {
             OpenOptions::new()

@@ -6,7 +6,6 @@ use super::explain::perfetto::{self, TrackDescriptor, TrackEvent};
 use super::rounded;
 use super::svg::{Anchor, Font, Svg, text_width};
 use artis_sim::{Outcome, Run};
-use prost::Message;
 
 const WIDTH: f64 = 1000.0;
 const ROW: f64 = 22.0;
@@ -118,7 +117,7 @@ pub fn perfetto(outcome: &Outcome, runs: &[Run]) -> Vec<u8> {
     let mut packet = Vec::new();
     for cpu in &outcome.cpu_time {
         packet.push(perfetto::track(TrackDescriptor {
-            uuid: Some(u64::from(cpu.cpu) + 1),
+            uuid: u64::from(cpu.cpu) + 1,
             name: Some(format!(
                 "CPU {}{}",
                 cpu.cpu,
@@ -147,5 +146,5 @@ pub fn perfetto(outcome: &Outcome, runs: &[Run]) -> Vec<u8> {
         );
     }
     packet.sort_by_key(|packet| packet.timestamp);
-    perfetto::Trace { packet }.encode_to_vec()
+    perfetto::Trace { packet }.bytes()
 }

@@ -4,8 +4,9 @@
 //! Owns: what is in the file ([`document`], [`series`]) and the distributions in it
 //! ([`distribution`]), the file of a whole experiment ([`experiment`]), files on disk ([`file`]),
 //! the formats of other programs ([`import`], [`export`]), how several files become one
-//! ([`merge`]), what runs of a workload took ([`runs`]), and times, sizes and parts as people write
-//! them in TOML files ([`value`]). Measures nothing and never looks at the machine.
+//! ([`merge`]), what runs of a workload took ([`runs`]), times, sizes and parts as people write
+//! them in TOML files ([`value`]), and messages of [`protobuf`] for viewers and collectors.
+//! Measures nothing and never looks at the machine.
 
 mod amount;
 pub mod beyond;
@@ -22,6 +23,7 @@ mod histogram;
 pub mod import;
 pub mod merge;
 pub mod names;
+pub mod protobuf;
 pub mod runs;
 mod same;
 mod schema;

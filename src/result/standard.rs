@@ -6,6 +6,7 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::BorrowedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{self, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -21,11 +22,11 @@ pub enum Path {
     File(PathBuf),
 }
 
-/// What an output's path stands for.
+/// What an output's path stands for. A link that [`is_trap`] is the file itself.
 pub fn resolve(path: &path::Path) -> Path {
     match path == path::Path::new("-") {
         true => Path::Stream(1),
-        false => followed(path),
+        false => followed(path, is_trap),
     }
 }
 
@@ -33,13 +34,13 @@ pub fn resolve(path: &path::Path) -> Path {
 pub fn resolve_input(path: &path::Path) -> Path {
     match path == path::Path::new("-") {
         true => Path::Stream(0),
-        false => followed(path),
+        false => followed(path, |_, _| false),
     }
 }
 
 /// Follows links by hand: the kernel's own name for a descriptor, `/proc/PID/fd/1`, is a link, too,
 /// and the file that it leads to is open already.
-fn followed(path: &path::Path) -> Path {
+fn followed(path: &path::Path, is_trap: fn(&path::Path, &path::Path) -> bool) -> Path {
     let own = fs::canonicalize("/proc/self/fd").ok();
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
@@ -53,11 +54,30 @@ fn followed(path: &path::Path) -> Path {
             return Path::Stream(number.into());
         }
         match fs::read_link(&path) {
-            Ok(next) => path = folder.join(next),
+            Ok(next) => {
+                let next = folder.join(next);
+                if is_trap(&path, &next) {
+                    break;
+                }
+                path = next;
+            }
             Err(_) => break,
         }
     }
     Path::File(path)
+}
+
+/// Whether following this link, or writing to this pipe or device, would do for its owner what that
+/// user cannot do: it is neither ours nor root's, nor its owner's the folder that it leads to. The
+/// kernel asks only in folders like /tmp (protected_symlinks), and only when it follows itself.
+pub fn is_trap(path: &path::Path, leads_to: &path::Path) -> bool {
+    let Ok(there) = path.symlink_metadata() else {
+        return false;
+    };
+    let ours = nix::unistd::geteuid().as_raw();
+    let folder = super::target::folder(leads_to);
+    let owner = fs::metadata(folder).map(|folder| folder.uid());
+    there.uid() != 0 && there.uid() != ours && owner.ok() != Some(there.uid())
 }
 
 /// A descriptor of this process, to be written to.

@@ -10,13 +10,17 @@ use super::{standard, terminal};
 use nix::fcntl::{FallocateFlags, fallocate};
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit, setrlimit};
 use serde::Serialize;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 /// Reserved before a measurement; a result of 50 series takes less.
 const RESERVED_BYTES: i64 = 1 << 20;
+
+/// Files that only their owner may read.
+const PRIVATE: u32 = 0o600;
 
 /// What errors call standard output.
 const STDOUT: &str = "standard output";
@@ -65,7 +69,7 @@ enum Place {
 
 impl Target {
     /// Opens `path` (`-` is standard output) and reserves its space. A link is followed: the file
-    /// that it leads to is written.
+    /// that it leads to is written. One of another user, who could not write there, is refused.
     ///
     /// # Errors
     /// [`Error::Conflict`], and [`Error::Open`] when the folder cannot be written to or the disk is
@@ -93,6 +97,20 @@ impl Target {
             }
             standard::Path::File(file) => file,
         };
+        // A link that is left is one that was not to be followed.
+        let is_trap = |there: fs::Metadata| {
+            let is_other = !there.is_file() && !there.is_dir();
+            there.is_symlink() || is_other && standard::is_trap(&file, &file)
+        };
+        if fs::symlink_metadata(&file).is_ok_and(is_trap) {
+            return Err(Error::Open {
+                path: path.to_owned(),
+                reason: format!(
+                    "another user has put a link or a pipe at {}; remove it, or name another file",
+                    file.display()
+                ),
+            });
+        }
         if fs::metadata(&file).is_ok_and(|there| !there.is_file()) {
             let stream = OpenOptions::new().write(true).open(&file);
             return Ok(Self {
@@ -118,6 +136,23 @@ impl Target {
             },
             _claim: Some(claim),
         })
+    }
+
+    /// Lets only this user read the file: it tells of other users' tasks.
+    ///
+    /// # Errors
+    /// [`Error::Open`], as when the file system has no rights.
+    pub fn private(self) -> Result<Self, Error> {
+        if let Place::Unfinished { unfinished, .. } = &self.place {
+            let made = unfinished
+                .as_file()
+                .set_permissions(Permissions::from_mode(PRIVATE));
+            made.map_err(|error| Error::Open {
+                path: self.path.clone(),
+                reason: error.to_string(),
+            })?;
+        }
+        Ok(self)
     }
 
     /// Whether it is standard output, which then has no room for a table.
@@ -226,7 +261,13 @@ pub fn rescue(path: &Path, beside: Option<PathBuf>, content: &[u8]) -> Option<Pa
         std::env::current_dir().ok(),
     ];
     folders.into_iter().flatten().find_map(|folder| {
-        let mut file = named(&prefix).suffix(&suffix).tempfile_in(folder).ok()?;
+        // Perhaps a folder of everybody's, and the file was meant for another.
+        let mut file = tempfile::Builder::new()
+            .prefix(&prefix)
+            .suffix(&suffix)
+            .permissions(Permissions::from_mode(PRIVATE))
+            .tempfile_in(folder)
+            .ok()?;
         file.write_all(content).ok()?;
         file.as_file().sync_all().ok()?;
         Some(file.keep().ok()?.1)
@@ -255,7 +296,7 @@ fn named(prefix: &str) -> tempfile::Builder<'_, 'static> {
     let mut builder = tempfile::Builder::new();
     builder
         .prefix(prefix)
-        .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+        .permissions(Permissions::from_mode(0o644));
     builder
 }
 

@@ -3,16 +3,21 @@
 
 use super::status::Status;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
+use std::cell::RefCell;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A client that sends nothing for so long is dropped: one line takes no time to send.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// A question is shorter.
+const QUESTION_BYTES_MAX: usize = 64;
+/// So many clients may be about to say something.
+const CLIENTS_MAX: usize = 32;
 /// A killed process answers no more, and on a busy machine it ends late.
 const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
 /// Detaching the scheduler can take a while on a busy machine; the watchdog's time bounds it.
@@ -83,10 +88,52 @@ pub enum Stopped {
     Ended,
 }
 
-/// The listening end.
+/// The listening end. Nobody is waited for: the scheduler has more to do, and any user may connect.
 #[derive(Debug)]
 pub struct Server {
     listener: UnixListener,
+    clients: RefCell<Vec<Client>>,
+}
+
+/// A client whose question is not whole yet.
+#[derive(Debug)]
+struct Client {
+    stream: UnixStream,
+    said: Vec<u8>,
+    since: Instant,
+    /// Root, or the user who started the scheduler.
+    is_owner: bool,
+}
+
+impl Client {
+    fn new(stream: UnixStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Ok(Self {
+            is_owner: may_stop(&stream),
+            stream,
+            said: Vec::new(),
+            since: Instant::now(),
+        })
+    }
+
+    /// What it asked, when its line is whole; an error when it will never be.
+    fn line(&mut self) -> io::Result<Option<String>> {
+        let mut part = [0; QUESTION_BYTES_MAX];
+        match self.stream.read(&mut part) {
+            Ok(count) => self.said.extend_from_slice(&part[..count]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error),
+        }
+        if let Some(end) = self.said.iter().position(|byte| *byte == b'\n') {
+            let line = String::from_utf8_lossy(&self.said[..end]).into_owned();
+            return Ok(Some(line));
+        }
+        let is_late = self.since.elapsed() > PATIENCE || self.said.len() >= QUESTION_BYTES_MAX;
+        match is_late {
+            true => Err(io::ErrorKind::TimedOut.into()),
+            false => Ok(None),
+        }
+    }
 }
 
 impl Server {
@@ -108,22 +155,57 @@ impl Server {
         listener
             .set_nonblocking(true)
             .map_err(fail("prepare", path))?;
-        Ok(Self { listener })
+        Ok(Self {
+            listener,
+            clients: RefCell::default(),
+        })
+    }
+
+    /// Takes in who waits at the socket. Of too many, those that said nothing for longest go, and
+    /// owners stay.
+    fn take_in(&self, clients: &mut Vec<Client>) {
+        for _ in 0..CLIENTS_MAX {
+            let Ok((stream, _)) = self.listener.accept() else {
+                break;
+            };
+            clients.extend(Client::new(stream));
+        }
+        while clients.len() > CLIENTS_MAX {
+            let other = clients.iter().position(|client| !client.is_owner);
+            clients.remove(other.unwrap_or(0));
+        }
+    }
+
+    /// What there is to wait for: new clients, and those whose question is not whole.
+    pub fn wait_for<T>(&self, poll: impl FnOnce(&[BorrowedFd<'_>]) -> T) -> T {
+        let clients = self.clients.borrow();
+        let listener = [self.listener.as_fd()].into_iter();
+        let all = listener.chain(clients.iter().map(|client| client.stream.as_fd()));
+        poll(&all.collect::<Vec<_>>())
     }
 
     /// The next request, if one is waiting. Wrong input of a client is no error here.
     pub fn next(&self) -> Option<Request> {
-        let (stream, _) = self.listener.accept().ok()?;
+        let mut clients = self.clients.borrow_mut();
+        self.take_in(&mut clients);
+        // Owners first: nobody else delays the end.
+        clients.sort_by_key(|client| !client.is_owner);
+        let mut at = 0;
+        let (client, line) = loop {
+            match clients.get_mut(at)?.line() {
+                Ok(Some(line)) => break (clients.remove(at), line),
+                Ok(None) => at += 1,
+                Err(_) => drop(clients.remove(at)),
+            }
+        };
+        let Client {
+            stream, is_owner, ..
+        } = client;
         stream.set_nonblocking(false).ok()?;
-        stream.set_read_timeout(Some(PATIENCE)).ok()?;
         stream.set_write_timeout(Some(PATIENCE)).ok()?;
-        let mut line = String::new();
-        BufReader::new(stream.try_clone().ok()?.take(64))
-            .read_line(&mut line)
-            .ok()?;
-        match line.trim_end() {
+        match line.as_str() {
             "status" => Some(Request::Status(stream)),
-            "stop" if may_stop(&stream) => Some(Request::Stop(Stop(stream))),
+            "stop" if is_owner => Some(Request::Stop(Stop(stream))),
             "stop" => {
                 // A client that closed its connection needs no answer.
                 let _ = (&stream).write_all(REFUSED.as_bytes());
@@ -138,12 +220,6 @@ impl Server {
 fn may_stop(stream: &UnixStream) -> bool {
     let ours = nix::unistd::geteuid().as_raw();
     getsockopt(stream, PeerCredentials).is_ok_and(|peer| peer.uid() == 0 || peer.uid() == ours)
-}
-
-impl AsFd for Server {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.listener.as_fd()
-    }
 }
 
 /// Answers a status request.
@@ -328,5 +404,36 @@ mod tests {
         let mut client = UnixStream::connect(&path).unwrap();
         client.write_all(b"nonsense\n").unwrap();
         assert!(server.next().is_none());
+    }
+
+    /// Clients that say nothing, or half a line, hold up nobody, however many there are.
+    #[test]
+    fn nobody_is_waited_for() {
+        let (_folder, path, server) = server();
+        let began = Instant::now();
+        let mut silent = Vec::new();
+        for number in 0..3 * CLIENTS_MAX {
+            let mut client = UnixStream::connect(&path).unwrap();
+            if number % 2 == 0 {
+                client.write_all(b"sta").unwrap();
+            }
+            silent.push(client);
+            assert!(server.next().is_none());
+        }
+        assert!(began.elapsed() < PATIENCE * CLIENTS_MAX as u32 / 4);
+        assert!(server.clients.borrow().len() <= CLIENTS_MAX);
+        let asking = path.clone();
+        let client = thread::spawn(move || ask_status(&asking));
+        let Request::Status(stream) = wait(&server) else {
+            panic!("not a status request")
+        };
+        answer(stream, &Status::off()).unwrap();
+        assert!(client.join().unwrap().unwrap().is_some());
+        // Who was half-way may still end its line.
+        let last = silent.len() - 2;
+        silent[last].write_all(b"tus\n").unwrap();
+        assert!(matches!(wait(&server), Request::Status(_)));
+        thread::sleep(PATIENCE);
+        assert!(server.next().is_none() && server.clients.borrow().is_empty());
     }
 }

@@ -8,12 +8,17 @@ use super::detector::Detector;
 use artis_machine::CpuList;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Where the files are. Cleared at boot.
 pub const FOLDER: &str = "/run/artis";
+
+/// Who may open a file, even only to read it, may lock it: another user could keep the scheduler
+/// from its start.
+const LOCK_MODE: u32 = 0o600;
 
 /// How a scheduling process describes itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,9 +69,25 @@ impl Runtime {
     /// # Errors
     /// When the folder or the lock file cannot be created.
     pub fn lock(&self) -> Result<Option<Lock>, Error> {
-        fs::create_dir_all(&self.folder).map_err(fail("create", &self.folder))?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o755)
+            .create(&self.folder)
+            .map_err(fail("create", &self.folder))?;
         let path = self.folder.join("lock");
-        let file = File::create(&path).map_err(fail("create", &path))?;
+        let open = || -> io::Result<File> {
+            let file = OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .mode(LOCK_MODE)
+                .custom_flags(nix::libc::O_NOFOLLOW)
+                .open(&path)?;
+            // Of an older artis, everybody may open it.
+            file.set_permissions(Permissions::from_mode(LOCK_MODE))?;
+            Ok(file)
+        };
+        let file = open().map_err(fail("create", &path))?;
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => Ok(Some(Lock(lock))),
             Err((_, nix::errno::Errno::EWOULDBLOCK)) => Ok(None),
@@ -99,7 +120,7 @@ impl Runtime {
         let path = self.state_path();
         let write = || -> io::Result<()> {
             let mut file = tempfile::Builder::new()
-                .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))
+                .permissions(Permissions::from_mode(0o644))
                 .tempfile_in(&self.folder)?;
             serde_json::to_writer(&mut file, state)?;
             file.persist(&path)?;
@@ -148,6 +169,12 @@ mod tests {
         assert!(lock.is_some());
         assert!(runtime.lock().unwrap().is_none());
         drop(lock);
+        let path = folder.path().join("artis/lock");
+        let mode = || path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(), LOCK_MODE);
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        drop(runtime.lock().unwrap());
+        assert_eq!(mode(), LOCK_MODE);
         assert!(runtime.lock().unwrap().is_some());
     }
 

@@ -176,15 +176,19 @@ impl Serving<'_> {
 
     /// Waits for a request or a signal, and returns whether it was a signal.
     fn wait(&self, look: Duration) -> Result<bool, Error> {
-        let mut fds = [
-            PollFd::new(self.signals.0.as_fd(), PollFlags::POLLIN),
-            PollFd::new(self.server.as_fd(), PollFlags::POLLIN),
-        ];
         let timeout = PollTimeout::try_from(look).unwrap_or(PollTimeout::MAX);
-        match poll(&mut fds, timeout) {
-            Ok(_) | Err(Errno::EINTR) => Ok(fds[0].any() == Some(true)),
-            Err(error) => Err(Error::Wait(error.into())),
-        }
+        self.server.wait_for(|clients| {
+            let signals = self.signals.0.as_fd();
+            let all = [&[signals], clients].concat();
+            let mut fds: Vec<PollFd<'_>> = all
+                .into_iter()
+                .map(|fd| PollFd::new(fd, PollFlags::POLLIN))
+                .collect();
+            match poll(&mut fds, timeout) {
+                Ok(_) | Err(Errno::EINTR) => Ok(fds[0].any() == Some(true)),
+                Err(error) => Err(Error::Wait(error.into())),
+            }
+        })
     }
 
     /// Answers a request, if there is one that does not ask for the end.

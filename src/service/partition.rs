@@ -14,9 +14,9 @@ use artis_partition::plan::Request;
 use artis_partition::transaction::{self, Reverted, Transaction};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -182,7 +182,8 @@ impl Mark {
             source,
         };
         if let Some(folder) = path.parent().filter(|_| create) {
-            fs::create_dir_all(folder).map_err(failed)?;
+            let make = DirBuilder::new().recursive(true).mode(0o755).create(folder);
+            make.map_err(failed)?;
         }
         // No link is followed: root writes here.
         let opened = OpenOptions::new()
@@ -239,6 +240,7 @@ mod tests {
     use super::*;
     use artis_machine::Root;
     use artis_testing::canned;
+    use std::fs;
     use tempfile::TempDir;
 
     const TIMERS: &str = "/proc/sys/kernel/timer_migration";

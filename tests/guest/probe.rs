@@ -3,10 +3,11 @@
 //!
 //! `probe hog SECONDS`, `probe turns TASKS SECONDS`, `probe completions TASKS`, `probe calls
 //! SECONDS`, `probe entries SECONDS`, `probe traced SECONDS`, `probe notify COMMAND…`, `probe split
-//! TIMES`, `probe settings`, `probe since FILE` and `probe partition dies|fails CPUS EVERY`. Each
-//! prints what it saw, and the test outside judges. It is an example of the package only so that
-//! cargo builds it with the tests.
+//! TIMES`, `probe settings`, `probe since FILE`, `probe partition dies|fails CPUS EVERY` and `probe
+//! confined CAPABILITIES COMMAND…`. Each prints what it saw, and the test outside judges. It is an
+//! example of the package only so that cargo builds it with the tests.
 
+mod confined;
 mod entries;
 mod partition;
 mod settings;
@@ -67,10 +68,11 @@ fn main() {
         Some("settings") => settings::print(),
         Some("since") => settings::print_since(&words[1]),
         Some("partition") => partition::walk(&words[1..]),
+        Some("confined") => confined::run(&words[1], &words[2..]),
         _ => panic!(
             "usage: probe hog|calls|entries|traced SECONDS | turns TASKS SECONDS | \
              completions TASKS | notify COMMAND... | split TIMES | settings | since FILE | \
-             partition dies|fails CPUS EVERY"
+             partition dies|fails CPUS EVERY | confined CAPABILITIES COMMAND..."
         ),
     }
 }

@@ -6,7 +6,6 @@ use crate::common::{count, probe, skipped};
 use artis::explain::Document;
 use artis::report::explain::{perfetto, picture, text};
 use libbpf_rs::query::ProgInfoIter;
-use prost::Message;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -128,15 +127,17 @@ fn canned_recordings_are_printed_as_they_were() {
         assert!(printed.lines().all(|line| line.chars().count() <= 80));
         let picture = picture::draw(1, &document.worst[0], &artis::report::Sheet::FILE);
         assert!(picture.ends_with("</svg>\n"));
-        let bytes = perfetto::bytes(&document);
-        let trace = perfetto::Trace::decode(&bytes[..]).unwrap();
+        // As the generated code of the crate prost wrote them.
+        let file = std::fs::read(data(&format!("{name}.trace"))).unwrap();
+        assert!(perfetto::bytes(&document) == file, "{name}.trace");
+        let trace = perfetto::trace(&document);
         let events = trace
             .packet
             .iter()
             .filter_map(|one| one.track_event.as_ref());
         let (mut begun, mut ended) = (0, 0);
         for event in events {
-            match event.r#type {
+            match event.kind {
                 Some(1) => begun += 1,
                 Some(2) => ended += 1,
                 other => panic!("{other:?}"),

@@ -28,6 +28,7 @@ mod partition_export;
 mod poor_inputs;
 mod report;
 mod result;
+mod rights;
 mod run;
 mod scenario;
 mod sched;

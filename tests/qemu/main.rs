@@ -27,6 +27,7 @@ mod machines;
 mod monitoring;
 mod pages;
 mod partition;
+mod rights;
 mod rtc;
 mod rtla;
 mod sched;

@@ -12,6 +12,7 @@ mod dependencies;
 mod documents;
 mod exceptions;
 mod files;
+mod licences;
 
 use exceptions::Exception;
 use std::collections::BTreeMap;
@@ -48,6 +49,11 @@ fn within(limit: usize, what: &str, found: &BTreeMap<String, usize>, exceptions:
     let unneeded = listed.keys().filter(|name| !needed(name));
     problems.extend(unneeded.map(|name| format!("{name}: remove it from exceptions.rs")));
     none(&problems);
+}
+
+#[test]
+fn what_is_linked_has_a_licence_that_fits() {
+    none(&licences::unfit());
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::explain::document::Error;
 use crate::report::Sheet;
 use crate::report::explain::{perfetto, picture, text};
 use crate::result::file::{self, Target};
+use crate::result::target;
 use anyhow::{Context, anyhow};
 use std::path::{Path, PathBuf};
 
@@ -39,7 +40,7 @@ impl Files {
 
     /// Finds out what can fail before anything is watched.
     pub fn open(&self) -> anyhow::Result<Opened> {
-        let open = |path: &Option<PathBuf>| path.as_deref().map(Target::open).transpose();
+        let open = |path: &Option<PathBuf>| path.as_deref().map(private).transpose();
         let taken = [&self.json, &self.perfetto].into_iter().flatten();
         if let Some(folder) = &self.svg
             && let Some(path) = taken.into_iter().find(|path| is_picture(path, folder))
@@ -84,6 +85,11 @@ impl Opened {
     }
 }
 
+/// A recording names other users' tasks and what they did: as perf's, it is for who made it.
+fn private(path: &Path) -> Result<Target, target::Error> {
+    Target::open(path)?.private()
+}
+
 /// Whether a picture of the folder could have this path.
 fn is_picture(path: &Path, folder: &Path) -> bool {
     let whole = |folder: &Path| std::fs::canonicalize(folder).ok();
@@ -103,7 +109,7 @@ pub(in crate::cli) fn parse(path: &Path, content: &[u8]) -> anyhow::Result<Docum
 fn pictures(document: &Document, folder: &Path) -> anyhow::Result<()> {
     for (at, explained) in document.worst.iter().enumerate() {
         let path = folder.join(format!("{:02}.svg", at + 1));
-        let target = Target::open(&path)?;
+        let target = private(&path)?;
         target.write(picture::draw(at + 1, explained, &Sheet::FILE).as_bytes())?;
     }
     Ok(())

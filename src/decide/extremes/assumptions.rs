@@ -5,7 +5,7 @@
 //! Each test gives the probability that such values look as uneven by chance. All work on ranks,
 //! so that no law is assumed.
 
-use statrs::distribution::{ContinuousCDF, Normal};
+use crate::special::{normal_above, normal_quantile};
 
 /// Lags of the test of independence: what comes back every twentieth block is found.
 const LAGS: usize = 20;
@@ -32,7 +32,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
 
 /// The two-sided probability of a value of the standard normal law.
 fn two_sided(z: f64) -> f64 {
-    2.0 * Normal::standard().sf(z.abs())
+    2.0 * normal_above(z.abs())
 }
 
 /// Values do not grow or shrink in time: Spearman's rank correlation with time.
@@ -67,11 +67,10 @@ pub fn no_trend_of_spread(values: &[f64]) -> f64 {
 /// der Waerden, 1952) over all lags, with Bonferroni's correction for their number.
 pub fn independent(values: &[f64]) -> f64 {
     let count = values.len();
-    let normal = Normal::standard();
     let ranks = ranks(values);
     let scores: Vec<f64> = ranks
         .iter()
-        .map(|rank| normal.inverse_cdf(rank / (count as f64 + 1.0)))
+        .map(|rank| normal_quantile(rank / (count as f64 + 1.0)))
         .collect();
     let squares: f64 = scores.iter().map(|it| it * it).sum();
     let lags = LAGS.min(count / 5);

@@ -6,7 +6,7 @@
 //! about 3/n: the rule of three.
 
 use super::{CONFIDENCE, Estimate, root};
-use statrs::function::beta::beta_reg;
+use crate::special::beta_below;
 
 /// The probability of a miss: the part that missed, and the exact interval.
 ///
@@ -46,7 +46,7 @@ pub fn upper(misses: u64, activations: u64, confidence: f64) -> f64 {
 fn at_least(misses: u64, activations: u64, level: f64) -> f64 {
     let (a, b) = (misses as f64, (activations - misses) as f64 + 1.0);
     // On a logarithmic scale: the answer may be 1e-12.
-    let at = |ln_p: f64| (ln_p, beta_reg(a, b, ln_p.exp().min(1.0)) - level);
+    let at = |ln_p: f64| (ln_p, beta_below(a, b, ln_p.exp().min(1.0)) - level);
     let middle = at((a / (a + b)).ln());
     let is_above = middle.1 > 0.0;
     // The answer is a few standard deviations away at most. Nothing is above a probability of 1.
@@ -112,7 +112,7 @@ mod tests {
                     let p = at_least(misses, activations, level);
                     let (a, b) = (misses as f64, (activations - misses) as f64 + 1.0);
                     let around =
-                        [1.0 - 1e-6, 1.0 + 1e-6].map(|one| beta_reg(a, b, (p * one).min(1.0)));
+                        [1.0 - 1e-6, 1.0 + 1e-6].map(|one| beta_below(a, b, (p * one).min(1.0)));
                     let what = format!("{misses} of {activations}, {level}: {around:?}");
                     assert!(around[0] <= level && level <= around[1], "{what}");
                 }

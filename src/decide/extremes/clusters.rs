@@ -7,7 +7,7 @@
 //! Events", 1997, section 8.1): its reciprocal is the mean size of a cluster.
 
 use super::largest::Largest;
-use statrs::distribution::{ContinuousCDF, Normal};
+use crate::special::normal_below;
 
 /// How large values come.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,6 +30,6 @@ pub fn of(maxima: &[f64], largest: &Largest) -> Clusters {
     let index = -(1.0 - hit.min(blocks - 0.5) / blocks).ln() / a_block;
     Clusters {
         size: 1.0 / index.min(1.0),
-        p: Normal::standard().cdf((hit - expected) / deviation),
+        p: normal_below((hit - expected) / deviation),
     }
 }

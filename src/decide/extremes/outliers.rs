@@ -10,7 +10,7 @@
 
 use super::gpd::{Fit, Gpd};
 use super::largest::Largest;
-use statrs::function::gamma::gamma_ur;
+use crate::special::gamma_above;
 
 /// How many of the largest are held against the others.
 const COUNTS: [usize; 7] = [1, 2, 3, 5, 8, 13, 20];
@@ -48,7 +48,7 @@ pub fn found(all: &Largest, limit: f64) -> Option<Outliers> {
             .fold(f64::INFINITY, f64::min);
         // Beyond the end of a bounded law, no value is possible.
         let p = match least.is_finite() {
-            true => gamma_ur(count as f64, least.max(1e-9)).max(LEAST),
+            true => gamma_above(count, least.max(1e-9)).max(LEAST),
             false => LEAST,
         };
         (p < limit).then_some(Outliers { count, p })

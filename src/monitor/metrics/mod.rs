@@ -2,11 +2,12 @@
 //! Metrics: what is known now as families of samples, and how it is given to others.
 //!
 //! [`families`] says what there is; [`text`] writes it as Prometheus' text format 0.0.4, [`open`]
-//! as OpenMetrics and, with native histograms, as protobuf; [`textfile`] puts it where
+//! as OpenMetrics and [`native`], with native histograms, as protobuf; [`textfile`] puts it where
 //! node_exporter takes it, [`serve`] answers on the loopback.
 //! Source: Prometheus' "Exposition formats" and "OpenMetrics 1.0".
 
 pub mod families;
+pub mod native;
 pub mod open;
 pub mod serve;
 pub mod text;

@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! OpenMetrics, and Prometheus' protobuf with native histograms, as the crate `prometheus-client`
-//! writes them. OpenMetrics 1.0 has no native histograms: its text has classic buckets.
+//! OpenMetrics as the crate `prometheus-client` writes it. Version 1.0 has no native histograms:
+//! the text has classic buckets, [`super::native`] has both.
 
 use super::{Family, Label, Lengths, Samples};
 use artis_result::terminal::plain;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{
-    DescriptorEncoder, EncodeLabel, EncodeLabelSet, LabelSetEncoder, MetricEncoder,
-    NativeHistogram, NativeHistogramBuckets, prometheus_protobuf, text,
+    DescriptorEncoder, EncodeLabel, EncodeLabelSet, LabelSetEncoder, MetricEncoder, text,
 };
 use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use std::fmt::Error;
 
-/// The types that go with them on HTTP.
-pub const TEXT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-pub const PROTOBUF_TYPE: &str = "application/vnd.google.protobuf; \
-                                 proto=io.prometheus.client.MetricFamily; encoding=delimited";
-
-/// Native buckets grow by 2 to the power of 1/8: about as wide as those of the light watch.
-const SCHEMA: i32 = 3;
-const PER_POWER: f64 = 8.0;
-/// What native buckets count as zero.
-const ZERO_THRESHOLD_S: f64 = 1e-9;
+/// The type that goes with it on HTTP.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 #[derive(Debug)]
 struct Families(Vec<Family>);
@@ -52,14 +43,6 @@ pub fn text(families: Vec<Family>) -> Result<String, Error> {
     let mut written = String::new();
     text::encode(&mut written, &registry(families))?;
     Ok(written)
-}
-
-/// The messages, each after its length.
-///
-/// # Errors
-/// As [`text()`].
-pub fn protobuf(families: Vec<Family>) -> Result<Vec<u8>, Error> {
-    prometheus_protobuf::encode_to_vec(&registry(families)).map_err(|_| Error)
 }
 
 impl Collector for Families {
@@ -103,30 +86,7 @@ impl Collector for Families {
 }
 
 fn histogram(encoder: &mut MetricEncoder<'_>, lengths: &Lengths) -> Result<(), Error> {
-    let Lengths {
-        count,
-        sum_s,
-        classic,
-        fine,
-    } = lengths;
-    let buckets = native(fine);
-    let (spans, deltas) = runs(&buckets);
-    let none = NativeHistogramBuckets {
-        spans: &[],
-        deltas: &[],
-    };
-    let native = NativeHistogram {
-        schema: SCHEMA,
-        zero_threshold: ZERO_THRESHOLD_S,
-        zero_count: 0,
-        negative: none,
-        positive: NativeHistogramBuckets {
-            spans: &spans,
-            deltas: &deltas,
-        },
-        created: None,
-    };
-    let mut classic = classic.clone();
+    let mut classic = lengths.classic.clone();
     // The one of infinity counts those above all others, and each one only its own.
     let mut before = 0;
     for (_, below) in &mut classic {
@@ -134,58 +94,13 @@ fn histogram(encoder: &mut MetricEncoder<'_>, lengths: &Lengths) -> Result<(), E
         before = *below;
         *below = own;
     }
-    classic.push((f64::INFINITY, count - before));
-    encoder.encode_histogram_with_native::<Labels<'_>>(*sum_s, *count, &classic, None, native)
-}
-
-/// The native buckets by their numbers: bucket n ends at 2 to the power of n/8 seconds. What is in
-/// a bucket of the light watch counts where that ends, so no quantile is said to be better than it
-/// was.
-fn native(fine: &[(f64, u64)]) -> Vec<(i32, u64)> {
-    let mut buckets: Vec<(i32, u64)> = Vec::new();
-    for (end_s, count) in fine {
-        let number = (end_s.log2() * PER_POWER).ceil() as i32;
-        match buckets.last_mut() {
-            Some((last, sum)) if *last == number => *sum += count,
-            _ => buckets.push((number, *count)),
-        }
-    }
-    buckets
-}
-
-/// Spans of buckets without a gap, and each count as its difference to the one before.
-fn runs(buckets: &[(i32, u64)]) -> (Vec<(i32, u32)>, Vec<i64>) {
-    let (mut spans, mut deltas): (Vec<(i32, u32)>, Vec<i64>) = Default::default();
-    let mut end = 0;
-    let mut before = 0;
-    for (number, count) in buckets {
-        match spans.last_mut() {
-            Some((_, length)) if *number == end => *length += 1,
-            _ => spans.push((*number - end, 1)),
-        }
-        end = *number + 1;
-        let count = i64::try_from(*count).unwrap_or(i64::MAX);
-        deltas.push(count - before);
-        before = count;
-    }
-    (spans, deltas)
+    classic.push((f64::INFINITY, lengths.count - before));
+    encoder.encode_histogram::<Labels<'_>>(lengths.sum_s, lengths.count, &classic, None)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn native_buckets_are_runs_and_differences() {
-        // 1 s ends bucket 0, 2 s bucket 8.
-        let fine = [(1.0, 5), (1.09, 2), (1.95, 1), (2.0, 4)];
-        let buckets = native(&fine);
-        assert_eq!(buckets, [(0, 5), (1, 2), (8, 5)]);
-        let (spans, deltas) = runs(&buckets);
-        assert_eq!(spans, [(0, 2), (6, 1)]);
-        assert_eq!(deltas, [5, -3, 3]);
-        assert_eq!(runs(&[]), (Vec::new(), Vec::new()));
-    }
 
     #[test]
     fn the_text_ends_as_the_standard_wants_it_and_has_whole_histograms() {
@@ -208,7 +123,7 @@ mod tests {
                 samples: Samples::Histogram(vec![(labels, lengths)]),
             },
         ];
-        let written = text(families.clone()).unwrap();
+        let written = text(families).unwrap();
         assert!(written.ends_with("# EOF\n"), "{written}");
         let expected = "artis_leaks_total{thread=\"a\\\"b\\\\[2J\"} 7";
         assert!(written.contains(expected), "{written}");
@@ -220,6 +135,5 @@ mod tests {
                 .expect(&written);
             assert!(found.ends_with(&format!("}} {count}")), "{found}");
         }
-        assert!(!protobuf(families).unwrap().is_empty());
     }
 }

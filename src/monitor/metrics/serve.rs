@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Answers who asks for metrics on the loopback, with the latest that there are.
 //!
-//! One request a connection, one connection at a time, and no longer than [`PATIENCE`]: it is for
-//! a collector on the same machine. Nothing that is asked is looked up, opened or run.
+//! One request a connection, and no longer than [`PATIENCE`]: it is for a collector on the same
+//! machine. Any user can connect, so one who says nothing holds up nobody else. Nothing that is
+//! asked is looked up, opened or run.
 
-use super::{Family, open, text};
+use super::{Family, native, open, text};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,6 +15,9 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(2);
 /// What a request may have before its empty line.
 const REQUEST_BYTES_MAX: usize = 16 * 1024;
+/// So many clients are served at once; more wait for their turn.
+const CLIENTS_MAX: usize = 64;
+const TURN_LOOK: Duration = Duration::from_millis(10);
 const PATH: &str = "/metrics";
 
 #[derive(Debug, thiserror::Error)]
@@ -53,13 +57,23 @@ impl Server {
         let latest = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&latest);
         let serve = move || {
+            // Each client's thread has one of these.
+            let served = Arc::new(());
             for stream in listener.incoming().flatten() {
-                let families = shared
-                    .lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .clone();
-                // A client that has gone needs no answer.
-                let _ = answer(stream, families);
+                while Arc::strong_count(&served) > CLIENTS_MAX {
+                    std::thread::sleep(TURN_LOOK);
+                }
+                let (served, shared) = (Arc::clone(&served), Arc::clone(&shared));
+                let client = move || {
+                    let latest = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                    let families = latest.clone();
+                    drop(latest);
+                    // A client that has gone needs no answer.
+                    let _ = answer(stream, families);
+                    drop(served);
+                };
+                // Without memory for a thread the client has no answer.
+                let _ = std::thread::Builder::new().spawn(client);
             }
         };
         std::thread::Builder::new()
@@ -133,12 +147,11 @@ fn reply(request: &str, families: Vec<Family>) -> Result<(&'static str, Vec<u8>)
     let refused = |_| "500 Internal Server Error";
     // A collector that takes native histograms asks for the first one first.
     if accepted.contains("application/vnd.google.protobuf") {
-        let body = open::protobuf(families).map_err(refused)?;
-        return Ok((open::PROTOBUF_TYPE, body));
+        return Ok((native::CONTENT_TYPE, native::messages(&families)));
     }
     if accepted.contains("application/openmetrics-text") {
         let body = open::text(families).map_err(refused)?;
-        return Ok((open::TEXT_TYPE, body.into_bytes()));
+        return Ok((open::CONTENT_TYPE, body.into_bytes()));
     }
     Ok((text::CONTENT_TYPE, text::text(&families).into_bytes()))
 }
@@ -212,6 +225,17 @@ mod tests {
         }
         // It goes on.
         assert!(ask(server.address, "GET /metrics HTTP/1.1\r\n\r\n").contains("200 OK"));
+    }
+
+    #[test]
+    fn clients_that_say_nothing_hold_up_nobody() {
+        let server = Server::listen("127.0.0.1:0".parse().unwrap()).unwrap();
+        let connect = |_| TcpStream::connect(server.address).unwrap();
+        let silent: Vec<TcpStream> = (0..CLIENTS_MAX / 2).map(connect).collect();
+        let began = Instant::now();
+        assert!(ask(server.address, "GET /metrics HTTP/1.1\r\n\r\n").contains("200 OK"));
+        // One after the other they would be waited for so long.
+        assert!(began.elapsed() < PATIENCE * silent.len() as u32 / 2);
     }
 
     #[test]

@@ -9,81 +9,129 @@
 use super::us;
 use artis_explain::document::{Document, Explained};
 use artis_explain::lane::Lane;
-use prost::Message;
+use artis_result::protobuf::Message;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The file: packets, one after the other.
-#[derive(Clone, PartialEq, Message)]
 pub struct Trace {
-    #[prost(message, repeated, tag = "1")]
     pub packet: Vec<TracePacket>,
 }
 
 /// An event of a track, or a track.
-#[derive(Clone, PartialEq, Message)]
+#[derive(Default)]
 pub struct TracePacket {
-    #[prost(uint64, optional, tag = "8")]
     pub timestamp: Option<u64>,
-    #[prost(uint32, optional, tag = "10")]
     pub trusted_packet_sequence_id: Option<u32>,
-    #[prost(message, optional, tag = "11")]
     pub track_event: Option<TrackEvent>,
-    #[prost(message, optional, tag = "60")]
     pub track_descriptor: Option<TrackDescriptor>,
 }
 
 /// A track.
-#[derive(Clone, PartialEq, Message)]
 pub struct TrackDescriptor {
-    #[prost(uint64, optional, tag = "1")]
-    pub uuid: Option<u64>,
-    #[prost(string, optional, tag = "2")]
+    pub uuid: u64,
     pub name: Option<String>,
-    #[prost(message, optional, tag = "4")]
     pub thread: Option<ThreadDescriptor>,
-    #[prost(uint64, optional, tag = "5")]
     pub parent_uuid: Option<u64>,
 }
 
 /// The thread that a track is of.
-#[derive(Clone, PartialEq, Message)]
 pub struct ThreadDescriptor {
-    #[prost(int32, optional, tag = "1")]
     pub pid: Option<i32>,
-    #[prost(int32, optional, tag = "2")]
     pub tid: Option<i32>,
-    #[prost(string, optional, tag = "5")]
-    pub thread_name: Option<String>,
+    pub thread_name: String,
 }
 
 /// The begin or the end of a slice.
-#[derive(Clone, PartialEq, Message)]
+#[derive(Default)]
 pub struct TrackEvent {
-    #[prost(message, repeated, tag = "4")]
     pub debug_annotations: Vec<DebugAnnotation>,
-    #[prost(int32, optional, tag = "9")]
-    pub r#type: Option<i32>,
-    #[prost(uint64, optional, tag = "11")]
+    pub kind: Option<u64>,
     pub track_uuid: Option<u64>,
-    #[prost(string, repeated, tag = "22")]
     pub categories: Vec<String>,
-    #[prost(string, optional, tag = "23")]
     pub name: Option<String>,
-    #[prost(fixed64, repeated, packed = "false", tag = "47")]
     pub flow_ids: Vec<u64>,
 }
 
 /// What the viewer shows of a slice that is clicked on.
-#[derive(Clone, PartialEq, Message)]
 pub struct DebugAnnotation {
-    #[prost(string, optional, tag = "6")]
-    pub string_value: Option<String>,
-    #[prost(string, optional, tag = "10")]
-    pub name: Option<String>,
+    pub string_value: String,
+    pub name: &'static str,
 }
 
-const SLICE_BEGIN: i32 = 1;
-const SLICE_END: i32 = 2;
+impl Trace {
+    /// The bytes of the file.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut message = Message::default();
+        for packet in &self.packet {
+            message.message(1, packet.message());
+        }
+        message.bytes()
+    }
+}
+
+impl TracePacket {
+    fn message(&self) -> Message {
+        let mut message = Message::default();
+        message.uint(8, self.timestamp);
+        message.uint(10, self.trusted_packet_sequence_id.map(u64::from));
+        message.message(11, self.track_event.as_ref().map(TrackEvent::message));
+        let descriptor = self.track_descriptor.as_ref();
+        message.message(60, descriptor.map(TrackDescriptor::message));
+        message
+    }
+}
+
+impl TrackDescriptor {
+    fn message(&self) -> Message {
+        let mut message = Message::default();
+        message.uint(1, self.uuid);
+        message.string(2, self.name.as_deref());
+        message.message(4, self.thread.as_ref().map(ThreadDescriptor::message));
+        message.uint(5, self.parent_uuid);
+        message
+    }
+}
+
+impl ThreadDescriptor {
+    fn message(&self) -> Message {
+        let mut message = Message::default();
+        message.int(1, self.pid);
+        message.int(2, self.tid);
+        message.string(5, self.thread_name.as_str());
+        message
+    }
+}
+
+impl TrackEvent {
+    fn message(&self) -> Message {
+        let mut message = Message::default();
+        for annotation in &self.debug_annotations {
+            message.message(4, annotation.message());
+        }
+        message.uint(9, self.kind);
+        message.uint(11, self.track_uuid);
+        for category in &self.categories {
+            message.string(22, category.as_str());
+        }
+        message.string(23, self.name.as_deref());
+        for flow in &self.flow_ids {
+            message.fixed(47, *flow);
+        }
+        message
+    }
+}
+
+impl DebugAnnotation {
+    fn message(&self) -> Message {
+        let mut message = Message::default();
+        message.string(6, self.string_value.as_str());
+        message.string(10, self.name);
+        message
+    }
+}
+
+const SLICE_BEGIN: u64 = 1;
+const SLICE_END: u64 = 2;
 /// All packets are of one writer.
 const SEQUENCE: u32 = 1;
 /// Tracks of a loss: one for each lane, and its own.
@@ -91,7 +139,7 @@ const TRACKS_OF_LOSS: u64 = 64;
 
 /// The bytes of the file.
 pub fn bytes(document: &Document) -> Vec<u8> {
-    trace(document).encode_to_vec()
+    trace(document).bytes()
 }
 
 /// The trace of all losses.
@@ -103,12 +151,12 @@ pub fn trace(document: &Document) -> Trace {
         let tid = subject.task.tid;
         if threads.insert(tid) {
             packets.push(track(TrackDescriptor {
-                uuid: Some(u64::from(tid)),
+                uuid: u64::from(tid),
                 name: None,
                 thread: Some(ThreadDescriptor {
                     pid: i32::try_from(subject.process).ok(),
                     tid: i32::try_from(tid).ok(),
-                    thread_name: Some(subject.task.name.clone()),
+                    thread_name: subject.task.name.clone(),
                 }),
                 parent_uuid: None,
             }));
@@ -127,7 +175,7 @@ fn loss(at: usize, explained: &Explained, packets: &mut Vec<TracePacket>) {
     let own = (number << 32) * TRACKS_OF_LOSS;
     let title = format!("{number}. {:.3} us", us(subject.lost_ns));
     packets.push(track(TrackDescriptor {
-        uuid: Some(own),
+        uuid: own,
         name: Some(title.clone()),
         thread: None,
         parent_uuid: Some(u64::from(subject.task.tid)),
@@ -139,7 +187,7 @@ fn loss(at: usize, explained: &Explained, packets: &mut Vec<TracePacket>) {
     }
     for (lane, uuid) in &lanes {
         packets.push(track(TrackDescriptor {
-            uuid: Some(*uuid),
+            uuid: *uuid,
             name: Some(lane.to_string()),
             thread: None,
             parent_uuid: Some(own),
@@ -154,10 +202,10 @@ fn loss(at: usize, explained: &Explained, packets: &mut Vec<TracePacket>) {
     slice(packets, own, subject.due_ns, subject.end_ns, whole);
     for segment in &explained.segments {
         let mut annotations = Vec::new();
-        let mut annotate = |name: &str, value: String| {
+        let mut annotate = |name: &'static str, value: String| {
             annotations.push(DebugAnnotation {
-                string_value: Some(value),
-                name: Some(name.to_owned()),
+                string_value: value,
+                name,
             });
         };
         if let Some(code) = &segment.code {
@@ -204,11 +252,11 @@ pub(crate) fn slice(
     to_ns: u64,
     event: TrackEvent,
 ) {
-    let packet = |ns: u64, kind: i32, event: TrackEvent| TracePacket {
+    let packet = |ns: u64, kind: u64, event: TrackEvent| TracePacket {
         timestamp: Some(ns),
         trusted_packet_sequence_id: Some(SEQUENCE),
         track_event: Some(TrackEvent {
-            r#type: Some(kind),
+            kind: Some(kind),
             track_uuid: Some(track),
             ..event
         }),

@@ -73,6 +73,7 @@ pub static TWO_CPUS: Group = Group {
         &super::claims::SHIELD,
         &super::claims::POD,
         &super::claims::HIDDEN,
+        &super::rights::CONFINED,
         &super::explain::EXPLAIN,
         &WRONG_WORDS,
         &NOTIFY,

@@ -8,10 +8,10 @@ use super::clusters;
 use super::gpd::{Fit, Gpd};
 use super::largest::{Largest, clock_step};
 use super::{Estimate, assumptions, binomial, outliers};
+use crate::special::normal_above;
 use artis_result::{Blocks, Distribution};
 pub use refusal::Refusal;
 use serde::Serialize;
-use statrs::distribution::{ContinuousCDF, Normal};
 
 const NS_PER_US: f64 = 1000.0;
 /// With fewer blocks, the tests of how values follow each other find nothing.
@@ -302,7 +302,7 @@ fn one_cause(few: &Largest, many: &Largest, all: u64) -> Result<(Fit, Law, Law),
     let apart = 1.0 / law.values as f64 - 1.0 / of_many.values as f64;
     if apart > 0.0 {
         let z = (shape - shape_of_many) / deviation(1.0 / apart);
-        let p = Normal::standard().sf(z.abs());
+        let p = normal_above(z.abs());
         if p < if z > 0.0 { HEAVIER } else { LIGHTER } {
             return Err(Refusal::Disagree {
                 few: law.values,

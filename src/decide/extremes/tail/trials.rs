@@ -7,7 +7,6 @@
 use super::super::random::Random;
 use super::*;
 use artis_result::BlockMaxima;
-use statrs::distribution::{ContinuousCDF, Normal};
 use std::collections::BTreeMap;
 
 const BLOCKS: u64 = 200;
@@ -47,13 +46,12 @@ impl One {
 
     /// The probability of more.
     fn above(self, value: f64) -> f64 {
-        let normal = Normal::standard();
         let from_10_us = ((value - 10_000.0) / 1000.0).max(0.0);
         match self {
             Self::Exponential(from, scale) => (-((value - from) / scale).max(0.0)).exp(),
             Self::Pareto(shape) => (1.0 + shape * from_10_us / 2.0).max(0.0).powf(-1.0 / shape),
-            Self::Normal(mean, deviation) => normal.sf((value - mean) / deviation),
-            Self::LogNormal(deviation) => normal.sf((value / 20_000.0).ln() / deviation),
+            Self::Normal(mean, deviation) => normal_above((value - mean) / deviation),
+            Self::LogNormal(deviation) => normal_above((value / 20_000.0).ln() / deviation),
             Self::Weibull(shape) => (-(from_10_us / 5.0).powf(shape)).exp(),
             Self::Uniform(from, to) => ((to - value) / (to - from)).clamp(0.0, 1.0),
         }
