@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the host asks a guest of an experiment to do, and what the guest returns: JSON, both ways.
 
+mod event;
 pub mod groups;
 mod published;
 pub mod responsiveness;
 pub mod run;
 mod watch;
+
+pub use event::Event;
 
 use artis_load::own::Load;
 use artis_machine::CpuList;
@@ -60,7 +63,9 @@ pub struct Task {
     pub seconds: u32,
     /// What [`Measure::Responsiveness`] measures.
     pub answers: BTreeSet<Answer>,
-    /// RT0's period.
+    /// What wakes RT0.
+    pub event: Event,
+    /// RT0's period; where other threads wake it, the mean of random ones.
     pub interval_us: u64,
     /// Where RT0's first wakeup is due, us after a tick; none: anywhere.
     pub place_us: Option<u64>,

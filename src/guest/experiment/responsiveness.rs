@@ -180,6 +180,7 @@ fn wakeups(task: &Task, cpus: &CpuList) -> Result<Vec<Series>, Error> {
         request: Request {
             kind: SourceKind::Timer,
             interval_ns: probe.interval_us * 1000,
+            seed: None,
             cpu: if probe.bound { first } else { None },
             allowed: cpus.clone(),
             rtc: PathBuf::new(),

@@ -8,6 +8,7 @@
 //! kernel work; elsewhere the scheduler's own check says whether it ran on an RT CPU.
 
 use super::super::scheduler::{self, Scheduler as ArtisScheduler};
+use super::event::{Event, RTC};
 use super::groups::Groups;
 use super::published;
 use super::responsiveness;
@@ -21,7 +22,7 @@ use artis_machine::cpus::{self, Cpus};
 use artis_machine::{CpuList, Root, Unreadable, schedstat};
 use artis_measure::latency::place::{Places, Tick};
 use artis_measure::latency::sampler::{Limits, Task as Piece};
-use artis_measure::latency::source::{Request, SourceKind};
+use artis_measure::latency::source::Request;
 use artis_measure::latency::split::Split;
 use artis_measure::latency::{self, Measured, Plan, ThreadPlan};
 use artis_measure::leaks::{self, Counts, Observer};
@@ -40,7 +41,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -176,8 +176,18 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     let scheduler = Running::start(task)?;
     let mut watched = MaybeUninit::uninit();
     let watch = watch::load(task, &mut watched)?;
+    let moments = Event::moments(&seed);
     let mut loads = Loads::start(task, &online, seed)?;
-    let plan = plan(task, cpu, &work, &unloaded, split.as_ref())?;
+    let request = Request {
+        kind: task.event.source(),
+        interval_ns: task.event.interval_ns(task),
+        seed: Some(moments),
+        cpu: Some(cpu),
+        allowed: online,
+        rtc: RTC.into(),
+        gpio: None,
+    };
+    let plan = plan(task, request, &work, &unloaded, split.as_ref())?;
     let before = Moment::take(cpu, &loads)?;
     let counts_before = count();
     let (outcome, others) = if task.measure == Measure::Responsiveness {
@@ -288,21 +298,14 @@ impl Running {
 
 fn plan<'a>(
     task: &Task,
-    cpu: u32,
+    request: Request,
     work: &'a Work,
     unloaded: &exec::Samples,
     split: Option<&'a Split>,
 ) -> Result<Plan<'a>, Error> {
     let t_min_ns = unloaded.time.moments().map_or(0, |all| all.min);
     let thread = ThreadPlan {
-        request: Request {
-            kind: SourceKind::Timer,
-            interval_ns: task.interval_us * 1000,
-            cpu: Some(cpu),
-            allowed: task.rt.clone(),
-            rtc: PathBuf::new(),
-            gpio: None,
-        },
+        request,
         policy: Policy::Fifo(PRIORITY),
         task: Some(Piece {
             work,

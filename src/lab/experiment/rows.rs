@@ -95,6 +95,9 @@ fn name(experiment: &Experiment, what: RowOf) -> String {
     if experiment.timers.len() > 1 {
         name = format!("{name}-x{}", what.timers);
     }
+    if experiment.events.len() > 1 {
+        name = format!("{name}-{}", what.event.name());
+    }
     name
 }
 
@@ -113,6 +116,7 @@ fn row(experiment: &Experiment, what: RowOf, group: &Group, reference: &Group) -
         seconds: experiment.seconds,
         loads: loads.map(|load| load.name().to_owned()).collect(),
         seeds: experiment.seeds.clone(),
+        event: what.event.name().to_owned(),
         interval_us: Some(experiment.interval_us()),
         place_us: experiment.place_us,
         groups: Some(experiment.groups.name().to_owned()),
@@ -203,6 +207,7 @@ fn figures(experiment: &Experiment, group: &Group, reference: &Group) -> Figures
         kernel_latency_us_max: max(Measure::KernelLatency, KERNEL_LATENCY),
         latency_us_min: moments.map_or(0.0, |all| us(all.min)),
         latency_us_mean: moments.map_or(0.0, |all| all.mean / 1000.0),
+        latency_us_p99: user.percentile(99.0).map(us),
         latency_us_p99_9: user.percentile(99.9).map_or(0.0, us),
         latency_us_max: moments.map_or(0.0, |all| us(all.max)),
         worst_places: worst_places(group, rt0),

@@ -69,6 +69,9 @@ pub struct Row {
     /// Threads of RT0.
     #[serde(default = "one")]
     pub timers: u32,
+    /// What woke RT0.
+    #[serde(default = "timer", skip_serializing_if = "is_timer")]
+    pub event: String,
     /// Measured per seed, in virtual time.
     pub seconds: u32,
     /// What ran beside the measurement, all at once.
@@ -102,6 +105,14 @@ fn one() -> u32 {
     1
 }
 
+fn timer() -> String {
+    "timer".to_owned()
+}
+
+fn is_timer(event: &str) -> bool {
+    event == timer()
+}
+
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Seed {
@@ -122,6 +133,9 @@ pub struct Figures {
     pub latency_us_min: f64,
     #[serde(alias = "user_latency_us_mean")]
     pub latency_us_mean: f64,
+    /// None in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_us_p99: Option<f64>,
     #[serde(alias = "user_latency_us_p99_9")]
     pub latency_us_p99_9: f64,
     #[serde(alias = "user_latency_us_max")]

@@ -9,7 +9,7 @@ use crate::engine::bochs;
 use crate::kernel::Flavour;
 use crate::kernel::Kernel;
 use artis_guest::experiment::groups::Groups;
-use artis_guest::experiment::{Answer, Measure, Task};
+use artis_guest::experiment::{Answer, Event, Measure, Task};
 use artis_load::own::Load;
 use artis_machine::CpuList;
 use artis_result::damage::Fault;
@@ -38,6 +38,9 @@ pub struct Experiment {
     cpus_per_load: Option<u32>,
     #[serde(default = "one_timer")]
     pub timers: Vec<u32>,
+    /// What wakes RT0; a row for each.
+    #[serde(default = "a_timer")]
+    pub events: Vec<Event>,
     /// RT0's period; see [`Experiment::interval_us`].
     #[serde(rename = "interval_us")]
     interval: Option<u64>,
@@ -83,6 +86,10 @@ fn all_answers() -> BTreeSet<Answer> {
 
 fn one_timer() -> Vec<u32> {
     vec![1]
+}
+
+fn a_timer() -> Vec<Event> {
+    vec![Event::Timer]
 }
 
 /// RT0's period where the file names none. It has no divisor in common with any kernel's tick, so
@@ -169,6 +176,7 @@ pub struct RowOf {
     pub loads: usize,
     pub cpus: u32,
     pub timers: u32,
+    pub event: Event,
 }
 
 impl RowOf {
@@ -187,6 +195,7 @@ impl RowOf {
             loads: run.loads,
             cpus: run.cpus,
             timers: run.task.timers,
+            event: run.task.event,
         };
         *self == of_run
     }
@@ -254,6 +263,8 @@ impl Experiment {
         unique("seed", self.seeds.iter().map(u64::to_string).collect())?;
         unique("number of cpus", texts(&self.cpus))?;
         unique("number of timers", texts(&self.timers))?;
+        let events = self.events.iter().map(|event| event.name().to_owned());
+        unique("event", events.collect())?;
         let rt0 = [Measure::Latency, Measure::Responsiveness];
         if !rt0.iter().any(|one| self.measure.contains(one)) {
             return Err(
@@ -356,13 +367,14 @@ impl Experiment {
         let mut rows = Vec::new();
         for loads in 0..self.loads.sets().len() {
             for &cpus in &self.cpus {
-                for &timers in &self.timers {
+                for (&timers, &event) in self.of_rt0() {
                     for configuration in 0..self.configurations.len() {
                         rows.push(RowOf {
                             configuration,
                             loads,
                             cpus,
                             timers,
+                            event,
                         });
                     }
                 }
@@ -371,11 +383,20 @@ impl Experiment {
         rows
     }
 
+    /// Each number of RT0's threads with each event.
+    fn of_rt0(&self) -> impl Iterator<Item = (&u32, &Event)> {
+        let each = |timers| self.events.iter().map(move |event| (timers, event));
+        self.timers.iter().flat_map(each)
+    }
+
     /// What people call the guest of a run.
     pub fn guest_name(&self, run: &Run) -> String {
         let mut name = self.configurations[run.configuration].name.clone();
         if let Some(loads) = &self.loads.sets()[run.loads].name {
             name = format!("{name}, loads {loads}");
+        }
+        if self.events.len() > 1 {
+            name = format!("{name}, {}", run.task.event.name());
         }
         format!("{name}, {} CPUs, seed {}", run.cpus, run.seed)
     }
@@ -401,6 +422,7 @@ impl Experiment {
             loads: self.loads_of(row),
             seconds: self.seconds,
             answers: self.answers.clone(),
+            event: row.event,
             interval_us: self.interval_us(),
             place_us: self.place_us,
             groups: self.groups,
