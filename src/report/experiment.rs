@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The table of an experiment: latency, what others got of the RT CPU, and how the loads fared.
 
+use crate::experiment_caches;
 use crate::words::counted;
 use artis_result::experiment::{Experiment, Figures, Row, Scheduler, Summary};
 use artis_result::names::Ordinary;
@@ -45,6 +46,7 @@ pub fn table(title: &str, experiment: &Experiment) -> String {
     throughput(&mut text, experiment, width);
     responsiveness(&mut text, experiment, width);
     messages(&mut text, experiment, width);
+    experiment_caches::blocks(&mut text, experiment, width);
     text
 }
 
@@ -145,7 +147,7 @@ pub(super) fn begins_group(rows: &[Row], at: usize) -> bool {
 }
 
 /// A block of a table: its title, the heads of its columns, a line for each row.
-fn block(
+pub(super) fn block(
     text: &mut String,
     rows: &[Row],
     width: usize,
@@ -263,7 +265,7 @@ fn latencies(text: &mut String, experiment: &Experiment, width: usize) {
 }
 
 /// What a row's loads are compared with: the first row with the same CPUs, timers and loads.
-fn reference(experiment: &Experiment) -> Option<String> {
+pub(super) fn reference(experiment: &Experiment) -> Option<String> {
     let rows = &experiment.rows;
     let first = rows.first()?;
     if (0..rows.len()).any(|at| begins_group(rows, at)) {
@@ -360,7 +362,7 @@ fn whole_percent(share: Option<f64>) -> String {
     share.map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0))
 }
 
-fn ratio(value: Option<f64>) -> String {
+pub(super) fn ratio(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"))
 }
 

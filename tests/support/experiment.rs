@@ -24,6 +24,7 @@ pub fn figures(samples: u64, user_max: f64) -> Figures {
         work_per_cpu_second_relative: BTreeMap::new(),
         leaks: None,
         throughput_s: BTreeMap::new(),
+        caches: BTreeMap::new(),
         responsiveness: BTreeMap::new(),
         messages_per_cpu_second_relative: BTreeMap::new(),
     }

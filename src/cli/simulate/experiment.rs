@@ -190,6 +190,7 @@ fn figures(
         work_per_cpu_second_relative: relative(&|load| load.1 as f64 / load.0.max(1) as f64),
         leaks: leaks(all),
         throughput_s: BTreeMap::new(),
+        caches: BTreeMap::new(),
         responsiveness: ordinary(all),
         messages_per_cpu_second_relative: BTreeMap::new(),
     })

@@ -3,6 +3,7 @@
 
 mod event;
 pub mod groups;
+mod mark;
 mod published;
 pub mod responsiveness;
 pub mod run;
@@ -34,6 +35,8 @@ pub enum Measure {
     Throughput,
     /// How soon ordinary tasks answer, beside RT0 and the loads.
     Responsiveness,
+    /// The same as latency, and marks for an engine that reports accesses of memory meanwhile.
+    Caches,
 }
 
 /// A part of [`Measure::Responsiveness`]; they are measured in this order.

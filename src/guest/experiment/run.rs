@@ -10,6 +10,7 @@
 use super::super::scheduler::{self, Scheduler as ArtisScheduler};
 use super::event::{Event, RTC};
 use super::groups::Groups;
+use super::mark::mark;
 use super::published;
 use super::responsiveness;
 use super::watch;
@@ -55,6 +56,9 @@ const PAUSE_MAX: Duration = Duration::from_millis(20);
 /// From the last load's start to the measurement, or half of what is measured if that is less:
 /// programs get loaded, memory gets touched, and the scheduler sees what each task does.
 const WARM_UP_MAX: Duration = Duration::from_secs(1);
+/// How long modelled caches fill before their misses count: some millions of instructions of each
+/// CPU.
+const FILLING: Duration = Duration::from_millis(100);
 /// Services of the guest.
 const RT0: &str = "rt0";
 const SCHEDULER: &str = "scheduler";
@@ -137,9 +141,11 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
             scheduler.finish(&mut sample)?;
             return Ok(sample);
         }
-        Measure::Latency | Measure::KernelLatency | Measure::Leaks | Measure::Responsiveness => {
-            Sample::default()
-        }
+        Measure::Latency
+        | Measure::KernelLatency
+        | Measure::Leaks
+        | Measure::Responsiveness
+        | Measure::Caches => Sample::default(),
     };
     // This process starts the loads and watches RT0; neither may be work for the RT CPU.
     bind_self(&(&online - &task.rt))?;
@@ -188,6 +194,12 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
         gpio: None,
     };
     let plan = plan(task, request, &work, &unloaded, split.as_ref())?;
+    let is_marked = task.measure == Measure::Caches;
+    if is_marked {
+        mark();
+        std::thread::sleep(FILLING);
+        mark();
+    }
     let before = Moment::take(cpu, &loads)?;
     let counts_before = count();
     let (outcome, others) = if task.measure == Measure::Responsiveness {
@@ -198,6 +210,9 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     };
     let counts_after = count();
     let after = Moment::take(cpu, &loads)?;
+    if is_marked {
+        mark();
+    }
     loads.check()?;
     check(&outcome.threads, watch.as_ref())?;
     scheduler.finish(&mut sample)?;

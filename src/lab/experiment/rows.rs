@@ -5,11 +5,12 @@
 //! Ratios are ratios of sums over the seeds: the work of a load that finishes few units in a window
 //! is then known more exactly.
 
+use super::caches;
 use super::plan::{Experiment, RowOf};
 use super::run::Measured;
 use crate::engine::bochs;
 use artis_guest::experiment::{Done, Measure, Sample, worst_of_places};
-use artis_result::experiment::{self, Figures, Row, SchemaName, Seed, Summary};
+use artis_result::experiment::{self, CacheFigures, Figures, Row, SchemaName, Seed, Summary};
 use artis_result::names::{
     EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY, Ordinary, USER_LATENCY,
 };
@@ -136,11 +137,9 @@ fn row(experiment: &Experiment, what: RowOf, group: &Group, reference: &Group) -
 
 /// The guests that a row's figures of RT0 and of the loads are from.
 fn rt0_measure(experiment: &Experiment) -> Measure {
-    if experiment.measure.contains(&Measure::Latency) {
-        Measure::Latency
-    } else {
-        Measure::Responsiveness
-    }
+    let all = [Measure::Latency, Measure::Responsiveness];
+    let measured = all.into_iter().find(|one| experiment.measure.contains(one));
+    measured.unwrap_or(Measure::Caches)
 }
 
 /// All values of a series.
@@ -222,9 +221,27 @@ fn figures(experiment: &Experiment, group: &Group, reference: &Group) -> Figures
         work_per_cpu_second_relative: own.compared_with(&theirs, Totals::work_per_cpu_time),
         leaks: leaks(group, rt0),
         responsiveness: responsiveness(group),
+        caches: cache_figures(experiment, group, reference),
         messages_per_cpu_second_relative: own.messages_compared_with(&theirs),
         throughput_s: own.throughput_s,
     }
+}
+
+/// What modelled caches cost each load.
+fn cache_figures(
+    experiment: &Experiment,
+    group: &Group,
+    reference: &Group,
+) -> BTreeMap<String, CacheFigures> {
+    let sums = |group: &Group| {
+        let mut seen = caches::Seen::default();
+        let kept = group.0.iter().filter_map(|one| one.kept.caches);
+        kept.for_each(|one| seen += one);
+        (Totals::of(group, Measure::Caches).loads, seen)
+    };
+    let [own, theirs] = [group, reference].map(sums);
+    let [own, theirs] = [&own, &theirs].map(|(loads, seen)| caches::Group { loads, seen: *seen });
+    caches::figures(experiment, &own, &theirs)
 }
 
 /// By the observer where the experiment has it, else by the scheduler's own check.

@@ -2,13 +2,15 @@
 //! Runs the guests of an experiment whose samples are not there yet, several at the same time: each
 //! emulates its CPUs in one thread and does not notice the others.
 
+use super::caches::{self, Counter};
 use super::plan::{Configuration, Experiment, Run};
 use super::store::{Kept, Store};
-use super::workers;
+use super::workers::{self, locked};
 use crate::Error as LabError;
 use crate::distribution::Distro;
 use crate::engine::Engine;
-use crate::engine::observed::Observed;
+use crate::engine::accesses::Accesses;
+use crate::engine::observed::{Observed, Reported};
 use crate::host::cache::Cache;
 use crate::host::crates;
 use crate::host::scratch::Scratch;
@@ -27,7 +29,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -242,7 +244,7 @@ pub fn observe(
                 plain
             }
         };
-        guest.machine.observed = Some(observed.clone());
+        guest.machine.reported = Some(Reported::Steps(observed.clone()));
         progress.note("the same guest again, while the emulator reports what its RT CPU does");
         Ok((guest.measure(progress)?, plain))
     };
@@ -396,7 +398,10 @@ impl Guest {
         })?;
         let words = ["artis-guest", "experiment", &task];
         let command: Vec<OsString> = words.map(OsString::from).to_vec();
-        let fingerprint = machine.fingerprint(&command, engine_version)?;
+        let mut fingerprint = machine.fingerprint(&command, engine_version)?;
+        if run.task.measure == Measure::Caches {
+            fingerprint = caches::fingerprint(&fingerprint);
+        }
         Ok(Self {
             run,
             name,
@@ -404,6 +409,17 @@ impl Guest {
             command,
             fingerprint,
         })
+    }
+
+    /// Who counts what the accesses of `machine` miss, where that is measured.
+    fn counter(&self, machine: &mut Machine) -> Option<Arc<Mutex<Counter>>> {
+        if self.run.task.measure != Measure::Caches {
+            return None;
+        }
+        let counter = Arc::new(Mutex::new(Counter::new(self.run.cpus)));
+        let listener = counter.clone();
+        machine.reported = Some(Reported::Accesses(Accesses { listener }));
+        Some(counter)
     }
 
     /// Boots it and returns its sample.
@@ -416,6 +432,7 @@ impl Guest {
         let output = Scratch::new()?;
         let mut machine = self.machine.clone();
         machine.output = output.path().to_owned();
+        let counter = self.counter(&mut machine);
         let mut complaints = Vec::new();
         let ran = machine.run_again_when_lost(&self.command, &mut complaints, progress);
         // The console is the only trace of what went wrong.
@@ -434,12 +451,19 @@ impl Guest {
         }
         let sample: Sample = serde_json::from_slice(&answer)
             .map_err(|error| failed(format!("its answer is not a sample: {error}")))?;
+        let caches = match counter.map(|counter| locked(&counter).seen()) {
+            Some(None) => {
+                return Err(failed("its accesses of memory were not reported".to_owned()));
+            }
+            other => other.flatten(),
+        };
         let facts = &self.machine.kernel.facts;
         Ok(Kept {
             sample,
             kernel: format!("{} ({})", facts.release, facts.version),
             engine_version: outcome.record.engine_version,
             host_seconds: began.elapsed().as_secs_f64(),
+            caches,
         })
     }
 }

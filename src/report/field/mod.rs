@@ -125,6 +125,7 @@ fn row(of: &Column, base: Option<&Column>, names: &BTreeMap<(String, String), St
         work_per_cpu_second_relative: BTreeMap::new(),
         leaks: None,
         throughput_s: BTreeMap::new(),
+        caches: BTreeMap::new(),
         responsiveness: ordinary
             .into_iter()
             .filter_map(|(which, summary)| Some((which.name().to_owned(), summary?)))

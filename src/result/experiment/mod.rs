@@ -9,8 +9,10 @@
 //! `user_latency` once, and documents that say so are still read. The published schema is
 //! `docs/experiment.schema.json`.
 
+mod caches;
 mod scheduler;
 
+pub use caches::{CacheCounts, CacheCycles, CacheFigures};
 pub use scheduler::{Published, Scheduler, WrongScheduler};
 
 use crate::distribution::{Distribution, Inconsistent};
@@ -165,6 +167,9 @@ pub struct Figures {
     /// ([`crate::names::Ordinary`]).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub responsiveness: BTreeMap<String, Summary>,
+    /// What modelled caches cost each load, where that was measured.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub caches: BTreeMap<String, CacheFigures>,
     /// Messages per second of their CPU time against the reference row's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub messages_per_cpu_second_relative: BTreeMap<String, f64>,

@@ -137,6 +137,7 @@ fn figures(sketch: &Sketch, values: &Distribution, factor: f64) -> Figures {
         work_per_cpu_second_relative: of_loads([0.97, 1.01].map(|work| work * factor)),
         leaks: sketch.leaks,
         throughput_s: BTreeMap::new(),
+        caches: BTreeMap::new(),
         responsiveness: BTreeMap::new(),
         messages_per_cpu_second_relative: BTreeMap::new(),
     }

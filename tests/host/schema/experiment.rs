@@ -34,6 +34,7 @@ fn figures() -> Figures {
         work_per_cpu_second_relative: of_load(0.99),
         leaks: Some(0),
         throughput_s: BTreeMap::from([("_fifo_cpus1_x2".to_owned(), 2.5)]),
+        caches: BTreeMap::new(),
         responsiveness: BTreeMap::from([(
             "normal".to_owned(),
             Summary {

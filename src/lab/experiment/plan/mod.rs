@@ -13,7 +13,7 @@ use artis_guest::experiment::{Answer, Event, Measure, Task};
 use artis_load::own::Load;
 use artis_machine::CpuList;
 use artis_result::damage::Fault;
-use artis_result::experiment::Scheduler;
+use artis_result::experiment::{CacheCycles, Scheduler};
 use artis_result::file;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -46,6 +46,8 @@ pub struct Experiment {
     interval: Option<u64>,
     /// Where RT0's first wakeup is due, us after a tick; none: it goes through all places.
     pub place_us: Option<u64>,
+    /// What misses of modelled caches cost.
+    pub caches: Option<CacheCycles>,
     #[serde(default)]
     pub groups: Groups,
     /// Gates: what the experiment is to show, in the language of `artis compare`. A configuration's
@@ -265,11 +267,18 @@ impl Experiment {
         unique("number of timers", texts(&self.timers))?;
         let events = self.events.iter().map(|event| event.name().to_owned());
         unique("event", events.collect())?;
-        let rt0 = [Measure::Latency, Measure::Responsiveness];
+        if self.measure.contains(&Measure::Caches) != self.caches.is_some() {
+            return Err(
+                "measure = [\"caches\"] and the table [caches] with the cycles l1_miss, l2_miss, \
+                 other_cpu and memory need each other"
+                    .to_owned(),
+            );
+        }
+        let rt0 = [Measure::Latency, Measure::Responsiveness, Measure::Caches];
         if !rt0.iter().any(|one| self.measure.contains(one)) {
             return Err(
-                "measure must hold \"latency\" or \"responsiveness\": every row of the table has \
-                 RT0's latency"
+                "measure must hold \"latency\", \"responsiveness\" or \"caches\": every row of the \
+                 table has RT0's latency"
                     .to_owned(),
             );
         }
