@@ -3,11 +3,12 @@
 
 use super::Task;
 use artis_load::seed::Seed;
-use artis_measure::latency::source::SourceKind;
+use artis_machine::CpuList;
+use artis_measure::latency::source::{Request, SourceKind};
 use serde::{Deserialize, Serialize};
 
 /// The device of a PC's real-time clock.
-pub(super) const RTC: &str = "/dev/rtc0";
+const RTC: &str = "/dev/rtc0";
 /// Its period: 1024 Hz, of the rates it has the one next to RT0's usual period.
 const RTC_INTERVAL_NS: u64 = 976_562;
 
@@ -41,7 +42,21 @@ impl Event {
         }
     }
 
-    pub(super) fn source(self) -> SourceKind {
+    /// What RT0 waits for on `cpu`; who wakes it may use the other CPUs of `allowed`. The loads' own
+    /// draws of the seed stay as they are.
+    pub(super) fn request(self, task: &Task, seed: &Seed, cpu: u32, allowed: CpuList) -> Request {
+        Request {
+            kind: self.source(),
+            interval_ns: self.interval_ns(task),
+            seed: Some(seed.clone().draw()),
+            cpu: Some(cpu),
+            allowed,
+            rtc: RTC.into(),
+            gpio: None,
+        }
+    }
+
+    fn source(self) -> SourceKind {
         match self {
             Self::Timer => SourceKind::Timer,
             Self::Futex => SourceKind::Wake,
@@ -52,15 +67,10 @@ impl Event {
     }
 
     /// RT0's period in `task`.
-    pub(super) fn interval_ns(self, task: &Task) -> u64 {
+    fn interval_ns(self, task: &Task) -> u64 {
         match self {
             Self::Rtc => RTC_INTERVAL_NS,
             Self::Timer | Self::Futex | Self::Pipe | Self::Udp => task.interval_us * 1000,
         }
-    }
-
-    /// A seed for the moments of other threads. The loads' own draws stay as they are.
-    pub(super) fn moments(seed: &Seed) -> u64 {
-        seed.clone().draw()
     }
 }

@@ -4,6 +4,7 @@
 mod event;
 pub mod groups;
 mod mark;
+pub mod programs;
 mod published;
 pub mod responsiveness;
 pub mod run;
@@ -49,6 +50,8 @@ pub enum Answer {
     Commands,
     /// Messages between threads.
     Messages,
+    /// Real programs, for which the guest has Debian's packages.
+    Programs,
 }
 
 /// What one guest is asked to do.
@@ -123,7 +126,7 @@ pub struct Sample {
     /// Under which name the kernel knew a published scheduler; none without one.
     #[serde(default)]
     pub ops: Option<String>,
-    /// Seconds that the work took, by permutation.
+    /// Seconds that the work took, by permutation, or that a program took, by its name.
     pub throughput_s: BTreeMap<String, f64>,
 }
 

@@ -8,9 +8,8 @@
 //! kernel work; elsewhere the scheduler's own check says whether it ran on an RT CPU.
 
 use super::super::scheduler::{self, Scheduler as ArtisScheduler};
-use super::event::{Event, RTC};
 use super::groups::Groups;
-use super::mark::mark;
+use super::mark;
 use super::published;
 use super::responsiveness;
 use super::watch;
@@ -56,9 +55,6 @@ const PAUSE_MAX: Duration = Duration::from_millis(20);
 /// From the last load's start to the measurement, or half of what is measured if that is less:
 /// programs get loaded, memory gets touched, and the scheduler sees what each task does.
 const WARM_UP_MAX: Duration = Duration::from_secs(1);
-/// How long modelled caches fill before their misses count: some millions of instructions of each
-/// CPU.
-const FILLING: Duration = Duration::from_millis(100);
 /// Services of the guest.
 const RT0: &str = "rt0";
 const SCHEDULER: &str = "scheduler";
@@ -182,24 +178,10 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     let scheduler = Running::start(task)?;
     let mut watched = MaybeUninit::uninit();
     let watch = watch::load(task, &mut watched)?;
-    let moments = Event::moments(&seed);
+    let request = task.event.request(task, &seed, cpu, online.clone());
     let mut loads = Loads::start(task, &online, seed)?;
-    let request = Request {
-        kind: task.event.source(),
-        interval_ns: task.event.interval_ns(task),
-        seed: Some(moments),
-        cpu: Some(cpu),
-        allowed: online,
-        rtc: RTC.into(),
-        gpio: None,
-    };
     let plan = plan(task, request, &work, &unloaded, split.as_ref())?;
-    let is_marked = task.measure == Measure::Caches;
-    if is_marked {
-        mark();
-        std::thread::sleep(FILLING);
-        mark();
-    }
+    mark::begin(task.measure);
     let before = Moment::take(cpu, &loads)?;
     let counts_before = count();
     let (outcome, others) = if task.measure == Measure::Responsiveness {
@@ -210,9 +192,7 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     };
     let counts_after = count();
     let after = Moment::take(cpu, &loads)?;
-    if is_marked {
-        mark();
-    }
+    mark::end(task.measure);
     loads.check()?;
     check(&outcome.threads, watch.as_ref())?;
     scheduler.finish(&mut sample)?;
@@ -224,6 +204,7 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     sample.places_ns = places(&outcome.threads);
     sample.series.extend(others.series);
     sample.messages = others.messages;
+    sample.throughput_s = others.programs_s;
     Ok(sample)
 }
 

@@ -11,6 +11,7 @@
 pub mod caches;
 mod loads;
 pub mod missing;
+mod needs;
 pub mod part;
 pub mod plan;
 pub mod rows;

@@ -170,8 +170,13 @@ impl TryFrom<String> for Load {
         let wanted = if name == "forks" { "fork" } else { &name };
         let found = known.iter().find(|load| load.name() == wanted).copied();
         found.ok_or_else(|| {
-            let names: Vec<&str> = known.iter().map(|load| load.name()).collect();
-            format!("unknown load `{name}`; there are {}", names.join(", "))
+            let names = known.iter().map(|load| format!("`{}`", load.name()));
+            let names: Vec<String> = names.collect();
+            // As a format's own words for an enumeration.
+            format!(
+                "unknown variant `{name}`, expected one of {}",
+                names.join(", ")
+            )
         })
     }
 }

@@ -88,7 +88,8 @@ impl Walk {
 
 /// Memory at [`ADDRESS`], touched.
 fn map(bytes: usize) -> Result<&'static mut [u64], Error> {
-    let length = NonZeroUsize::new(bytes.next_multiple_of(BYTES_PER_LINE)).unwrap_or(NonZeroUsize::MIN);
+    let length =
+        NonZeroUsize::new(bytes.next_multiple_of(BYTES_PER_LINE)).unwrap_or(NonZeroUsize::MIN);
     let flags = MapFlags::MAP_PRIVATE | MapFlags::MAP_FIXED_NOREPLACE | MapFlags::MAP_POPULATE;
     let rights = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
     // SAFETY: nothing that is mapped is replaced.
@@ -96,7 +97,9 @@ fn map(bytes: usize) -> Result<&'static mut [u64], Error> {
         .map_err(Error::system("map the memory of the dirty walk"))?;
     // SAFETY: so many bytes are mapped, zeroed, aligned to a page, and never unmapped; nobody else
     // knows of them.
-    Ok(unsafe { std::slice::from_raw_parts_mut(start.cast().as_ptr(), length.get() / size_of::<u64>()) })
+    Ok(unsafe {
+        std::slice::from_raw_parts_mut(start.cast().as_ptr(), length.get() / size_of::<u64>())
+    })
 }
 
 #[cfg(test)]

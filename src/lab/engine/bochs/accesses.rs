@@ -22,8 +22,8 @@ const ACCESS: &[u8] = b"[CPU";
 const LINEAR: &[u8] = b"LIN 0x";
 const PHYSICAL: &[u8] = b"PHY 0x";
 const LENGTH: &[u8] = b"(len=";
-/// What the debugger says when it stops at a mark; the time in ticks is before it.
-const STOPPED: &[u8] = b"] Stopped on MAGIC BREAKPOINT";
+/// What the debugger says first when it stops; before it begins, at 0.
+const STOPPED: &[u8] = b"Next at t=";
 /// What it says of each CPU's tracing.
 const TRACING: &[u8] = b"Memory-Tracing ";
 /// No line is longer: what is, belongs to the guest.
@@ -142,12 +142,11 @@ fn parse(line: &[u8]) -> Option<(usize, Access)> {
     Some((at, access))
 }
 
-/// Where the debugger begins to say that it stopped.
+/// Where the debugger begins to say that it stopped, in the middle of a run.
 fn stop(line: &[u8]) -> Option<usize> {
-    let end = memchr::memmem::rfind(line, STOPPED)?;
-    let digits = line[..end].iter().rev().take_while(|byte| byte.is_ascii_digit());
-    let at = end.checked_sub(digits.count() + 1)?;
-    (line[at] == b'[').then_some(at)
+    let at = memchr::memmem::rfind(line, STOPPED)?;
+    let (tick, rest) = number(&line[at + STOPPED.len()..], 10)?;
+    (tick > 0 && rest == b"\n").then_some(at)
 }
 
 /// A number, and what comes after it.
@@ -161,4 +160,88 @@ fn number(from: &[u8], radix: u32) -> Option<(u64, &[u8])> {
         length += 1;
     }
     (length > 0).then(|| (value, &from[length..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::accesses::Listener;
+    use artis_guest::frames::frame;
+    use proptest::prelude::*;
+    use std::sync::{Arc, Mutex};
+
+    #[derive(Default)]
+    struct Heard {
+        accesses: Vec<Access>,
+        marks: u32,
+    }
+
+    impl Listener for Heard {
+        fn hear(&mut self, access: Access) {
+            self.accesses.push(access);
+        }
+
+        fn mark(&mut self) {
+            self.marks += 1;
+        }
+    }
+
+    /// As Bochs 3.0 prints them.
+    const LINES: [&str; 4] = [
+        "[CPU1 WR]: LIN 0xffff88801f5a3e40 PHY 0x00001f5a3e40 (len=8, WB): 0x0000000000000001\n",
+        "[CPU0 RD]: LIN 0x00007a0000000040 PHY 0x000002a0c7f8 (len=4, WB): 0x00000001\n",
+        "[CPU0 RD]: PHY 0x000002a0c7f8 (len=8, WB)\t; PTE: 0x8000000002a0c067\n",
+        "Next at t=22507861865\n(0) [0x000012345678] 0033:00007f0000001234 (unk. ctxt): xchg bx, bx\n\
+         Memory-Tracing enabled for CPU0\nMemory-Tracing enabled for CPU1\n",
+    ];
+
+    #[test]
+    fn each_line_is_an_access() {
+        let of = |line: &str| parse(line.as_bytes()).unwrap().1;
+        let first = Access {
+            cpu: 1,
+            linear: Some(0xffff_8880_1f5a_3e40),
+            physical: 0x1f5a_3e40,
+            bytes: 8,
+            is_store: true,
+        };
+        assert_eq!(of(LINES[0]), first);
+        assert_eq!((of(LINES[1]).bytes, of(LINES[1]).is_store), (4, false));
+        assert_eq!(of(LINES[2]).linear, None);
+        assert!(parse(b"[CPU1 XX]: LIN 0x1 PHY 0x2 (len=8, WB)\n").is_none());
+    }
+
+    proptest! {
+        /// Lines may stand anywhere between the bytes of a frame.
+        #[test]
+        fn the_guests_bytes_pass_whole(
+            piece in prop::collection::vec(any::<u8>(), 1..900),
+            places in prop::collection::vec(any::<prop::sample::Index>(), 0..20),
+            cut in 1usize..70,
+        ) {
+            let bytes = frame(1, &piece);
+            let mut places: Vec<usize> = places.iter().map(|place| place.index(bytes.len())).collect();
+            places.sort_unstable();
+            let (mut sent, mut from) = (Vec::new(), 0);
+            for (at, place) in places.iter().enumerate() {
+                sent.extend_from_slice(&bytes[from..*place]);
+                sent.extend_from_slice(LINES[at % LINES.len()].as_bytes());
+                from = *place;
+            }
+            sent.extend_from_slice(&bytes[from..]);
+            let heard = Arc::new(Mutex::new(Heard::default()));
+            let listener = Arc::clone(&heard);
+            let mut out = Vec::new();
+            let mut filter = Filter::new(Accesses { listener }, 2, &mut out);
+            for part in sent.chunks(cut) {
+                filter.write_all(part).unwrap();
+            }
+            filter.flush().unwrap();
+            prop_assert_eq!(out, bytes);
+            let heard = heard.lock().unwrap();
+            let marks = (0..places.len()).filter(|at| at % LINES.len() == 3).count();
+            prop_assert_eq!(heard.marks as usize, marks);
+            prop_assert_eq!(heard.accesses.len(), places.len() - marks);
+        }
+    }
 }

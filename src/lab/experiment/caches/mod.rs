@@ -61,7 +61,9 @@ impl Seen {
         match linear {
             None => &mut self.tables,
             Some(kernel) if kernel >> 63 == 1 => &mut self.kernel,
-            Some(user) if (walk::ADDRESS as u64..walk::END as u64).contains(&user) => &mut self.walk,
+            Some(user) if (walk::ADDRESS as u64..walk::END as u64).contains(&user) => {
+                &mut self.walk
+            }
             Some(_) => &mut self.user,
         }
     }
@@ -161,12 +163,16 @@ pub fn figures(
     let Some(costs) = experiment.caches else {
         return BTreeMap::new();
     };
-    let loads = own.loads.keys().filter_map(|name| Load::try_from(name.clone()).ok());
+    let loads = own
+        .loads
+        .keys()
+        .filter_map(|name| Load::try_from(name.clone()).ok());
     let of = |load: Load| {
         let (counts, done) = own.of(load)?;
         let each = |count: u64| count as f64 / done.work as f64;
         let [once, doubled] = [1, 2].map(|times| own.cycles(load, &costs, times));
-        let relative = |own: Option<f64>, times| Some(reference.cycles(load, &costs, times)? / own?);
+        let relative =
+            |own: Option<f64>, times| Some(reference.cycles(load, &costs, times)? / own?);
         let figures = CacheFigures {
             costs,
             l1_misses: each(counts.l1),
@@ -242,7 +248,10 @@ mod tests {
             let loads = &loads.collect();
             Group { loads, seen }.cycles(load, &costs, 2)
         };
-        assert_eq!(group(&[Load::Compute, Load::Hackbench], Load::Hackbench), Some(24.0));
+        assert_eq!(
+            group(&[Load::Compute, Load::Hackbench], Load::Hackbench),
+            Some(24.0)
+        );
         assert_eq!(group(&[Load::Io, Load::Hackbench], Load::Hackbench), None);
         let walk = Load::Walk(&walk::WALKS[0]);
         assert_eq!(group(&[Load::Io, walk], walk), Some(10.0));

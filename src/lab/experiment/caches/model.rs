@@ -76,7 +76,9 @@ impl Level {
     /// Makes it the one used last, in this state; returns the line that has to leave.
     fn use_it(&mut self, number: u64, state: State) -> Option<u64> {
         let set = self.set(number);
-        let at = set.iter().position(|line| *line >> 2 == number && *line != 0);
+        let at = set
+            .iter()
+            .position(|line| *line >> 2 == number && *line != 0);
         let oldest = set.len() - 1;
         let victim = match at {
             Some(_) => 0,
@@ -88,14 +90,22 @@ impl Level {
     }
 
     fn drop_it(&mut self, number: u64) {
-        if let Some(line) = self.set(number).iter_mut().find(|line| **line >> 2 == number) {
+        if let Some(line) = self
+            .set(number)
+            .iter_mut()
+            .find(|line| **line >> 2 == number)
+        {
             *line = 0;
         }
     }
 
     /// Another CPU reads it, too.
     fn share(&mut self, number: u64) {
-        if let Some(line) = self.set(number).iter_mut().find(|line| **line >> 2 == number && **line != 0) {
+        if let Some(line) = self
+            .set(number)
+            .iter_mut()
+            .find(|line| **line >> 2 == number && **line != 0)
+        {
             *line = number << 2 | State::Shared as u64;
         }
     }
@@ -126,7 +136,14 @@ impl Caches {
     }
 
     /// An access of `cpu` to so many bytes from a physical address on.
-    pub fn access(&mut self, cpu: u32, address: u64, bytes: u64, is_store: bool, counts: &mut CacheCounts) {
+    pub fn access(
+        &mut self,
+        cpu: u32,
+        address: u64,
+        bytes: u64,
+        is_store: bool,
+        counts: &mut CacheCounts,
+    ) {
         let me = cpu as usize;
         if me >= self.cpus.len() {
             return;
@@ -160,7 +177,13 @@ impl Caches {
     }
 
     /// The first cache has not what is needed. Gives the line's new state, and has it in the second.
-    fn beyond_l1(&mut self, me: usize, number: u64, is_store: bool, counts: &mut CacheCounts) -> State {
+    fn beyond_l1(
+        &mut self,
+        me: usize,
+        number: u64,
+        is_store: bool,
+        counts: &mut CacheCounts,
+    ) -> State {
         let known = self.cpus[me].l2.state(number);
         let state = match known {
             Some(state) if !is_store => state,
@@ -179,10 +202,22 @@ impl Caches {
         state
     }
 
-    fn beyond_l2(&mut self, me: usize, number: u64, is_store: bool, counts: &mut CacheCounts) -> State {
+    fn beyond_l2(
+        &mut self,
+        me: usize,
+        number: u64,
+        is_store: bool,
+        counts: &mut CacheCounts,
+    ) -> State {
         counts.l2 += 1;
-        let others = self.cpus.iter_mut().enumerate().filter(|(cpu, _)| *cpu != me);
-        let states: Vec<State> = others.filter_map(|(_, other)| other.l2.state(number)).collect();
+        let others = self
+            .cpus
+            .iter_mut()
+            .enumerate()
+            .filter(|(cpu, _)| *cpu != me);
+        let states: Vec<State> = others
+            .filter_map(|(_, other)| other.l2.state(number))
+            .collect();
         let in_l3 = self.l3.state(number).is_some();
         if states.contains(&State::Modified) {
             counts.dirty += 1;
@@ -196,7 +231,12 @@ impl Caches {
             self.take_from_others(me, number);
             return State::Modified;
         }
-        for (_, other) in self.cpus.iter_mut().enumerate().filter(|(cpu, _)| *cpu != me) {
+        for (_, other) in self
+            .cpus
+            .iter_mut()
+            .enumerate()
+            .filter(|(cpu, _)| *cpu != me)
+        {
             other.l1.share(number);
             other.l2.share(number);
         }
@@ -207,7 +247,12 @@ impl Caches {
     }
 
     fn take_from_others(&mut self, me: usize, number: u64) {
-        for (_, other) in self.cpus.iter_mut().enumerate().filter(|(cpu, _)| *cpu != me) {
+        for (_, other) in self
+            .cpus
+            .iter_mut()
+            .enumerate()
+            .filter(|(cpu, _)| *cpu != me)
+        {
             other.l1.drop_it(number);
             other.l2.drop_it(number);
         }
@@ -245,7 +290,8 @@ mod tests {
 
     #[test]
     fn each_cache_holds_as_much_as_it_says() {
-        let twice = |lines: u64| counts((0..2).flat_map(|_| (0..lines).map(|line| (0, line, true))));
+        let twice =
+            |lines: u64| counts((0..2).flat_map(|_| (0..lines).map(|line| (0, line, true))));
         let [l1, l2, l3] = [L1, L2, L3].map(|of| (of.sets * of.ways) as u64);
         assert_eq!(twice(l1).l1, l1);
         let more = twice(2 * l1);
@@ -257,7 +303,13 @@ mod tests {
 
     #[test]
     fn a_dirty_line_comes_from_the_other_cpu() {
-        let seen = counts([(0, 5, true), (1, 5, false), (0, 5, false), (1, 5, true), (0, 5, true)]);
+        let seen = counts([
+            (0, 5, true),
+            (1, 5, false),
+            (0, 5, false),
+            (1, 5, true),
+            (0, 5, true),
+        ]);
         assert_eq!((seen.dirty, seen.clean, seen.upgrades), (2, 0, 1));
         let read = counts([(0, 5, false), (1, 5, false)]);
         assert_eq!((read.dirty, read.clean, read.memory), (0, 1, 1));
