@@ -27,15 +27,16 @@ pub(super) fn blocks(text: &mut String, experiment: &Experiment, width: usize) {
         ("L2-misses", |of| number(of.l2_misses)),
         ("dirty", |of| number(of.dirty)),
         ("cycles", |of| number(of.cycles)),
-        ("work/cycle", |of| ratio(of.work_per_cycle_relative)),
-        ("twice", |of| number(of.cycles_doubled)),
-        ("work/cycle", |of| ratio(of.work_per_cycle_doubled_relative)),
+        ("work", |of| ratio(of.work_per_cycle_relative)),
+        ("cycles-twice", |of| number(of.cycles_doubled)),
+        ("work-twice", |of| ratio(of.work_per_cycle_doubled_relative)),
     ];
     let heads = columns.map(|(head, _)| head.to_owned());
     let loads: BTreeSet<&String> = all().map(|(load, _)| load).collect();
     let reference = reference(experiment).unwrap_or_default();
     for load in loads {
-        let title = format!("{load}: for each unit of its work, work against {reference}");
+        let title =
+            format!("{load}: for each unit of its work; work per cycle against {reference}");
         let mut with = rows.clone();
         with.retain(|row| row.figures.caches.contains_key(load));
         block(text, &with, width, &title, &heads, |row| {

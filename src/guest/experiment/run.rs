@@ -150,17 +150,7 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
         system("lock this process's memory")(io::Error::other(error.to_string()))
     })?;
     let work = Work::new(Routine::Integer, DIVISIONS);
-    let unloaded = exec::measure(
-        &exec::Plan {
-            work: &work,
-            cpu,
-            policy: Policy::Fifo(PRIORITY),
-            duration: UNLOADED,
-            t_min_ns: None,
-        },
-        &AtomicUsize::new(0),
-        &mut |_| (),
-    )?;
+    let unloaded = unloaded(cpu, &work)?;
     let split = match task.measure {
         Measure::KernelLatency => Some(Split::attach(task.timers)?),
         _ => None,
@@ -206,6 +196,18 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     sample.messages = others.messages;
     sample.throughput_s = others.programs_s;
     Ok(sample)
+}
+
+/// RT0's work before any load runs.
+fn unloaded(cpu: u32, work: &Work) -> Result<exec::Samples, Error> {
+    let plan = exec::Plan {
+        work,
+        cpu,
+        policy: Policy::Fifo(PRIORITY),
+        duration: UNLOADED,
+        t_min_ns: None,
+    };
+    Ok(exec::measure(&plan, &AtomicUsize::new(0), &mut |_| ())?)
 }
 
 /// Kernel work on the RT CPUs, of counts there and on all CPUs.
