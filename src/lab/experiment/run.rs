@@ -20,7 +20,7 @@ use crate::kernel::Kernel;
 use crate::machine::Machine;
 use crate::machine::record::Ended;
 use crate::progress::Progress;
-use artis_guest::experiment::Sample;
+use artis_guest::experiment::{Measure, Sample};
 use artis_guest::scheduler;
 use artis_result::experiment::Scheduler;
 use sha2::{Digest, Sha256};
