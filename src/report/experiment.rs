@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The table of an experiment: latency, what others got of the RT CPU, and how the loads fared.
 
+use crate::experiment_caches;
 use crate::words::counted;
 use artis_result::experiment::{Experiment, Figures, Row, Scheduler, Summary};
 use artis_result::names::Ordinary;
@@ -16,9 +17,11 @@ const LOADS_PER_BLOCK: usize = 8;
 /// A column: its two lines of heading, and the cell of a row.
 type Column = ([&'static str; 2], fn(&Figures) -> String);
 
-const LATENCY: [Column; 8] = [
-    (["kernel", "max"], |of| us(of.kernel_latency_us_max)),
-    (["latency", "mean"], |of| us(Some(of.latency_us_mean))),
+const KERNEL_LATENCY: Column = (["kernel", "max"], |of| us(of.kernel_latency_us_max));
+/// Where no row has the kernel's part: 100 columns of text have room for one of the two.
+const LATENCY_P99: Column = (["latency", "99 %"], |of| us(of.latency_us_p99));
+const LATENCY_MEAN: Column = (["latency", "mean"], |of| us(Some(of.latency_us_mean)));
+const LATENCY: [Column; 6] = [
     (["latency", "99.9 %"], |of| us(Some(of.latency_us_p99_9))),
     (["latency", "max"], |of| us(Some(of.latency_us_max))),
     (["max at", "places"], |of| whole_percent(of.worst_places)),
@@ -43,6 +46,7 @@ pub fn table(title: &str, experiment: &Experiment) -> String {
     throughput(&mut text, experiment, width);
     responsiveness(&mut text, experiment, width);
     messages(&mut text, experiment, width);
+    experiment_caches::blocks(&mut text, experiment, width);
     text
 }
 
@@ -115,7 +119,12 @@ pub(super) fn setup(rows: &[Row]) -> Option<[String; 2]> {
     if rows.iter().any(|row| of(row) != of(&rows[0])) {
         return None;
     }
+    let events: BTreeSet<&str> = rows.iter().map(|row| row.event.as_str()).collect();
     let rt0 = match (interval_us, place_us) {
+        (Some(us), _) if events.iter().any(|event| *event != "timer") => {
+            let events: Vec<&str> = events.into_iter().collect();
+            format!("RT0 woken by {}, some {us} us apart", events.join(", "))
+        }
         (None, _) => "RT0 stayed at the same places of the tick".to_owned(),
         (Some(us), None) if us.is_multiple_of(2) || us.is_multiple_of(5) => {
             format!("RT0 every {us} us, at some places of the tick")
@@ -133,12 +142,12 @@ pub(super) fn setup(rows: &[Row]) -> Option<[String; 2]> {
 /// Whether a row is the first of those that are compared with each other, and not of all: an empty
 /// line stands before it.
 pub(super) fn begins_group(rows: &[Row], at: usize) -> bool {
-    let of = |row: &Row| (row.cpus, row.timers, row.loads.clone());
+    let of = |row: &Row| (row.cpus, row.timers, row.event.clone(), row.loads.clone());
     at > 0 && of(&rows[at - 1]) != of(&rows[at])
 }
 
 /// A block of a table: its title, the heads of its columns, a line for each row.
-fn block(
+pub(super) fn block(
     text: &mut String,
     rows: &[Row],
     width: usize,
@@ -228,8 +237,16 @@ fn responsiveness(text: &mut String, experiment: &Experiment, width: usize) {
 }
 
 fn latencies(text: &mut String, experiment: &Experiment, width: usize) {
+    let mut rows = experiment.rows.iter();
+    let first = match rows.any(|row| row.figures.kernel_latency_us_max.is_some()) {
+        true => [KERNEL_LATENCY, LATENCY_MEAN],
+        false => [LATENCY_MEAN, LATENCY_P99],
+    };
+    let columns = [&first[..], &LATENCY].concat();
     for line in 0..2 {
-        let heads = LATENCY.map(|(heads, _)| format!("{:>COLUMN$}", heads[line]));
+        let heads: Vec<String> = (columns.iter())
+            .map(|(heads, _)| format!("{:>COLUMN$}", heads[line]))
+            .collect();
         let _ = writeln!(
             text,
             "{}",
@@ -240,13 +257,15 @@ fn latencies(text: &mut String, experiment: &Experiment, width: usize) {
         if begins_group(&experiment.rows, at) {
             text.push('\n');
         }
-        let cells = LATENCY.map(|(_, cell)| format!("{:>COLUMN$}", cell(&row.figures)));
+        let cells: Vec<String> = (columns.iter())
+            .map(|(_, cell)| format!("{:>COLUMN$}", cell(&row.figures)))
+            .collect();
         let _ = writeln!(text, "{:width$}{}", row.configuration, cells.concat());
     }
 }
 
 /// What a row's loads are compared with: the first row with the same CPUs, timers and loads.
-fn reference(experiment: &Experiment) -> Option<String> {
+pub(super) fn reference(experiment: &Experiment) -> Option<String> {
     let rows = &experiment.rows;
     let first = rows.first()?;
     if (0..rows.len()).any(|at| begins_group(rows, at)) {
@@ -343,7 +362,7 @@ fn whole_percent(share: Option<f64>) -> String {
     share.map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0))
 }
 
-fn ratio(value: Option<f64>) -> String {
+pub(super) fn ratio(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.3}"))
 }
 

@@ -127,6 +127,7 @@ fn watch(
         request: Request {
             kind: SourceKind::Timer,
             interval_ns: INTERVAL_NS,
+            seed: None,
             cpu,
             allowed: all.clone(),
             rtc: PathBuf::new(),

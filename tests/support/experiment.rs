@@ -11,6 +11,7 @@ pub fn figures(samples: u64, user_max: f64) -> Figures {
         kernel_latency_us_max: None,
         latency_us_min: 20.0,
         latency_us_mean: user_max / 4.0,
+        latency_us_p99: None,
         latency_us_p99_9: user_max / 2.0,
         latency_us_max: user_max,
         worst_places: None,
@@ -23,6 +24,7 @@ pub fn figures(samples: u64, user_max: f64) -> Figures {
         work_per_cpu_second_relative: BTreeMap::new(),
         leaks: None,
         throughput_s: BTreeMap::new(),
+        caches: BTreeMap::new(),
         responsiveness: BTreeMap::new(),
         messages_per_cpu_second_relative: BTreeMap::new(),
     }
@@ -45,6 +47,7 @@ pub fn row(name: &str, maxima: &[f64]) -> Row {
         scheduler: Scheduler::Stock,
         cpus: 2,
         timers: 1,
+        event: "timer".to_owned(),
         seconds: 8,
         loads: vec!["hackbench".to_owned()],
         seeds: per_seed.iter().map(|seed| seed.seed).collect(),

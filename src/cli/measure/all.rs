@@ -157,6 +157,7 @@ impl Resolved {
                 request: Request {
                     kind: SourceKind::Timer,
                     interval_ns: self.interval_us * 1000,
+                    seed: None,
                     cpu: Some(cpu),
                     allowed: self.cpus.clone(),
                     rtc: PathBuf::new(),

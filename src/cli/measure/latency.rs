@@ -467,6 +467,7 @@ impl Resolved {
                 request: Request {
                     kind: self.args.source,
                     interval_ns: *interval_ns,
+                    seed: None,
                     cpu: *cpu,
                     allowed: self.allowed.clone(),
                     rtc: self.args.rtc.clone(),

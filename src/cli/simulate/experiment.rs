@@ -121,6 +121,7 @@ fn row(scheduler: Scheduler, all: &[Done], reference: &[Done]) -> anyhow::Result
         },
         cpus: first.cpus,
         timers: timers as u32,
+        event: "timer".to_owned(),
         seconds: (first.simulated_ns / 1_000_000_000) as u32,
         loads: of_all.keys().cloned().collect(),
         seeds: all.iter().map(|done| done.seed).collect(),
@@ -176,6 +177,7 @@ fn figures(
         kernel_latency_us_max: None,
         latency_us_min: us(moments.min as f64),
         latency_us_mean: us(moments.mean),
+        latency_us_p99: None,
         latency_us_p99_9: us(latencies.percentile(99.9).unwrap_or(moments.max) as f64),
         latency_us_max: us(moments.max as f64),
         worst_places: None,
@@ -188,6 +190,7 @@ fn figures(
         work_per_cpu_second_relative: relative(&|load| load.1 as f64 / load.0.max(1) as f64),
         leaks: leaks(all),
         throughput_s: BTreeMap::new(),
+        caches: BTreeMap::new(),
         responsiveness: ordinary(all),
         messages_per_cpu_second_relative: BTreeMap::new(),
     })

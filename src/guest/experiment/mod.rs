@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the host asks a guest of an experiment to do, and what the guest returns: JSON, both ways.
 
+mod event;
 pub mod groups;
+mod mark;
+pub mod programs;
 mod published;
 pub mod responsiveness;
 pub mod run;
 mod watch;
+
+pub use event::Event;
 
 use artis_load::own::Load;
 use artis_machine::CpuList;
@@ -31,6 +36,8 @@ pub enum Measure {
     Throughput,
     /// How soon ordinary tasks answer, beside RT0 and the loads.
     Responsiveness,
+    /// The same as latency, and marks for an engine that reports accesses of memory meanwhile.
+    Caches,
 }
 
 /// A part of [`Measure::Responsiveness`]; they are measured in this order.
@@ -43,6 +50,8 @@ pub enum Answer {
     Commands,
     /// Messages between threads.
     Messages,
+    /// Real programs, for which the guest has Debian's packages.
+    Programs,
 }
 
 /// What one guest is asked to do.
@@ -60,7 +69,9 @@ pub struct Task {
     pub seconds: u32,
     /// What [`Measure::Responsiveness`] measures.
     pub answers: BTreeSet<Answer>,
-    /// RT0's period.
+    /// What wakes RT0.
+    pub event: Event,
+    /// RT0's period; where other threads wake it, the mean of random ones.
     pub interval_us: u64,
     /// Where RT0's first wakeup is due, us after a tick; none: anywhere.
     pub place_us: Option<u64>,
@@ -115,7 +126,7 @@ pub struct Sample {
     /// Under which name the kernel knew a published scheduler; none without one.
     #[serde(default)]
     pub ops: Option<String>,
-    /// Seconds that the work took, by permutation.
+    /// Seconds that the work took, by permutation, or that a program took, by its name.
     pub throughput_s: BTreeMap<String, f64>,
 }
 

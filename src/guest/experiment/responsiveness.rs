@@ -9,7 +9,7 @@
 //! of it for each command, while RT0 waits for them.
 
 use super::run::{Error, system};
-use super::{Answer, Done, Task};
+use super::{Answer, Done, Task, programs};
 use artis_machine::cpus::Cpus;
 use artis_machine::{CpuList, Root};
 use artis_measure::commands::{self, Command};
@@ -109,6 +109,8 @@ pub struct Outcome {
     pub series: Vec<Series>,
     /// Messages and the CPU time that they took, by their series.
     pub messages: BTreeMap<String, Done>,
+    /// Seconds that each program took.
+    pub programs_s: BTreeMap<String, f64>,
 }
 
 /// Measures the task's answers, one kind after the other.
@@ -128,6 +130,7 @@ pub fn run(task: &Task) -> Result<Outcome, Error> {
                 .series
                 .push(series(Ordinary::Commands, commands(task)?)),
             Answer::Messages => messages(task, &mut outcome)?,
+            Answer::Programs => outcome.programs_s = programs::measure()?,
         }
     }
     Ok(outcome)
@@ -180,6 +183,7 @@ fn wakeups(task: &Task, cpus: &CpuList) -> Result<Vec<Series>, Error> {
         request: Request {
             kind: SourceKind::Timer,
             interval_ns: probe.interval_us * 1000,
+            seed: None,
             cpu: if probe.bound { first } else { None },
             allowed: cpus.clone(),
             rtc: PathBuf::new(),

@@ -9,6 +9,7 @@
 
 use super::super::scheduler::{self, Scheduler as ArtisScheduler};
 use super::groups::Groups;
+use super::mark;
 use super::published;
 use super::responsiveness;
 use super::watch;
@@ -21,7 +22,7 @@ use artis_machine::cpus::{self, Cpus};
 use artis_machine::{CpuList, Root, Unreadable, schedstat};
 use artis_measure::latency::place::{Places, Tick};
 use artis_measure::latency::sampler::{Limits, Task as Piece};
-use artis_measure::latency::source::{Request, SourceKind};
+use artis_measure::latency::source::Request;
 use artis_measure::latency::split::Split;
 use artis_measure::latency::{self, Measured, Plan, ThreadPlan};
 use artis_measure::leaks::{self, Counts, Observer};
@@ -40,7 +41,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -137,9 +137,11 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
             scheduler.finish(&mut sample)?;
             return Ok(sample);
         }
-        Measure::Latency | Measure::KernelLatency | Measure::Leaks | Measure::Responsiveness => {
-            Sample::default()
-        }
+        Measure::Latency
+        | Measure::KernelLatency
+        | Measure::Leaks
+        | Measure::Responsiveness
+        | Measure::Caches => Sample::default(),
     };
     // This process starts the loads and watches RT0; neither may be work for the RT CPU.
     bind_self(&(&online - &task.rt))?;
@@ -148,17 +150,7 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
         system("lock this process's memory")(io::Error::other(error.to_string()))
     })?;
     let work = Work::new(Routine::Integer, DIVISIONS);
-    let unloaded = exec::measure(
-        &exec::Plan {
-            work: &work,
-            cpu,
-            policy: Policy::Fifo(PRIORITY),
-            duration: UNLOADED,
-            t_min_ns: None,
-        },
-        &AtomicUsize::new(0),
-        &mut |_| (),
-    )?;
+    let unloaded = unloaded(cpu, &work)?;
     let split = match task.measure {
         Measure::KernelLatency => Some(Split::attach(task.timers)?),
         _ => None,
@@ -176,8 +168,10 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     let scheduler = Running::start(task)?;
     let mut watched = MaybeUninit::uninit();
     let watch = watch::load(task, &mut watched)?;
+    let request = task.event.request(task, &seed, cpu, online.clone());
     let mut loads = Loads::start(task, &online, seed)?;
-    let plan = plan(task, cpu, &work, &unloaded, split.as_ref())?;
+    let plan = plan(task, request, &work, &unloaded, split.as_ref())?;
+    mark::begin(task.measure);
     let before = Moment::take(cpu, &loads)?;
     let counts_before = count();
     let (outcome, others) = if task.measure == Measure::Responsiveness {
@@ -188,6 +182,7 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     };
     let counts_after = count();
     let after = Moment::take(cpu, &loads)?;
+    mark::end(task.measure);
     loads.check()?;
     check(&outcome.threads, watch.as_ref())?;
     scheduler.finish(&mut sample)?;
@@ -199,7 +194,20 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     sample.places_ns = places(&outcome.threads);
     sample.series.extend(others.series);
     sample.messages = others.messages;
+    sample.throughput_s = others.programs_s;
     Ok(sample)
+}
+
+/// RT0's work before any load runs.
+fn unloaded(cpu: u32, work: &Work) -> Result<exec::Samples, Error> {
+    let plan = exec::Plan {
+        work,
+        cpu,
+        policy: Policy::Fifo(PRIORITY),
+        duration: UNLOADED,
+        t_min_ns: None,
+    };
+    Ok(exec::measure(&plan, &AtomicUsize::new(0), &mut |_| ())?)
 }
 
 /// Kernel work on the RT CPUs, of counts there and on all CPUs.
@@ -288,21 +296,14 @@ impl Running {
 
 fn plan<'a>(
     task: &Task,
-    cpu: u32,
+    request: Request,
     work: &'a Work,
     unloaded: &exec::Samples,
     split: Option<&'a Split>,
 ) -> Result<Plan<'a>, Error> {
     let t_min_ns = unloaded.time.moments().map_or(0, |all| all.min);
     let thread = ThreadPlan {
-        request: Request {
-            kind: SourceKind::Timer,
-            interval_ns: task.interval_us * 1000,
-            cpu: Some(cpu),
-            allowed: task.rt.clone(),
-            rtc: PathBuf::new(),
-            gpio: None,
-        },
+        request,
         policy: Policy::Fifo(PRIORITY),
         task: Some(Piece {
             work,

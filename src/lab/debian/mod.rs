@@ -10,4 +10,5 @@ pub mod index;
 pub mod kernel;
 pub mod package;
 pub mod program;
+pub mod tree;
 pub mod version;

@@ -10,6 +10,7 @@
 //! An engine knows nothing about commands, files or results: it gets a description of the hardware
 //! ([`Hardware`]) and an initramfs, and returns the guest's streams.
 
+pub mod accesses;
 pub mod bochs;
 pub mod devices;
 #[cfg(test)]
@@ -24,7 +25,7 @@ use super::host::cache::Cache;
 use super::host::tool;
 use super::progress::Progress;
 use devices::Devices;
-use observed::Observed;
+use observed::Reported;
 use std::fmt::Debug;
 use std::fs::File;
 use std::os::unix::net::UnixStream;
@@ -170,8 +171,7 @@ pub trait Prepared {
     /// When the emulator cannot be started, or the guest does not fit.
     fn start(&self, hardware: &Hardware, initramfs: &File) -> Result<Started, Error>;
 
-    /// Powers the same guest on, and lets an observer hear what one CPU does. The guest must not
-    /// notice.
+    /// Powers the same guest on, and reports what it does. The guest must not notice.
     ///
     /// # Errors
     /// As of [`Prepared::start`], and when the engine cannot report that.
@@ -179,7 +179,7 @@ pub trait Prepared {
         &self,
         _hardware: &Hardware,
         _initramfs: &File,
-        _observed: &Observed,
+        _reported: &Reported,
     ) -> Result<Started, Error> {
         Err(Error::NotObservable)
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What one CPU does while its guest runs, and who receives that.
 
+use super::accesses::Accesses;
 use std::fmt::{self, Debug, Formatter};
 use std::sync::{Arc, Mutex};
 
@@ -44,4 +45,11 @@ impl Debug for Observed {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         write!(out, "CPU {}", self.cpu)
     }
+}
+
+/// What an engine reports of a guest.
+#[derive(Clone, Debug)]
+pub enum Reported {
+    Steps(Observed),
+    Accesses(Accesses),
 }

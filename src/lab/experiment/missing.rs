@@ -24,6 +24,8 @@ pub struct Missing {
 const HOST_S_OF_CPU_SECOND: f64 = 8.0;
 /// Virtual seconds in which a guest boots and warms up.
 const BOOT_S: f64 = 5.0;
+/// How much longer the host needs when accesses are reported.
+const ACCESSES: f64 = 10.0;
 /// How much longer than its wakeups all parts of `responsiveness` take.
 const PARTS: f64 = 2.5;
 
@@ -63,6 +65,7 @@ impl Run {
     fn host_time(&self) -> Duration {
         let parts = match self.task.measure {
             Measure::Responsiveness => PARTS,
+            Measure::Caches => ACCESSES,
             Measure::Latency | Measure::KernelLatency | Measure::Leaks | Measure::Throughput => 1.0,
         };
         let virtual_s = BOOT_S + parts * f64::from(self.task.seconds);

@@ -8,8 +8,10 @@
 //! sample is one guest, booted for it alone: nothing that ran before can be in it. The format of
 //! the file and how samples are cached: `docs/experiments.md`.
 
+pub mod caches;
 mod loads;
 pub mod missing;
+mod needs;
 pub mod part;
 pub mod plan;
 pub mod rows;

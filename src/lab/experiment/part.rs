@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Samples as lines of text: what a machine that measured a part of an experiment hands on.
 
+use super::caches::Seen;
 use super::plan::Experiment;
 use super::run::Measured;
 use super::store::Kept;
@@ -16,6 +17,8 @@ struct Line {
     kernel: String,
     engine_version: String,
     sample: Sample,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    caches: Option<Seen>,
 }
 
 /// The line of a sample, a JSON object.
@@ -34,6 +37,7 @@ pub fn line(experiment: &Experiment, measured: &Measured) -> serde_json::Result<
         kernel: kept.kernel.clone(),
         engine_version: kept.engine_version.clone(),
         sample: kept.sample.clone(),
+        caches: kept.caches.clone(),
     })
 }
 
@@ -69,6 +73,7 @@ pub fn measured(experiment: &Experiment, lines: &[String]) -> Result<Vec<Measure
                 kernel: line.kernel,
                 engine_version: line.engine_version,
                 host_seconds: 0.0,
+                caches: line.caches,
             },
             fingerprint: line.fingerprint,
         })

@@ -5,11 +5,12 @@
 //! Ratios are ratios of sums over the seeds: the work of a load that finishes few units in a window
 //! is then known more exactly.
 
+use super::caches;
 use super::plan::{Experiment, RowOf};
 use super::run::Measured;
 use crate::engine::bochs;
 use artis_guest::experiment::{Done, Measure, Sample, worst_of_places};
-use artis_result::experiment::{self, Figures, Row, SchemaName, Seed, Summary};
+use artis_result::experiment::{self, CacheFigures, Figures, Row, SchemaName, Seed, Summary};
 use artis_result::names::{
     EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY, Ordinary, USER_LATENCY,
 };
@@ -95,6 +96,9 @@ fn name(experiment: &Experiment, what: RowOf) -> String {
     if experiment.timers.len() > 1 {
         name = format!("{name}-x{}", what.timers);
     }
+    if experiment.events.len() > 1 {
+        name = format!("{name}-{}", what.event.name());
+    }
     name
 }
 
@@ -113,6 +117,7 @@ fn row(experiment: &Experiment, what: RowOf, group: &Group, reference: &Group) -
         seconds: experiment.seconds,
         loads: loads.map(|load| load.name().to_owned()).collect(),
         seeds: experiment.seeds.clone(),
+        event: what.event.name().to_owned(),
         interval_us: Some(experiment.interval_us()),
         place_us: experiment.place_us,
         groups: Some(experiment.groups.name().to_owned()),
@@ -132,11 +137,9 @@ fn row(experiment: &Experiment, what: RowOf, group: &Group, reference: &Group) -
 
 /// The guests that a row's figures of RT0 and of the loads are from.
 fn rt0_measure(experiment: &Experiment) -> Measure {
-    if experiment.measure.contains(&Measure::Latency) {
-        Measure::Latency
-    } else {
-        Measure::Responsiveness
-    }
+    let all = [Measure::Latency, Measure::Responsiveness];
+    let measured = all.into_iter().find(|one| experiment.measure.contains(one));
+    measured.unwrap_or(Measure::Caches)
 }
 
 /// All values of a series.
@@ -203,6 +206,7 @@ fn figures(experiment: &Experiment, group: &Group, reference: &Group) -> Figures
         kernel_latency_us_max: max(Measure::KernelLatency, KERNEL_LATENCY),
         latency_us_min: moments.map_or(0.0, |all| us(all.min)),
         latency_us_mean: moments.map_or(0.0, |all| all.mean / 1000.0),
+        latency_us_p99: user.percentile(99.0).map(us),
         latency_us_p99_9: user.percentile(99.9).map_or(0.0, us),
         latency_us_max: moments.map_or(0.0, |all| us(all.max)),
         worst_places: worst_places(group, rt0),
@@ -217,9 +221,27 @@ fn figures(experiment: &Experiment, group: &Group, reference: &Group) -> Figures
         work_per_cpu_second_relative: own.compared_with(&theirs, Totals::work_per_cpu_time),
         leaks: leaks(group, rt0),
         responsiveness: responsiveness(group),
+        caches: cache_figures(experiment, group, reference),
         messages_per_cpu_second_relative: own.messages_compared_with(&theirs),
         throughput_s: own.throughput_s,
     }
+}
+
+/// What modelled caches cost each load.
+fn cache_figures(
+    experiment: &Experiment,
+    group: &Group,
+    reference: &Group,
+) -> BTreeMap<String, CacheFigures> {
+    let sums = |group: &Group| {
+        let mut seen = caches::Seen::default();
+        let kept = group.0.iter().filter_map(|one| one.kept.caches);
+        kept.for_each(|one| seen += one);
+        (Totals::of(group, Measure::Caches).loads, seen)
+    };
+    let [own, theirs] = [group, reference].map(sums);
+    let [own, theirs] = [&own, &theirs].map(|(loads, seen)| caches::Group { loads, seen: *seen });
+    caches::figures(experiment, &own, &theirs)
 }
 
 /// By the observer where the experiment has it, else by the scheduler's own check.
@@ -261,10 +283,13 @@ impl Totals {
                 totals.messages.entry(series.clone()).or_default().add(done);
             }
         }
-        let runs = group.samples(Measure::Throughput).count() as f64;
-        for (_, sample) in group.samples(Measure::Throughput) {
-            for (setting, seconds) in &sample.throughput_s {
-                *totals.throughput_s.entry(setting.clone()).or_default() += seconds / runs;
+        // Programs have run where others answer.
+        for measure in [Measure::Throughput, Measure::Responsiveness] {
+            let runs = group.samples(measure).count() as f64;
+            for (_, sample) in group.samples(measure) {
+                for (setting, seconds) in &sample.throughput_s {
+                    *totals.throughput_s.entry(setting.clone()).or_default() += seconds / runs;
+                }
             }
         }
         totals

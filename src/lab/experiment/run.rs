@@ -2,33 +2,34 @@
 //! Runs the guests of an experiment whose samples are not there yet, several at the same time: each
 //! emulates its CPUs in one thread and does not notice the others.
 
+use super::caches::{self, Counter};
+use super::needs::{files, packed, published};
 use super::plan::{Configuration, Experiment, Run};
 use super::store::{Kept, Store};
-use super::workers;
+use super::workers::{self, locked};
 use crate::Error as LabError;
 use crate::distribution::Distro;
 use crate::engine::Engine;
-use crate::engine::observed::Observed;
+use crate::engine::accesses::Accesses;
+use crate::engine::observed::{Observed, Reported};
 use crate::host::cache::Cache;
-use crate::host::crates;
 use crate::host::scratch::Scratch;
 use crate::image::Image;
-use crate::image::file::GuestFile;
 use crate::image::programs::Programs;
-use crate::kernel::{Kernel, Modules};
+use crate::kernel::Kernel;
 use crate::machine::Machine;
 use crate::machine::record::Ended;
 use crate::progress::Progress;
-use artis_guest::experiment::Sample;
+use artis_guest::experiment::{Measure, Sample};
 use artis_guest::scheduler;
-use artis_result::experiment::{Published, Scheduler};
+use artis_result::experiment::Scheduler;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Virtual seconds that a guest may take beyond what is measured: start, warm-up, work that ends.
@@ -40,10 +41,6 @@ const MEMORY_MIB: u32 = 512;
 /// others stay the same when the scheduler changes.
 pub const PROGRAMS: Programs = Programs::Only(&["hackbench"]);
 pub const PROGRAMS_OF_ARTIS: Programs = Programs::Only(&["hackbench", scheduler::PROGRAM]);
-/// Where a guest has its published scheduler.
-const SCHEDULERS: &str = "/usr/bin";
-/// Where programs look for the kernel's configuration.
-const CONFIGURATIONS: &str = "/boot";
 
 /// Why an experiment was not completed.
 #[derive(Debug, thiserror::Error)]
@@ -242,7 +239,7 @@ pub fn observe(
                 plain
             }
         };
-        guest.machine.observed = Some(observed.clone());
+        guest.machine.reported = Some(Reported::Steps(observed.clone()));
         progress.note("the same guest again, while the emulator reports what its RT CPU does");
         Ok((guest.measure(progress)?, plain))
     };
@@ -281,6 +278,7 @@ pub(super) fn guests(
         configuration.fits(&fetched[&options.kernel(configuration)])?;
     }
     let programs = published(experiment, kernels.cache(), options, progress)?;
+    let packed = packed(experiment, kernels, progress)?;
     let mut guests = Vec::new();
     let mut version = None;
     for run in experiment.runs() {
@@ -292,6 +290,9 @@ pub(super) fn guests(
         };
         let mut machine = machine(&run, configuration, kernel, kernels.cache(), options);
         machine.files.extend(files);
+        if run.task.measure == Measure::Responsiveness {
+            machine.files.extend(packed.clone());
+        }
         let version = match &version {
             Some(version) => version,
             None => version.insert(machine.engine_version(progress)?),
@@ -300,48 +301,6 @@ pub(super) fn guests(
         guests.push(Guest::new(run, name, machine, version)?);
     }
     Ok(guests)
-}
-
-/// What a guest has of a published scheduler: its program, and what that reads of the kernel's
-/// configuration (the rate of the tick, for example).
-fn files(which: &Published, program: &Path, kernel: &Kernel) -> Result<Vec<GuestFile>, Error> {
-    let release = &kernel.facts.release;
-    let mut files = vec![GuestFile {
-        host: program.to_owned(),
-        guest: Path::new(SCHEDULERS).join(which.name()),
-    }];
-    match kernel.config() {
-        Some(host) => files.push(GuestFile {
-            host,
-            guest: Path::new(CONFIGURATIONS).join(format!("config-{release}")),
-        }),
-        // A kernel of the user's own may have it within.
-        None if kernel.modules != Modules::Packages => {}
-        None => Err(LabError::NoConfiguration {
-            which: which.to_string(),
-            release: release.clone(),
-        })?,
-    }
-    Ok(files)
-}
-
-/// The programs of the published schedulers among the configurations.
-fn published(
-    experiment: &Experiment,
-    cache: &Cache,
-    options: &Options,
-    progress: &mut dyn Progress,
-) -> Result<BTreeMap<Published, PathBuf>, Error> {
-    let schedulers = experiment.configurations.iter().map(|one| &one.scheduler);
-    let wanted = schedulers.filter_map(|scheduler| match scheduler {
-        Scheduler::Published(which) => Some(which.clone()),
-        Scheduler::Stock | Scheduler::Isolcpus | Scheduler::Artis => None,
-    });
-    let built = crates::programs(&wanted.collect(), cache, &options.stop, progress);
-    match options.stop.load(Ordering::Relaxed) {
-        0 => Ok(built?),
-        signal => Err(Error::InterruptedBuild { signal }),
-    }
 }
 
 impl Options {
@@ -396,7 +355,10 @@ impl Guest {
         })?;
         let words = ["artis-guest", "experiment", &task];
         let command: Vec<OsString> = words.map(OsString::from).to_vec();
-        let fingerprint = machine.fingerprint(&command, engine_version)?;
+        let mut fingerprint = machine.fingerprint(&command, engine_version)?;
+        if run.task.measure == Measure::Caches {
+            fingerprint = caches::fingerprint(&fingerprint);
+        }
         Ok(Self {
             run,
             name,
@@ -404,6 +366,17 @@ impl Guest {
             command,
             fingerprint,
         })
+    }
+
+    /// Who counts what the accesses of `machine` miss, where that is measured.
+    fn counter(&self, machine: &mut Machine) -> Option<Arc<Mutex<Counter>>> {
+        if self.run.task.measure != Measure::Caches {
+            return None;
+        }
+        let counter = Arc::new(Mutex::new(Counter::new(self.run.cpus)));
+        let listener = counter.clone();
+        machine.reported = Some(Reported::Accesses(Accesses { listener }));
+        Some(counter)
     }
 
     /// Boots it and returns its sample.
@@ -416,6 +389,7 @@ impl Guest {
         let output = Scratch::new()?;
         let mut machine = self.machine.clone();
         machine.output = output.path().to_owned();
+        let counter = self.counter(&mut machine);
         let mut complaints = Vec::new();
         let ran = machine.run_again_when_lost(&self.command, &mut complaints, progress);
         // The console is the only trace of what went wrong.
@@ -434,12 +408,21 @@ impl Guest {
         }
         let sample: Sample = serde_json::from_slice(&answer)
             .map_err(|error| failed(format!("its answer is not a sample: {error}")))?;
+        let caches = match counter.map(|counter| locked(&counter).seen()) {
+            Some(None) => {
+                return Err(failed(
+                    "its accesses of memory were not reported".to_owned(),
+                ));
+            }
+            other => other.flatten(),
+        };
         let facts = &self.machine.kernel.facts;
         Ok(Kept {
             sample,
             kernel: format!("{} ({})", facts.release, facts.version),
             engine_version: outcome.record.engine_version,
             host_seconds: began.elapsed().as_secs_f64(),
+            caches,
         })
     }
 }

@@ -2,6 +2,7 @@
 //! Samples that have been measured, each under the hash of the guest that gave it: one file in the
 //! lab's cache, complete or not there. A sample that is there is not measured again.
 
+use super::caches::Seen;
 use crate::Error;
 use crate::host::cache::Cache;
 use artis_guest::experiment::Sample;
@@ -23,6 +24,9 @@ pub struct Kept {
     pub engine_version: String,
     /// How long it took on this machine, seconds.
     pub host_seconds: f64,
+    /// What its accesses missed, where they were reported.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caches: Option<Seen>,
 }
 
 /// The samples of one user.
@@ -96,6 +100,7 @@ mod tests {
             kernel: "7.3.4".to_owned(),
             engine_version: "Bochs".to_owned(),
             host_seconds: 1.5,
+            caches: None,
         };
         store.keep("abc", &kept).unwrap();
         assert_eq!(store.find("abc").unwrap().unwrap().sample.window_ns, 7);

@@ -139,7 +139,7 @@ fn worst(results: &Results) -> String {
 }
 
 /// A worker that panicked leaves nothing half-written behind these locks.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

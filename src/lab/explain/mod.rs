@@ -28,7 +28,7 @@ use crate::progress::Progress;
 use artis_explain::Document;
 use artis_explain::document::{Counts, Missed, SCHEMA, Thread};
 use artis_explain::functions::Functions;
-use artis_guest::experiment::{Measure, Sample};
+use artis_guest::experiment::{Event, Measure, Sample};
 use artis_result::Distribution;
 use artis_result::names::USER_LATENCY;
 use std::ffi::OsString;
@@ -155,6 +155,12 @@ impl Wanted<'_> {
         let mut runs = experiment.runs().into_iter().filter(fits);
         match runs.next() {
             // Several threads come at once: which of them is late is not in a call.
+            Some(run) if run.task.event != Event::Timer => refused(format!(
+                "RT0 is woken by {} in the experiment {}, and only a timer's wakeups can be \
+                 explained",
+                run.task.event.name(),
+                experiment.name
+            )),
             Some(run) if run.task.timers == 1 => Ok(run),
             Some(run) => refused(format!(
                 "RT0 has {} threads in the experiment {}, and only one can be explained",

@@ -10,7 +10,7 @@ pub mod session;
 
 use super::Error;
 use super::engine::devices::Devices;
-use super::engine::observed::Observed;
+use super::engine::observed::Reported;
 use super::engine::topology::Topology;
 use super::engine::{Engine, Hardware, Power};
 use super::host::cache::Cache;
@@ -73,8 +73,8 @@ pub struct Machine {
     pub output: PathBuf,
     /// A signal number put here ends the machine; 0 does not.
     pub stop: Arc<AtomicUsize>,
-    /// Who hears what one of its CPUs does; the guest does not notice.
-    pub observed: Option<Observed>,
+    /// Who hears what it does; the guest does not notice.
+    pub reported: Option<Reported>,
 }
 
 /// What a run gave.
@@ -115,7 +115,7 @@ impl Machine {
             devices: Devices::default(),
             output,
             stop: Arc::default(),
-            observed: None,
+            reported: None,
         }
     }
 
@@ -154,8 +154,8 @@ impl Machine {
         let initramfs = self.initramfs(command, &end)?;
         let archive = tempfile::tempfile_in(&self.output)
             .map_err(Error::io("create a file in", &self.output))?;
-        let mut started = match &self.observed {
-            Some(observed) => engine.start_observed(&self.hardware(), &initramfs, observed)?,
+        let mut started = match &self.reported {
+            Some(reported) => engine.start_observed(&self.hardware(), &initramfs, reported)?,
             None => engine.start(&self.hardware(), &initramfs)?,
         };
         if let Some(remark) = &started.remark {

@@ -18,11 +18,18 @@ const STEPS: u32 = 1000;
 pub fn unit(state: u64) -> u64 {
     let mut x = black_box(state);
     for _ in 0..STEPS {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
+        x = step(x);
     }
     black_box(x)
+}
+
+/// One step.
+#[inline(always)]
+pub(super) fn step(mut x: u64) -> u64 {
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    x
 }
 
 /// Any start except 0, where xorshift would stay.

@@ -20,15 +20,17 @@ mod mixed;
 mod network;
 pub mod process;
 mod signals;
+pub mod walk;
 
 use counters::Counters;
 use process::{Place, Process};
 use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
+use walk::{WALKS, Walk};
 
 /// The kinds of load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(try_from = "String", into = "&'static str")]
 pub enum Load {
     /// Integer work in user mode, no system call: batch computing.
     Compute,
@@ -37,7 +39,6 @@ pub enum Load {
     /// Maps, touches and unmaps memory: page faults.
     Faults,
     /// Forks a child that exits, and waits for it.
-    #[serde(alias = "forks")] // the name in older experiment files
     Fork,
     /// Integer work interrupted by signals from another process.
     Signals,
@@ -51,10 +52,12 @@ pub enum Load {
     Locks,
     /// Reads in user mode that miss the cache.
     Cache,
+    /// Writes all over some memory, with a system call now and then.
+    Walk(&'static Walk),
 }
 
 impl Load {
-    /// All kinds, the paper's five first.
+    /// All kinds but the dirty walks, the paper's five first.
     pub const ALL: [Self; 10] = [
         Self::Compute,
         Self::Io,
@@ -81,6 +84,7 @@ impl Load {
             Self::Network => "network",
             Self::Locks => "locks",
             Self::Cache => "cache",
+            Self::Walk(walk) => walk.name,
         }
     }
 
@@ -97,6 +101,7 @@ impl Load {
             Self::Network => "TCP between two processes over the loopback device",
             Self::Locks => "two processes that compete for one lock in the kernel",
             Self::Cache => "reads of memory that miss the cache",
+            Self::Walk(_) => "all lines of some memory written, with a system call now and then",
         }
     }
 
@@ -117,6 +122,7 @@ impl Load {
             Self::Network => "messages received",
             Self::Locks => "locks taken",
             Self::Cache => "thousands of reads",
+            Self::Walk(_) => "thousands of lines written",
         }
     }
 
@@ -125,7 +131,8 @@ impl Load {
     /// # Errors
     /// When its program is not installed or the system refuses a process or the affinity.
     pub fn start(self, place: Place) -> Result<Process, Error> {
-        Process::start(self.name(), place, self.body()?)
+        let body = self.body()?;
+        Process::start(self.name(), place, move |counters| body.run(counters))
     }
 
     /// What one process of this load runs, for ever.
@@ -133,7 +140,7 @@ impl Load {
     /// # Errors
     /// When its program is not installed.
     pub(super) fn body(self) -> Result<Body, Error> {
-        Ok(match self {
+        let code: Code = match self {
             Self::Compute => compute::run,
             Self::Mixed => mixed::run,
             Self::Faults => faults::run,
@@ -143,13 +150,57 @@ impl Load {
             Self::Network => network::run,
             Self::Locks => locks::run,
             Self::Cache => cache::run,
+            Self::Walk(walk) => return Ok(Body::Walk(walk)),
             Self::Hackbench => {
                 super::hackbench::find()?;
                 hackbench::run
             }
+        };
+        Ok(Body::Plain(code))
+    }
+}
+
+impl TryFrom<String> for Load {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        let all = Self::ALL.into_iter().chain(WALKS.iter().map(Self::Walk));
+        let known: Vec<Self> = all.collect();
+        // The name in older experiment files.
+        let wanted = if name == "forks" { "fork" } else { &name };
+        let found = known.iter().find(|load| load.name() == wanted).copied();
+        found.ok_or_else(|| {
+            let names = known.iter().map(|load| format!("`{}`", load.name()));
+            let names: Vec<String> = names.collect();
+            // As a format's own words for an enumeration.
+            format!(
+                "unknown variant `{name}`, expected one of {}",
+                names.join(", ")
+            )
         })
     }
 }
 
+impl From<Load> for &'static str {
+    fn from(load: Load) -> Self {
+        load.name()
+    }
+}
+
+type Code = fn(&Counters) -> Result<Infallible, Error>;
+
 /// A load's code: counts what it does and returns only when it fails.
-pub(super) type Body = fn(&Counters) -> Result<Infallible, Error>;
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Body {
+    Plain(Code),
+    Walk(&'static Walk),
+}
+
+impl Body {
+    pub fn run(self, counters: &Counters) -> Result<Infallible, Error> {
+        match self {
+            Self::Plain(code) => code(counters),
+            Self::Walk(walk) => walk.run(counters),
+        }
+    }
+}

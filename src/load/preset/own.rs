@@ -55,7 +55,7 @@ impl Own {
         let start_one = |_| {
             Process::start(name, Place::default(), |counters| {
                 use_files(&folder, &output).map_err(Error::io("use the load's files"))?;
-                (code.body)(counters)
+                code.body.run(counters)
             })
         };
         Ok(Self {

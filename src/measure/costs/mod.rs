@@ -102,6 +102,7 @@ fn wakeups(cpu: u32, duration: Duration, stop: &AtomicUsize) -> Result<Option<Wa
             request: Request {
                 kind: SourceKind::Nanosleep,
                 interval_ns: WAKEUP_NS,
+                seed: None,
                 cpu: Some(cpu),
                 allowed: CpuList::from_iter([cpu]),
                 rtc: PathBuf::new(),

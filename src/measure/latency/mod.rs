@@ -9,6 +9,7 @@
 //! latency and user latency.
 
 pub mod gpio;
+mod medium;
 pub mod nanosleep;
 pub mod place;
 pub mod rtc;
@@ -272,6 +273,7 @@ mod tests {
             request: Request {
                 kind,
                 interval_ns,
+                seed: None,
                 cpu: None,
                 allowed,
                 rtc: PathBuf::from("/dev/no-such-rtc"),
@@ -306,6 +308,8 @@ mod tests {
             SourceKind::Nanosleep,
             SourceKind::Timerfd,
             SourceKind::Wake,
+            SourceKind::Pipe,
+            SourceKind::Udp,
         ] {
             let outcome = run(&plan(kind, 2, 200_000, HUNDRED)).unwrap();
             assert_eq!(outcome.threads.len(), 2);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! Where the events come from whose lateness is measured: one trait, one file a source.
 
+use super::medium::Medium;
 use super::{gpio, nanosleep, rtc, timer, timerfd, wake};
 use crate::clock::difference_ns;
 use artis_machine::CpuList;
@@ -56,6 +57,10 @@ pub enum SourceKind {
     Rtc,
     /// A futex handed over by a thread on another CPU, or anywhere with --unbound
     Wake,
+    /// A byte in a pipe, from such a thread
+    Pipe,
+    /// A datagram over the loopback device, from such a thread
+    Udp,
     /// An edge on one GPIO line, answered on another
     Gpio,
 }
@@ -80,6 +85,8 @@ impl fmt::Display for SourceKind {
             Self::Timerfd => "timerfd",
             Self::Rtc => "rtc",
             Self::Wake => "wake",
+            Self::Pipe => "pipe",
+            Self::Udp => "udp",
             Self::Gpio => "gpio",
         })
     }
@@ -118,6 +125,9 @@ pub struct Request {
     pub kind: SourceKind,
     /// Its period, ns.
     pub interval_ns: u64,
+    /// Other threads wake at moments that are drawn with this seed, from half a period to one and
+    /// a half apart; none: each period.
+    pub seed: Option<u64>,
     /// CPU of the thread that waits; none: it may move.
     pub cpu: Option<u32>,
     /// CPUs this process may use.
@@ -161,6 +171,8 @@ pub fn open(request: &Request) -> Result<Box<dyn Source>, Unavailable> {
                 lines.output,
             )?)
         }
-        SourceKind::Wake => Box::new(wake::Wake::new(interval_ns, request.cpu, &request.allowed)?),
+        SourceKind::Wake => Box::new(wake::Wake::new(request, Medium::Futex)?),
+        SourceKind::Pipe => Box::new(wake::Wake::new(request, Medium::pipe()?)?),
+        SourceKind::Udp => Box::new(wake::Wake::new(request, Medium::udp()?)?),
     })
 }

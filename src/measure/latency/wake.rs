@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-//! The source `wake`: a thread on another CPU hands over a futex. Measures the wakeup alone, across
-//! CPUs and without a timer: from the waker's decision to the woken thread. Where the waiting
-//! thread is not bound, the waker is not, either.
+//! The sources `wake`, `pipe` and `udp`: a thread on another CPU hands over, through a medium
+//! ([`super::medium`]). They measure the wakeup alone, across CPUs and without a timer: from the
+//! waker's decision to the woken thread. Where the waiting thread is not bound, the waker is not,
+//! either.
 
-use super::source::{Event, Source, Unavailable};
+use super::medium::Medium;
+use super::source::{Event, Request, Source, Unavailable};
 use super::timer::{next_due, sleep_until};
 use crate::clock::now_ns;
+use artis_load::seed::Seed;
 use artis_machine::CpuList;
 use artis_task::syscall::set_affinity;
 use nix::errno::Errno;
-use std::ptr::null;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -19,22 +21,24 @@ const TURNS: usize = 64;
 
 /// What the two threads share.
 struct HandOver {
-    /// The futex: how often it was handed over.
+    /// How often it was handed over; the futex, where that is the medium.
     turn: AtomicU32,
     /// When it was, ns since boot: a turn's is at its number modulo `TURNS`.
     handed_ns: [AtomicU64; TURNS],
     /// When to begin; 0 is not yet.
     start_ns: AtomicU64,
     stop: AtomicBool,
+    medium: Medium,
 }
 
 impl HandOver {
-    fn new() -> Self {
+    fn new(medium: Medium) -> Self {
         Self {
             turn: AtomicU32::new(0),
             handed_ns: [const { AtomicU64::new(0) }; TURNS],
             start_ns: AtomicU64::new(0),
             stop: AtomicBool::new(false),
+            medium,
         }
     }
 
@@ -54,7 +58,7 @@ impl HandOver {
     }
 }
 
-/// Waits for a futex that another thread hands over.
+/// Waits for what another thread hands over.
 pub struct Wake {
     shared: Arc<HandOver>,
     waker: Option<JoinHandle<()>>,
@@ -63,15 +67,20 @@ pub struct Wake {
 }
 
 impl Wake {
-    /// Starts a thread that hands over each `interval_ns`, on another CPU than `cpu` out of
-    /// `allowed`, or wherever it likes without `cpu`, with policy and priority of the thread that
-    /// calls.
+    /// Starts a thread that hands over each period of `request`, on another CPU than the request's
+    /// out of those that are allowed, or wherever it likes when the request names none, with policy
+    /// and priority of the thread that calls.
     ///
     /// # Errors
     /// When there is no other CPU, or the system refuses the thread.
-    pub fn new(interval_ns: u64, cpu: Option<u32>, allowed: &CpuList) -> Result<Self, Unavailable> {
-        let other = cpu.map(|cpu| other_cpu(cpu, allowed)).transpose()?;
-        let shared = Arc::new(HandOver::new());
+    pub(super) fn new(request: &Request, medium: Medium) -> Result<Self, Unavailable> {
+        let other_than = |cpu| other_cpu(cpu, &request.allowed);
+        let other = request.cpu.map(other_than).transpose()?;
+        let mut moments = Moments {
+            interval_ns: request.interval_ns,
+            random: request.seed.map(Seed::new),
+        };
+        let shared = Arc::new(HandOver::new(medium));
         let ours = Arc::clone(&shared);
         let refused = |error: std::io::Error| Unavailable::Refused {
             what: "start the thread that wakes".to_owned(),
@@ -86,7 +95,7 @@ impl Wake {
                 if let Some(other) = other {
                     let _ = set_affinity(0, &CpuList::from_iter([other]));
                 }
-                hand_over(&ours, interval_ns);
+                hand_over(&ours, &mut moments);
             })
             .map_err(refused)?;
         Ok(Self {
@@ -106,35 +115,38 @@ fn other_cpu(cpu: u32, allowed: &CpuList) -> Result<u32, Unavailable> {
     })
 }
 
+/// When the waker hands over.
+struct Moments {
+    interval_ns: u64,
+    random: Option<Seed>,
+}
+
+impl Moments {
+    /// The moment after `due_ns` that is still to come.
+    fn next_ns(&mut self, due_ns: u64) -> u64 {
+        let Some(random) = &mut self.random else {
+            return next_due(due_ns, self.interval_ns, now_ns()).0;
+        };
+        let pause_ns = self.interval_ns / 2 + random.draw() % self.interval_ns.max(1);
+        now_ns().max(due_ns + pause_ns)
+    }
+}
+
 /// What the waker does.
-fn hand_over(shared: &HandOver, interval_ns: u64) {
+fn hand_over(shared: &HandOver, moments: &mut Moments) {
     while shared.start_ns.load(Ordering::Acquire) == 0 {
         if shared.stop.load(Ordering::Relaxed) {
             return;
         }
         std::thread::park();
     }
-    let mut due_ns = shared.start_ns.load(Ordering::Relaxed) + interval_ns;
+    let mut due_ns = shared.start_ns.load(Ordering::Relaxed) + moments.interval_ns;
     while !shared.stop.load(Ordering::Relaxed) {
         // A signal ends the sleep early; the next turn then comes early, which does no harm.
         let _ = sleep_until(due_ns);
         shared.hand_over(now_ns());
-        futex(&shared.turn, libc::FUTEX_WAKE, 1);
-        due_ns = next_due(due_ns, interval_ns, now_ns()).0;
-    }
-}
-
-/// FUTEX_WAKE: `value` threads at most. FUTEX_WAIT: while the futex still is `value`.
-fn futex(word: &AtomicU32, operation: i32, value: u32) -> libc::c_long {
-    // SAFETY: the word lives as long as the reference; no time-out is given.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            word.as_ptr(),
-            operation | libc::FUTEX_PRIVATE_FLAG,
-            value,
-            null::<libc::timespec>(),
-        )
+        shared.medium.wake(&shared.turn);
+        due_ns = moments.next_ns(due_ns);
     }
 }
 
@@ -163,13 +175,7 @@ impl Source for Wake {
                     missed,
                 });
             }
-            if futex(&self.shared.turn, libc::FUTEX_WAIT, turn) == -1 {
-                match Errno::last() {
-                    // Handed over between the look and the wait.
-                    Errno::EAGAIN => {}
-                    errno => return Err(errno),
-                }
-            }
+            self.shared.medium.wait(&self.shared.turn, turn)?;
         }
     }
 }
@@ -192,7 +198,7 @@ mod tests {
     /// Who saw a turn may be displaced before it reads when that was.
     #[test]
     fn a_turn_keeps_its_time_while_others_follow() {
-        let shared = HandOver::new();
+        let shared = HandOver::new(Medium::Futex);
         shared.hand_over(1000);
         for later in 1..TURNS as u64 - 1 {
             shared.hand_over(1000 + later);
@@ -204,8 +210,31 @@ mod tests {
     }
 
     #[test]
+    fn random_moments_are_a_period_apart_on_average_and_repeat() {
+        let moments = |seed| {
+            let mut moments = Moments {
+                interval_ns: 1000,
+                random: Some(Seed::new(seed)),
+            };
+            // Later than any clock, so that only what is drawn counts.
+            let mut due_ns = u64::MAX / 2;
+            let mut pause = || {
+                let next_ns = moments.next_ns(due_ns);
+                next_ns - std::mem::replace(&mut due_ns, next_ns)
+            };
+            (0..1000).map(|_| pause()).collect::<Vec<_>>()
+        };
+        let all = moments(1);
+        assert!(all.iter().all(|pause| (500..1500).contains(pause)));
+        let mean = all.iter().sum::<u64>() / 1000;
+        assert!((950..1050).contains(&mean), "{mean}");
+        assert_eq!(all, moments(1));
+        assert_ne!(all, moments(2));
+    }
+
+    #[test]
     fn turns_are_counted_beyond_the_end_of_their_numbers() {
-        let shared = HandOver::new();
+        let shared = HandOver::new(Medium::Futex);
         shared.turn.store(u32::MAX, Ordering::Relaxed);
         shared.hand_over(7);
         assert_eq!(shared.handed_ns(0), Some(7));

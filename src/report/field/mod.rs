@@ -112,6 +112,7 @@ fn row(of: &Column, base: Option<&Column>, names: &BTreeMap<(String, String), St
         kernel_latency_us_max: None,
         latency_us_min: 0.0,
         latency_us_mean: latency(|one| Some(one.us_mean)),
+        latency_us_p99: None,
         latency_us_p99_9: 0.0,
         latency_us_max: of.worsts().map_or(0.0, |worsts| worsts.largest),
         worst_places: None,
@@ -124,6 +125,7 @@ fn row(of: &Column, base: Option<&Column>, names: &BTreeMap<(String, String), St
         work_per_cpu_second_relative: BTreeMap::new(),
         leaks: None,
         throughput_s: BTreeMap::new(),
+        caches: BTreeMap::new(),
         responsiveness: ordinary
             .into_iter()
             .filter_map(|(which, summary)| Some((which.name().to_owned(), summary?)))
@@ -137,6 +139,7 @@ fn row(of: &Column, base: Option<&Column>, names: &BTreeMap<(String, String), St
         scheduler: Scheduler::Stock,
         cpus: 0,
         timers: 1,
+        event: "timer".to_owned(),
         seconds: 0,
         loads: Vec::new(),
         seeds: Vec::new(),

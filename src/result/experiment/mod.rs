@@ -9,8 +9,10 @@
 //! `user_latency` once, and documents that say so are still read. The published schema is
 //! `docs/experiment.schema.json`.
 
+mod caches;
 mod scheduler;
 
+pub use caches::{CacheCounts, CacheCycles, CacheFigures};
 pub use scheduler::{Published, Scheduler, WrongScheduler};
 
 use crate::distribution::{Distribution, Inconsistent};
@@ -69,6 +71,9 @@ pub struct Row {
     /// Threads of RT0.
     #[serde(default = "one")]
     pub timers: u32,
+    /// What woke RT0.
+    #[serde(default = "timer", skip_serializing_if = "is_timer")]
+    pub event: String,
     /// Measured per seed, in virtual time.
     pub seconds: u32,
     /// What ran beside the measurement, all at once.
@@ -102,6 +107,14 @@ fn one() -> u32 {
     1
 }
 
+fn timer() -> String {
+    "timer".to_owned()
+}
+
+fn is_timer(event: &str) -> bool {
+    event == timer()
+}
+
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Seed {
@@ -122,6 +135,9 @@ pub struct Figures {
     pub latency_us_min: f64,
     #[serde(alias = "user_latency_us_mean")]
     pub latency_us_mean: f64,
+    /// None in older documents.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_us_p99: Option<f64>,
     #[serde(alias = "user_latency_us_p99_9")]
     pub latency_us_p99_9: f64,
     #[serde(alias = "user_latency_us_max")]
@@ -151,6 +167,9 @@ pub struct Figures {
     /// ([`crate::names::Ordinary`]).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub responsiveness: BTreeMap<String, Summary>,
+    /// What modelled caches cost each load, where that was measured.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub caches: BTreeMap<String, CacheFigures>,
     /// Messages per second of their CPU time against the reference row's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub messages_per_cpu_second_relative: BTreeMap<String, f64>,

@@ -124,6 +124,7 @@ fn figures(sketch: &Sketch, values: &Distribution, factor: f64) -> Figures {
         kernel_latency_us_max: Some(us(moments.max as f64 * 0.4)),
         latency_us_min: us(moments.min as f64),
         latency_us_mean: us(moments.mean),
+        latency_us_p99: None,
         latency_us_p99_9: us(values.percentile(99.9).unwrap() as f64),
         latency_us_max: max,
         worst_places: None,
@@ -136,6 +137,7 @@ fn figures(sketch: &Sketch, values: &Distribution, factor: f64) -> Figures {
         work_per_cpu_second_relative: of_loads([0.97, 1.01].map(|work| work * factor)),
         leaks: sketch.leaks,
         throughput_s: BTreeMap::new(),
+        caches: BTreeMap::new(),
         responsiveness: BTreeMap::new(),
         messages_per_cpu_second_relative: BTreeMap::new(),
     }
@@ -164,6 +166,7 @@ fn row(sketch: &Sketch) -> Row {
         scheduler: sketch.scheduler.clone(),
         cpus: 2,
         timers: 1,
+        event: "timer".to_owned(),
         seconds: 8,
         loads: vec!["hackbench".to_owned(), "compute".to_owned()],
         seeds: (1..=SEEDS).collect(),

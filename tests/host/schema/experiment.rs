@@ -4,7 +4,7 @@
 use super::Published;
 use artis::result::Distribution;
 use artis::result::experiment::{
-    Experiment, Figures, Made, Row, Scheduler, SchemaName, Seed, Summary,
+    CacheCycles, CacheFigures, Experiment, Figures, Made, Row, Scheduler, SchemaName, Seed, Summary,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -21,6 +21,7 @@ fn figures() -> Figures {
         kernel_latency_us_max: Some(40.0),
         latency_us_min: 38.0,
         latency_us_mean: 46.5,
+        latency_us_p99: Some(90.0),
         latency_us_p99_9: 105.0,
         latency_us_max: 163.0,
         worst_places: Some(0.02),
@@ -33,6 +34,7 @@ fn figures() -> Figures {
         work_per_cpu_second_relative: of_load(0.99),
         leaks: Some(0),
         throughput_s: BTreeMap::from([("_fifo_cpus1_x2".to_owned(), 2.5)]),
+        caches: of_cache(),
         responsiveness: BTreeMap::from([(
             "normal".to_owned(),
             Summary {
@@ -44,6 +46,25 @@ fn figures() -> Figures {
         )]),
         messages_per_cpu_second_relative: BTreeMap::from([("messages".to_owned(), 0.97)]),
     }
+}
+
+fn of_cache() -> BTreeMap<String, CacheFigures> {
+    let figures = CacheFigures {
+        costs: CacheCycles {
+            l1_miss: 14,
+            l2_miss: 50,
+            other_cpu: 120,
+            memory: 250,
+        },
+        l1_misses: 1000.0,
+        l2_misses: 90.0,
+        dirty: 80.0,
+        cycles: 70_000.0,
+        cycles_doubled: 90_000.0,
+        work_per_cycle_relative: Some(0.9),
+        work_per_cycle_doubled_relative: Some(0.8),
+    };
+    BTreeMap::from([("hackbench".to_owned(), figures)])
 }
 
 /// A document in which nothing is absent. Every field is here by name, so that a new one
@@ -71,6 +92,7 @@ fn whole() -> Experiment {
             scheduler: Scheduler::Artis,
             cpus: 2,
             timers: 1,
+            event: "futex".to_owned(),
             seconds: 8,
             loads: vec![text("hackbench")],
             seeds: vec![1],
@@ -106,6 +128,8 @@ fn real_documents_fit() {
         row.place_us = None;
         row.groups = None;
         row.figures.worst_places = None;
+        row.figures.latency_us_p99 = None;
+        row.figures.caches.clear();
         row.per_seed.clear();
         row.figures.kernel_latency_us_max = None;
         row.figures.execution_time_us_min = None;

@@ -86,10 +86,11 @@ fn names(rows: &[Row]) -> Result<Vec<String>, Error> {
 fn of_row(row: &experiment::Figures) -> Figures {
     use Quantity::{Execution, Kernel, Latency};
     let percentile = |which| PERCENTILES.iter().position(|(key, _)| *key == which);
-    let far = percentile("99.9");
+    let (near, far) = (percentile("99"), percentile("99.9"));
     let times = [
         (Latency, Some(Stat::Min), Some(row.latency_us_min)),
         (Latency, Some(Stat::Mean), Some(row.latency_us_mean)),
+        (Latency, near.map(Stat::Percentile), row.latency_us_p99),
         (
             Latency,
             far.map(Stat::Percentile),

@@ -17,13 +17,14 @@
 //! the same. Its microseconds are instructions at 100 MIPS, about ten times those of a real
 //! machine.
 
+mod accesses;
 mod disk;
 mod memory;
 pub(crate) mod trace;
 mod vmlinux;
 
 use super::devices::Devices;
-use super::observed::Observed;
+use super::observed::Reported;
 use super::process::{Process, inherited_path};
 use super::topology::Topology;
 use super::{Channels, Engine, Hardware, Limits, Prepared, Started, first_words};
@@ -214,9 +215,9 @@ impl Prepared for PreparedBochs {
         &self,
         hardware: &Hardware,
         initramfs: &File,
-        observed: &Observed,
+        reported: &Reported,
     ) -> Result<Started, Error> {
-        start(hardware, self, initramfs, Some(observed))
+        start(hardware, self, initramfs, Some(reported))
     }
 }
 
@@ -238,14 +239,14 @@ fn start(
     hardware: &Hardware,
     engine: &PreparedBochs,
     initramfs: &File,
-    observed: Option<&Observed>,
+    reported: Option<&Reported>,
 ) -> Result<Started, Error> {
     let PreparedBochs { emulator, cache } = engine;
     let disk = cache.nameless_file()?;
     let boot = disk::write(hardware, initramfs, &disk)?;
     let memory = memory::Image::write(&boot, initramfs, cache)?;
     let (serial, serial_end) = io::pipe().map_err(failed("pipe"))?;
-    let words = configuration(
+    let mut words = configuration(
         hardware,
         &Paths {
             firmware: &emulator.path(FIRMWARE).display().to_string(),
@@ -255,14 +256,20 @@ fn start(
             serial: &inherited_path(&serial_end),
         },
     );
+    if matches!(reported, Some(Reported::Accesses(_))) {
+        words += accesses::SETTING;
+        words += "\n";
+    }
     let settings = cache.nameless_file()?;
     (&settings)
         .write_all(words.as_bytes())
         .map_err(failed("write Bochs' configuration"))?;
 
-    let run = match observed {
+    let run = match reported {
         // Telling does not stop the guest, so its bytes and times stay as they are.
-        Some(observed) => trace::commands(observed.cpu),
+        Some(Reported::Steps(observed)) => trace::commands(observed.cpu),
+        // While it is stopped its time stands still.
+        Some(Reported::Accesses(_)) => accesses::commands(hardware.cpus),
         None => RUN.to_owned(),
     };
     let debugger = cache.nameless_file()?;
@@ -292,8 +299,14 @@ fn start(
     // Each ends when Bochs has ended or the session has closed its ends.
     thread::spawn(move || copy(serial, console_end));
     let sorter = Sorter::new(guest_ends);
-    match observed.cloned() {
-        Some(observed) => thread::spawn(move || copy(said, trace::Filter::new(observed, sorter))),
+    let cpus = hardware.cpus;
+    match reported.cloned() {
+        Some(Reported::Steps(observed)) => {
+            thread::spawn(move || copy(said, trace::Filter::new(observed, sorter)))
+        }
+        Some(Reported::Accesses(accesses)) => {
+            thread::spawn(move || copy(said, accesses::Filter::new(accesses, cpus, sorter)))
+        }
         None => thread::spawn(move || copy(said, sorter)),
     };
     Ok(Started {

@@ -9,11 +9,11 @@ use crate::engine::bochs;
 use crate::kernel::Flavour;
 use crate::kernel::Kernel;
 use artis_guest::experiment::groups::Groups;
-use artis_guest::experiment::{Answer, Measure, Task};
+use artis_guest::experiment::{Answer, Event, Measure, Task};
 use artis_load::own::Load;
 use artis_machine::CpuList;
 use artis_result::damage::Fault;
-use artis_result::experiment::Scheduler;
+use artis_result::experiment::{CacheCycles, Scheduler};
 use artis_result::file;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -38,11 +38,16 @@ pub struct Experiment {
     cpus_per_load: Option<u32>,
     #[serde(default = "one_timer")]
     pub timers: Vec<u32>,
+    /// What wakes RT0; a row for each.
+    #[serde(default = "a_timer")]
+    pub events: Vec<Event>,
     /// RT0's period; see [`Experiment::interval_us`].
     #[serde(rename = "interval_us")]
     interval: Option<u64>,
     /// Where RT0's first wakeup is due, us after a tick; none: it goes through all places.
     pub place_us: Option<u64>,
+    /// What misses of modelled caches cost.
+    pub caches: Option<CacheCycles>,
     #[serde(default)]
     pub groups: Groups,
     /// Gates: what the experiment is to show, in the language of `artis compare`. A configuration's
@@ -83,6 +88,10 @@ fn all_answers() -> BTreeSet<Answer> {
 
 fn one_timer() -> Vec<u32> {
     vec![1]
+}
+
+fn a_timer() -> Vec<Event> {
+    vec![Event::Timer]
 }
 
 /// RT0's period where the file names none. It has no divisor in common with any kernel's tick, so
@@ -169,6 +178,7 @@ pub struct RowOf {
     pub loads: usize,
     pub cpus: u32,
     pub timers: u32,
+    pub event: Event,
 }
 
 impl RowOf {
@@ -187,6 +197,7 @@ impl RowOf {
             loads: run.loads,
             cpus: run.cpus,
             timers: run.task.timers,
+            event: run.task.event,
         };
         *self == of_run
     }
@@ -254,11 +265,20 @@ impl Experiment {
         unique("seed", self.seeds.iter().map(u64::to_string).collect())?;
         unique("number of cpus", texts(&self.cpus))?;
         unique("number of timers", texts(&self.timers))?;
-        let rt0 = [Measure::Latency, Measure::Responsiveness];
+        let events = self.events.iter().map(|event| event.name().to_owned());
+        unique("event", events.collect())?;
+        if self.measure.contains(&Measure::Caches) != self.caches.is_some() {
+            return Err(
+                "measure = [\"caches\"] and the table [caches] with the cycles l1_miss, l2_miss, \
+                 other_cpu and memory need each other"
+                    .to_owned(),
+            );
+        }
+        let rt0 = [Measure::Latency, Measure::Responsiveness, Measure::Caches];
         if !rt0.iter().any(|one| self.measure.contains(one)) {
             return Err(
-                "measure must hold \"latency\" or \"responsiveness\": every row of the table has \
-                 RT0's latency"
+                "measure must hold \"latency\", \"responsiveness\" or \"caches\": every row of the \
+                 table has RT0's latency"
                     .to_owned(),
             );
         }
@@ -356,13 +376,14 @@ impl Experiment {
         let mut rows = Vec::new();
         for loads in 0..self.loads.sets().len() {
             for &cpus in &self.cpus {
-                for &timers in &self.timers {
+                for (&timers, &event) in self.of_rt0() {
                     for configuration in 0..self.configurations.len() {
                         rows.push(RowOf {
                             configuration,
                             loads,
                             cpus,
                             timers,
+                            event,
                         });
                     }
                 }
@@ -371,11 +392,20 @@ impl Experiment {
         rows
     }
 
+    /// Each number of RT0's threads with each event.
+    fn of_rt0(&self) -> impl Iterator<Item = (&u32, &Event)> {
+        let each = |timers| self.events.iter().map(move |event| (timers, event));
+        self.timers.iter().flat_map(each)
+    }
+
     /// What people call the guest of a run.
     pub fn guest_name(&self, run: &Run) -> String {
         let mut name = self.configurations[run.configuration].name.clone();
         if let Some(loads) = &self.loads.sets()[run.loads].name {
             name = format!("{name}, loads {loads}");
+        }
+        if self.events.len() > 1 {
+            name = format!("{name}, {}", run.task.event.name());
         }
         format!("{name}, {} CPUs, seed {}", run.cpus, run.seed)
     }
@@ -401,6 +431,7 @@ impl Experiment {
             loads: self.loads_of(row),
             seconds: self.seconds,
             answers: self.answers.clone(),
+            event: row.event,
             interval_us: self.interval_us(),
             place_us: self.place_us,
             groups: self.groups,

@@ -38,6 +38,33 @@ fn an_experiment_is_all_its_combinations() {
 }
 
 #[test]
+fn each_event_has_rows_of_its_own() {
+    let text = SMALL.replace("seeds", "events = [\"futex\", \"rtc\"]\nseeds");
+    let experiment = Experiment::parse(&text).unwrap();
+    let rows = experiment.rows();
+    assert_eq!(rows.len(), 2 * 2 * 2);
+    let events: Vec<_> = rows.iter().take(4).map(|row| row.event.name()).collect();
+    assert_eq!(events, ["futex", "futex", "rtc", "rtc"]);
+    let runs = experiment.runs();
+    assert!(experiment.guest_name(&runs[0]).contains("futex"));
+    for row in rows {
+        assert_eq!(runs.iter().filter(|run| row.has(run)).count(), 2 * 2);
+    }
+}
+
+#[test]
+fn caches_need_their_costs() {
+    let caches = SMALL.replace("\"latency\", \"kernel-latency\"", "\"caches\"");
+    let refused = Experiment::parse(&caches).unwrap_err();
+    assert!(refused.contains("[caches]"), "{refused}");
+    let costs = "[caches]\nl1_miss = 1\nl2_miss = 2\nother_cpu = 3\nmemory = 4\n";
+    let whole = caches.replacen("[[configuration]]", &format!("{costs}[[configuration]]"), 1);
+    let experiment = Experiment::parse(&whole).unwrap();
+    assert_eq!(experiment.caches.unwrap().other_cpu, 3);
+    assert!(Experiment::parse(&SMALL.replacen("[[c", &format!("{costs}[[c"), 1)).is_err());
+}
+
+#[test]
 fn every_error_is_named() {
     for (from, to, said) in [
         ("seeds = [7, 8]", "seeds = [7, 7]", "seed 7 is listed twice"),

@@ -44,6 +44,7 @@ fn what_was_not_seen_is_not_an_empty_list() {
         kernel: String::new(),
         engine_version: String::new(),
         host_seconds: 0.0,
+        caches: None,
     };
     let functions = Functions::default();
     let of = |lateness: &[u64], which| {
