@@ -37,7 +37,7 @@ pub fn line(experiment: &Experiment, measured: &Measured) -> serde_json::Result<
         kernel: kept.kernel.clone(),
         engine_version: kept.engine_version.clone(),
         sample: kept.sample.clone(),
-        caches: kept.caches.clone(),
+        caches: kept.caches,
     })
 }
 

@@ -84,7 +84,7 @@ fn who_displaces_goes_in_front() {
                 in_front,
                 ..QUIET
             };
-            let few = most.is_none_or(|most| (in_front as u64) < most as u64);
+            let few = most.is_none_or(|most| u64::from(in_front) < most);
             let expected = [Seat::Queue, Seat::FrontPreempt][usize::from(few)];
             assert_eq!(seat(task, rank, &found), expected, "{rank:?} {in_front}");
         }
