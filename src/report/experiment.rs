@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The table of an experiment: latency, what others got of the RT CPU, and how the loads fared.
 
+use crate::experiment_set;
 use crate::words::counted;
 use artis_result::experiment::{Experiment, Figures, Row, Scheduler, Summary};
 use artis_result::names::Ordinary;
@@ -39,6 +40,7 @@ pub fn table(title: &str, experiment: &Experiment) -> String {
     let width = experiment.rows.iter().map(|row| row.configuration.len());
     let width = width.max().unwrap_or(0).max(NAME_WIDTH_MIN) + 1;
     latencies(&mut text, experiment, width);
+    experiment_set::text(&mut text, &experiment.rows, width);
     loads(&mut text, experiment, width);
     throughput(&mut text, experiment, width);
     responsiveness(&mut text, experiment, width);
@@ -116,6 +118,7 @@ pub(super) fn setup(rows: &[Row]) -> Option<[String; 2]> {
         return None;
     }
     let rt0 = match (interval_us, place_us) {
+        _ if rows.iter().all(experiment_set::is_set) => "RT0 is the tasks of a set".to_owned(),
         (None, _) => "RT0 stayed at the same places of the tick".to_owned(),
         (Some(us), None) if us.is_multiple_of(2) || us.is_multiple_of(5) => {
             format!("RT0 every {us} us, at some places of the tick")

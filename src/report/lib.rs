@@ -20,6 +20,7 @@ pub mod exceedance;
 pub mod execution;
 pub mod experiment;
 pub mod experiment_brief;
+mod experiment_set;
 pub mod explain;
 mod extrapolation;
 mod facts;

@@ -190,6 +190,7 @@ fn figures(
         throughput_s: BTreeMap::new(),
         responsiveness: ordinary(all),
         messages_per_cpu_second_relative: BTreeMap::new(),
+        tasks: Vec::new(),
     })
 }
 

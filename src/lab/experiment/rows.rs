@@ -9,7 +9,7 @@ use super::plan::{Experiment, RowOf};
 use super::run::Measured;
 use crate::engine::bochs;
 use artis_guest::experiment::{Done, Measure, Sample, worst_of_places};
-use artis_result::experiment::{self, Figures, Row, SchemaName, Seed, Summary};
+use artis_result::experiment::{self, Figures, OfTask, Row, SchemaName, Seed, Summary};
 use artis_result::names::{
     EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY, Ordinary, USER_LATENCY,
 };
@@ -113,7 +113,8 @@ fn row(experiment: &Experiment, what: RowOf, group: &Group, reference: &Group) -
         seconds: experiment.seconds,
         loads: loads.map(|load| load.name().to_owned()).collect(),
         seeds: experiment.seeds.clone(),
-        interval_us: Some(experiment.interval_us()),
+        // Each task of a set has its own.
+        interval_us: (rt0_measure(experiment) != Measure::Set).then(|| experiment.interval_us()),
         place_us: experiment.place_us,
         groups: Some(experiment.groups.name().to_owned()),
         figures: figures(experiment, group, reference),
@@ -134,9 +135,32 @@ fn row(experiment: &Experiment, what: RowOf, group: &Group, reference: &Group) -
 fn rt0_measure(experiment: &Experiment) -> Measure {
     if experiment.measure.contains(&Measure::Latency) {
         Measure::Latency
+    } else if experiment.measure.contains(&Measure::Set) {
+        Measure::Set
     } else {
         Measure::Responsiveness
     }
+}
+
+/// The tasks of a set: of all guests the longest and the largest, and all their jobs.
+fn tasks(group: &Group) -> Vec<OfTask> {
+    let mut all: Vec<OfTask> = Vec::new();
+    for (_, sample) in group.samples(Measure::Set) {
+        for one in &sample.tasks {
+            let Some(known) = all.iter_mut().find(|known| known.name == one.name) else {
+                all.push(one.clone());
+                continue;
+            };
+            known.execution_us = known.execution_us.max(one.execution_us);
+            // Of a guest without a bound there is none.
+            let bounds = known.bound_us.zip(one.bound_us);
+            known.bound_us = bounds.map(|(one, other)| one.max(other));
+            known.response_us_max = known.response_us_max.max(one.response_us_max);
+            known.jobs += one.jobs;
+            known.missed += one.missed;
+        }
+    }
+    all
 }
 
 /// All values of a series.
@@ -219,6 +243,7 @@ fn figures(experiment: &Experiment, group: &Group, reference: &Group) -> Figures
         responsiveness: responsiveness(group),
         messages_per_cpu_second_relative: own.messages_compared_with(&theirs),
         throughput_s: own.throughput_s,
+        tasks: tasks(group),
     }
 }
 
