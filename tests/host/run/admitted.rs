@@ -292,7 +292,9 @@ fn programs_ask_themselves() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/program/examples/control.c");
     let mut command = Command::new(compiler);
     command
-        .args(["-Wall", "-Wextra", "-Werror", "-o"])
+        .args(["-Wall", "-Wextra", "-Werror", "-I"])
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/program"))
+        .arg("-o")
         .arg(&program)
         .arg(source);
     succeeded(&command.output().unwrap());
