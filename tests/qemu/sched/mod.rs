@@ -115,6 +115,7 @@ static COUNTED: Group = Group {
         &CGROUPS,
         &LIMITS,
         &GRACE_PERIODS,
+        &super::admitted::RESERVED,
         &super::monitoring::WATCHED,
         &super::starved::TURNS,
         &super::starved::BOUND,
@@ -127,6 +128,7 @@ static COUNTED_OLDER: Group = Group {
     scripts: &[
         &LIMITS,
         &GRACE_PERIODS,
+        &super::admitted::RESERVED,
         &super::starved::ENDS,
         &super::starved::STILL_WAITS,
     ],
