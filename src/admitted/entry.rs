@@ -2,31 +2,9 @@
 //! What the register knows of each task, and the set that an analysis takes.
 
 use crate::jobs::Limits;
+pub use artis_admit::model::OnOverrun;
 use artis_admit::model::{Execution, Held, Lock, Platform, Policy, Protocol, Set, Task};
 use serde::{Deserialize, Serialize};
-use std::fmt;
-
-/// What happens when a job executes longer than the task's budget.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnOverrun {
-    /// It is counted, and said.
-    Report,
-    /// The thread becomes a normal task.
-    Demote,
-    /// Its process is ended.
-    End,
-}
-
-impl fmt::Display for OnOverrun {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Report => "report",
-            Self::Demote => "demote",
-            Self::End => "end",
-        })
-    }
-}
 
 /// A lock that a task takes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

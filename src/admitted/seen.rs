@@ -5,8 +5,9 @@
 //! watch removes it when the thread ends, and a file of a killed watch is overlooked.
 
 use crate::jobs::Counted;
+use crate::register::is_alive;
 use crate::whole;
-use artis_machine::Root;
+use artis_machine::{Root, kernel_threads};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -24,6 +25,9 @@ pub struct Seen {
     pub watched_ns: u64,
     #[serde(flatten)]
     pub counted: Counted,
+    /// The process that watches, and when that started.
+    #[serde(default)]
+    watcher: (i32, u64),
 }
 
 impl Seen {
@@ -34,14 +38,17 @@ impl Seen {
             start_ticks,
             watched_ns,
             counted: *counted,
+            watcher: (0, 0),
         }
     }
 
-    /// Leaves it for others.
+    /// Leaves it for others, as seen by the process `watcher`.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&self, root: &Root) -> io::Result<()> {
+    pub fn write(&mut self, root: &Root, watcher: i32) -> io::Result<()> {
+        let started = kernel_threads::start_ticks(root, watcher).unwrap_or(0);
+        self.watcher = (watcher, started);
         let path = path(root, self.tid);
         let folder = root.path(FOLDER);
         DirBuilder::new()
@@ -56,6 +63,12 @@ impl Seen {
         let text = fs::read_to_string(path(root, tid)).ok()?;
         let seen: Self = serde_json::from_str(&text).ok()?;
         (seen.tid == tid && seen.start_ticks == start_ticks).then_some(seen)
+    }
+
+    /// Whether the process that left it still watches.
+    pub fn goes_on(&self, root: &Root) -> bool {
+        let (pid, started) = self.watcher;
+        is_alive(root, pid, started)
     }
 
     /// Removes what was left of a thread.
@@ -77,7 +90,7 @@ mod tests {
     #[test]
     fn what_was_seen_of_another_thread_of_that_number_does_not_count() {
         let (_folder, root) = canned(&[]);
-        let seen = Seen {
+        let mut seen = Seen {
             tid: 7,
             start_ticks: 5,
             counted: Counted {
@@ -87,8 +100,10 @@ mod tests {
             ..Seen::default()
         };
         assert_eq!(Seen::read(&root, 7, 5), None);
-        seen.write(&root).unwrap();
-        assert_eq!(Seen::read(&root, 7, 5), Some(seen));
+        seen.write(&root, 9).unwrap();
+        assert_eq!(Seen::read(&root, 7, 5), Some(seen.clone()));
+        // No process 9 is there.
+        assert!(!seen.goes_on(&root));
         assert_eq!(Seen::read(&root, 7, 6), None);
         Seen::remove(&root, 7);
         assert_eq!(Seen::read(&root, 7, 5), None);

@@ -41,6 +41,8 @@ pub struct Line {
     /// What it should be, where it is not.
     pub not_in_force: Option<String>,
     pub forced: bool,
+    /// What was to happen at an overrun, where nobody watches any more.
+    pub unwatched: Option<&'static str>,
     pub execution_ns: u64,
     pub period_ns: u64,
     pub deadline_ns: u64,
@@ -73,6 +75,7 @@ pub fn holds(cpu: &OfCpu) -> bool {
         let seen = one.seen.as_ref();
         let in_time = |seen: &Seen| seen.response_ns_max <= one.bound_ns.unwrap_or(u64::MAX);
         one.not_in_force.is_none()
+            && one.unwatched.is_none()
             && seen.is_none_or(|seen| numbers(one, seen).is_empty() && in_time(seen))
     };
     cpu.verdict == Verdict::Schedulable && cpu.tasks.iter().all(task)
@@ -154,6 +157,13 @@ fn broken(task: &Line, cpu: &OfCpu) -> Vec<String> {
         points.push(format!(
             "{name} runs as {}, and should as {wanted}",
             task.scheduling
+        ));
+    }
+    if let Some(action) = task.unwatched {
+        points.push(format!(
+            "the watch of {name} (--on-overrun {action}) has ended; `sudo artis run overruns {}` \
+             starts it again",
+            task.tid
         ));
     }
     let Some(seen) = task.seen.as_ref().filter(|seen| seen.jobs > 0) else {
@@ -241,6 +251,7 @@ mod tests {
             scheduling: "FIFO 98".to_owned(),
             not_in_force: None,
             forced: false,
+            unwatched: None,
             execution_ns: 200_000,
             period_ns: 1_000_000,
             deadline_ns: 800_000,
@@ -327,11 +338,13 @@ mod tests {
         one.scheduling = "NORMAL".to_owned();
         one.not_in_force = Some("FIFO 98".to_owned());
         one.forced = true;
+        one.unwatched = Some("demote");
         let text = said(vec![one]);
         assert!(
             text.contains("a runs as NORMAL, and should as FIFO 98"),
             "{text}"
         );
         assert!(text.contains("a was forced in"), "{text}");
+        assert!(text.contains("(--on-overrun demote) has ended"), "{text}");
     }
 }

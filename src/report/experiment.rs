@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! The table of an experiment: latency, what others got of the RT CPU, and how the loads fared.
 
-use crate::experiment_caches;
 use crate::words::counted;
+use crate::{experiment_caches, experiment_set};
 use artis_result::experiment::{Experiment, Figures, Row, Scheduler, Summary};
 use artis_result::names::Ordinary;
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +42,7 @@ pub fn table(title: &str, experiment: &Experiment) -> String {
     let width = experiment.rows.iter().map(|row| row.configuration.len());
     let width = width.max().unwrap_or(0).max(NAME_WIDTH_MIN) + 1;
     latencies(&mut text, experiment, width);
+    experiment_set::text(&mut text, &experiment.rows, width);
     loads(&mut text, experiment, width);
     throughput(&mut text, experiment, width);
     responsiveness(&mut text, experiment, width);
@@ -121,6 +122,7 @@ pub(super) fn setup(rows: &[Row]) -> Option<[String; 2]> {
     }
     let events: BTreeSet<&str> = rows.iter().map(|row| row.event.as_str()).collect();
     let rt0 = match (interval_us, place_us) {
+        _ if rows.iter().all(experiment_set::is_set) => "RT0 is the tasks of a set".to_owned(),
         (Some(us), _) if events.iter().any(|event| *event != "timer") => {
             let events: Vec<&str> = events.into_iter().collect();
             format!("RT0 woken by {}, some {us} us apart", events.join(", "))

@@ -21,6 +21,7 @@ pub mod execution;
 pub mod experiment;
 pub mod experiment_brief;
 mod experiment_caches;
+mod experiment_set;
 pub mod explain;
 mod extrapolation;
 mod facts;

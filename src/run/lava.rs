@@ -152,11 +152,14 @@ fn unit(metric: &Metric, all: &Comparison) -> String {
         }
     };
     match metric {
-        Metric::Of(_, Stat::Variation) | Metric::RtCpuShareOthers => "ratio".to_owned(),
+        Metric::Of(_, Stat::Variation)
+        | Metric::RtCpuShareOthers
+        | Metric::OfBoundMax
+        | Metric::OfBoundMin => "ratio".to_owned(),
         Metric::Of(..) => of_series(),
         Metric::LoadCpuTime | Metric::ThroughputSeconds(_) => "s".to_owned(),
         Metric::Throughput(_) | Metric::WorkPerCpuSecond(_) => "per_s".to_owned(),
-        Metric::Leaks => "number".to_owned(),
+        Metric::Leaks | Metric::Missed => "number".to_owned(),
     }
 }
 

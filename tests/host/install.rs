@@ -5,6 +5,7 @@
 //! `make deb-test` installs the real programs. Pages are tested where they are made
 //! (`packaging/pages`).
 
+use crate::common;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -23,7 +24,14 @@ const BUILT: [&str; 5] = [
 fn sources() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for name in ["Makefile", "scripts", "packaging", "docs"] {
+    for name in [
+        "Makefile",
+        "Cargo.toml",
+        "scripts",
+        "packaging",
+        "docs",
+        "src",
+    ] {
         std::os::unix::fs::symlink(repository.join(name), folder.path().join(name)).unwrap();
     }
     for name in BUILT {
@@ -79,6 +87,9 @@ fn uninstall_leaves_nothing_that_install_made() {
         ("usr/share/bash-completion/completions/artis", 0o644),
         ("usr/share/artis/result.schema.json", 0o644),
         ("usr/share/artis/kubernetes/nodes.yaml", 0o644),
+        ("usr/include/artis.h", 0o644),
+        ("usr/share/pkgconfig/artis.pc", 0o644),
+        ("usr/share/artis/examples/control.c", 0o644),
         ("usr/share/artis/monitoring/alerts.yml", 0o644),
         ("usr/share/artis/monitoring/dashboard.json", 0o644),
         ("usr/share/artis/slurm/sweep.sh", 0o644),
@@ -99,10 +110,36 @@ fn uninstall_leaves_nothing_that_install_made() {
         );
         assert!(!unit.contains('@'), "{unit}");
     }
+    builds_the_example(place.path());
     // Once more, as after a newer build.
     made(sources.path(), "install", place.path(), &prefix);
     made(sources.path(), "uninstall", place.path(), &prefix);
     assert_eq!(tree(place.path()), before);
+}
+
+/// As its first lines say, with the header and the file of pkg-config that were installed.
+fn builds_the_example(place: &Path) {
+    let [Ok(compiler), Ok(config)] = ["cc", "pkg-config"].map(which::which) else {
+        return common::skipped("the example of artis.h", "needs cc and pkg-config");
+    };
+    let mut command = Command::new(config);
+    command.args(["--cflags", "--define-variable=prefix=/usr", "artis"]);
+    command.env("PKG_CONFIG_SYSROOT_DIR", place);
+    command.env("PKG_CONFIG_LIBDIR", place.join("usr/share/pkgconfig"));
+    // Else it leaves out what a compiler looks at anyway.
+    command.env("PKG_CONFIG_ALLOW_SYSTEM_CFLAGS", "1");
+    let flags = String::from_utf8(command.output().unwrap().stdout).unwrap();
+    assert!(flags.contains("usr/include"), "{flags:?}");
+    let program = tempfile::tempdir().unwrap();
+    let mut command = Command::new(compiler);
+    command
+        .args(["-Wall", "-Wextra", "-Werror"])
+        .args(flags.split_whitespace());
+    command.arg("-o").arg(program.path().join("control"));
+    command.arg(place.join("usr/share/artis/examples/control.c"));
+    let output = command.output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
 }
 
 #[test]

@@ -15,6 +15,7 @@ macro_rules! on_kernel {
     };
 }
 
+mod admitted;
 mod caches;
 mod claims;
 mod decide;

@@ -27,6 +27,7 @@ pub fn figures(samples: u64, user_max: f64) -> Figures {
         caches: BTreeMap::new(),
         responsiveness: BTreeMap::new(),
         messages_per_cpu_second_relative: BTreeMap::new(),
+        tasks: Vec::new(),
     }
 }
 

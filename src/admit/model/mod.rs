@@ -112,6 +112,29 @@ pub enum Who {
     Threads(String),
 }
 
+/// What happens when a job executes longer than the task's budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnOverrun {
+    /// It is counted, and said.
+    Report,
+    /// The thread becomes a normal task.
+    Demote,
+    /// Its process is ended.
+    End,
+}
+
+impl OnOverrun {
+    /// Its word in files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Report => "report",
+            Self::Demote => "demote",
+            Self::End => "end",
+        }
+    }
+}
+
 /// A task: one table of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Task {
@@ -134,6 +157,8 @@ pub struct Task {
     pub section_ns: u64,
     pub locks: Vec<Held>,
     pub who: Who,
+    /// None: nobody watches its jobs.
+    pub on_overrun: Option<OnOverrun>,
     /// It runs in a constant-bandwidth server, which no analysis here knows.
     pub has_server: bool,
 }
@@ -154,6 +179,7 @@ impl Task {
             section_ns: 0,
             locks: Vec::new(),
             who: Who::Nobody,
+            on_overrun: None,
             has_server: false,
         }
     }

@@ -3,8 +3,8 @@
 
 use super::written::{Text, Written};
 use super::{
-    CPUS_MAX, Error, Execution, Held, Interrupt, Lock, Measured, Part, Platform, Policy, Protocol,
-    Set, TASKS_MAX, Task, Tick, Who,
+    CPUS_MAX, Error, Execution, Held, Interrupt, Lock, Measured, OnOverrun, Part, Platform, Policy,
+    Protocol, Set, TASKS_MAX, Task, Tick, Who,
 };
 use artis_machine::CpuList;
 use artis_result::damage::Fault;
@@ -75,6 +75,7 @@ struct StoredTask {
     locks: BTreeMap<String, Written>,
     command: Option<Written>,
     threads: Option<Written>,
+    on_overrun: Option<Written>,
     server: Option<Value>,
 }
 
@@ -89,6 +90,11 @@ const PROTOCOLS: [(&str, Protocol); 3] = [
     ("ceiling", Protocol::Ceiling),
     ("inheritance", Protocol::Inheritance),
     ("none", Protocol::None),
+];
+const OVERRUNS: [(&str, OnOverrun); 3] = [
+    ("demote", OnOverrun::Demote),
+    ("end", OnOverrun::End),
+    ("report", OnOverrun::Report),
 ];
 /// Names of threads have at most so many bytes.
 const THREAD_NAME_MAX: usize = 15;
@@ -283,6 +289,10 @@ fn task(text: &Text, stored: &StoredTask, at: usize, locks: &[Lock]) -> Result<T
         section_ns: text.time_or_zero("section", stored.section.as_ref())?,
         locks: held.collect::<Result<_, Error>>()?,
         who: who(text, stored, &name)?,
+        on_overrun: match &stored.on_overrun {
+            None => None,
+            Some(value) => Some(text.one_of("on_overrun", value, &OVERRUNS)?),
+        },
         has_server: stored.server.is_some(),
         name,
     })

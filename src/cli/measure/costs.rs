@@ -86,21 +86,16 @@ fn shown(
     costs: &Costs,
 ) -> report::Costs {
     let kernel = root.hint("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let (ticks, others) = match costs.tick_period_ns {
-        Some(period_ns) => costs.gaps.split(period_ns),
-        None => (None, costs.gaps.all.clone()),
-    };
-    let tick = ticks
-        .zip(costs.tick_period_ns)
-        .map(|(ticks, period_ns)| Tick {
-            period_ns,
-            length_ns: ticks.length_ns_max,
-            phase_ns: ticks.phase_ns,
-            how: format!(
-                "the longest of {} in a thread that reads the clock",
-                ticks.count
-            ),
-        });
+    let (ticks, others) = costs.tick();
+    let tick = ticks.map(|(period_ns, ticks)| Tick {
+        period_ns,
+        length_ns: ticks.length_ns_max,
+        phase_ns: ticks.phase_ns,
+        how: format!(
+            "the longest of {} in a thread that reads the clock",
+            ticks.count
+        ),
+    });
     let mut notes = vec![
         "what was seen, and no bound; lengths have what a hypervisor took meanwhile".to_owned(),
     ];
@@ -183,11 +178,8 @@ fn values(costs: &Costs) -> Vec<Value> {
     ]
 }
 
-/// A length for each source: gaps have no name, so each may have made the longest.
 fn interrupts(costs: &Costs, others: &[Gap]) -> Vec<Interrupt> {
-    let longest = |gaps: &[Gap]| gaps.iter().map(|gap| gap.length_ns).max();
-    // Where all came with the tick, its gaps are all there is.
-    let Some(length_ns) = longest(others).or_else(|| longest(&costs.gaps.all)) else {
+    let Some(length_ns) = costs.interrupt_length_ns(others) else {
         return Vec::new();
     };
     let sources = costs.sources.iter().filter(|one| one.per_second_max > 0);

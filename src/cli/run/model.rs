@@ -123,6 +123,7 @@ struct Wanted {
     policy: Option<Policy>,
     platform: Option<Platform>,
     who: Who,
+    on_overrun: Option<OnOverrun>,
 }
 
 /// Admits a running thread, or this one and becomes the command.
@@ -197,7 +198,9 @@ fn admit(
         cpus: wanted.cpus.clone(),
         policy: wanted.policy,
         platform: wanted.platform.clone(),
-        on_overrun: args.on_overrun.map(OverrunArg::action),
+        on_overrun: args
+            .on_overrun
+            .map_or(wanted.on_overrun, |it| Some(it.action())),
         force: args.force,
     };
     let host = Host::at(root.clone());
@@ -216,7 +219,7 @@ fn admit(
             say!("artis: warning: {warning}");
         }
     }
-    if args.on_overrun.is_some() {
+    if request.on_overrun.is_some() {
         overruns::start(tid)?;
     }
     Ok(Ok(()))
@@ -325,6 +328,7 @@ fn of_flags(root: &Root, args: &ModelArgs, cpu: Option<u32>) -> anyhow::Result<W
         }),
         platform,
         who: Who::Nobody,
+        on_overrun: None,
     })
 }
 
@@ -364,6 +368,7 @@ fn of_file(task: &str, path: &Path, cpu: Option<u32>) -> anyhow::Result<Wanted> 
         policy: Some(set.policy),
         platform: Some(set.platform.clone()),
         who: one.who.clone(),
+        on_overrun: one.on_overrun,
     })
 }
 

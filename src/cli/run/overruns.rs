@@ -71,7 +71,12 @@ pub fn watch(tid: i32) -> anyhow::Result<ExitCode> {
     };
     // SAFETY: this process has one thread, so nothing is held that the child would wait for.
     match unsafe { fork() }.context("cannot go on in the background")? {
-        ForkResult::Parent { .. } => Ok(ExitCode::SUCCESS),
+        ForkResult::Parent { child } => {
+            let mut nothing = Seen::of(tid, watched.task.start_ticks, 0, &Counted::default());
+            let left = nothing.write(&watched.root, child.as_raw());
+            left.context("cannot leave word that it is watched")?;
+            Ok(ExitCode::SUCCESS)
+        }
         ForkResult::Child => {
             // Ctrl-C is for the command. A session of its own is no condition for watching.
             let _ = setsid();
@@ -112,8 +117,8 @@ impl Watched {
                     return Ok(());
                 }
                 let watched_ns = began.elapsed().as_nanos() as u64;
-                let seen = Seen::of(tid, self.task.start_ticks, watched_ns, &counted);
-                seen.write(&self.root)
+                let mut seen = Seen::of(tid, self.task.start_ticks, watched_ns, &counted);
+                seen.write(&self.root, nix::unistd::getpid().as_raw())
                     .context("cannot leave what was seen")?;
             }
             let unbroken_ns = unbroken.look(&self.root, tid, self.limits);

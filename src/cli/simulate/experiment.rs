@@ -193,6 +193,7 @@ fn figures(
         caches: BTreeMap::new(),
         responsiveness: ordinary(all),
         messages_per_cpu_second_relative: BTreeMap::new(),
+        tasks: Vec::new(),
     })
 }
 

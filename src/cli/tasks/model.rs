@@ -107,7 +107,10 @@ fn on_cpu(
     let lines = found.iter().filter_map(|one| {
         let at = set.tasks.iter().position(|task| task.name == one.name)?;
         let task = &of_cpu.tasks[at];
-        Some(line(of_cpu, task, one, seen.get(&task.tid)))
+        Some(Line {
+            unwatched: unwatched(root, task),
+            ..line(of_cpu, task, one, seen.get(&task.tid))
+        })
     });
     let (utilisation, taken) = cpu.map_or((0.0, 0.0), |cpu| (cpu.utilisation, cpu.taken));
     report::OfCpu {
@@ -120,6 +123,14 @@ fn on_cpu(
         taken,
         because: answer.because,
     }
+}
+
+/// What was to happen at an overrun, where nobody watches any more.
+fn unwatched(root: &Root, task: &Admitted) -> Option<&'static str> {
+    let action = task.on_overrun?;
+    let left = Seen::read(root, task.tid, task.start_ticks);
+    let goes_on = left.is_some_and(|seen| seen.goes_on(root));
+    (!goes_on).then(|| action.name())
 }
 
 fn line(of_cpu: &OfCpu, task: &Admitted, bound: &OfTask, seen: Option<&Seen>) -> Line {
@@ -150,6 +161,7 @@ fn line(of_cpu: &OfCpu, task: &Admitted, bound: &OfTask, seen: Option<&Seen>) ->
         scheduling,
         not_in_force,
         forced: task.is_forced,
+        unwatched: None,
         execution_ns: numbers.execution_ns,
         period_ns: numbers.period_ns,
         deadline_ns: numbers.deadline_ns,

@@ -49,6 +49,12 @@ pub enum Metric {
     ThroughputSeconds(String),
     /// Kernel entries of others whose body ran on the RT CPU.
     Leaks,
+    /// Jobs of a set's tasks that ended after their deadline.
+    Missed,
+    /// The worst response as a part of its bound: of the task that came nearest to it.
+    OfBoundMax,
+    /// The same of the task that stayed farthest from it.
+    OfBoundMin,
 }
 
 /// Words that are no figure.
@@ -56,7 +62,7 @@ pub enum Metric {
 #[error(
     "{0:?} is no figure; write SERIES.STAT (latency.max, kernel.p99_9, execution.variation), \
      throughput.LOAD, work_per_cpu_second.LOAD, throughput_s.PERMUTATION, load_cpu_time, \
-     rt_cpu_share_others or leaks"
+     rt_cpu_share_others, leaks, missed, of_bound_max or of_bound_min"
 )]
 pub struct NoMetric(pub String);
 
@@ -66,6 +72,9 @@ const THROUGHPUT: &str = "throughput.";
 const WORK_PER_CPU_SECOND: &str = "work_per_cpu_second.";
 const THROUGHPUT_SECONDS: &str = "throughput_s.";
 const LEAKS: &str = "leaks";
+const MISSED: &str = "missed";
+const OF_BOUND_MAX: &str = "of_bound_max";
+const OF_BOUND_MIN: &str = "of_bound_min";
 
 impl Stat {
     /// All of them, ascending.
@@ -160,6 +169,9 @@ impl fmt::Display for Metric {
             Self::WorkPerCpuSecond(load) => write!(out, "{WORK_PER_CPU_SECOND}{load}"),
             Self::ThroughputSeconds(name) => write!(out, "{THROUGHPUT_SECONDS}{name}"),
             Self::Leaks => out.write_str(LEAKS),
+            Self::Missed => out.write_str(MISSED),
+            Self::OfBoundMax => out.write_str(OF_BOUND_MAX),
+            Self::OfBoundMin => out.write_str(OF_BOUND_MIN),
         }
     }
 }
@@ -185,6 +197,9 @@ impl FromStr for Metric {
             RT_CPU_SHARE_OTHERS => return Ok(Self::RtCpuShareOthers),
             LOAD_CPU_TIME => return Ok(Self::LoadCpuTime),
             LEAKS => return Ok(Self::Leaks),
+            MISSED => return Ok(Self::Missed),
+            OF_BOUND_MAX => return Ok(Self::OfBoundMax),
+            OF_BOUND_MIN => return Ok(Self::OfBoundMin),
             _ => {}
         }
         let (series, stat) = text.rsplit_once('.').ok_or_else(refused)?;
@@ -223,6 +238,9 @@ pub(super) mod tests {
             Just(Metric::LoadCpuTime),
             Just(Metric::RtCpuShareOthers),
             Just(Metric::Leaks),
+            Just(Metric::Missed),
+            Just(Metric::OfBoundMax),
+            Just(Metric::OfBoundMin),
         ]
     }
 

@@ -8,6 +8,7 @@ pub mod programs;
 mod published;
 pub mod responsiveness;
 pub mod run;
+mod set;
 mod watch;
 
 pub use event::Event;
@@ -15,7 +16,7 @@ pub use event::Event;
 use artis_load::own::Load;
 use artis_machine::CpuList;
 use artis_result::Series;
-use artis_result::experiment::Scheduler;
+use artis_result::experiment::{OfTask, Scheduler};
 use groups::Groups;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +39,27 @@ pub enum Measure {
     Responsiveness,
     /// The same as latency, and marks for an engine that reports accesses of memory meanwhile.
     Caches,
+    /// Several RT0 of an admitted set, beside the loads: their responses against their bounds.
+    Set,
+}
+
+/// When the timers of a set start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Releases {
+    /// All at one moment: the critical instant.
+    #[default]
+    Together,
+    /// With the offsets that the admission chooses.
+    Chosen,
+}
+
+/// The set of [`Measure::Set`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    /// A file of `artis admit`; the guest measures what the platform takes.
+    pub text: String,
+    pub releases: Releases,
 }
 
 /// A part of [`Measure::Responsiveness`]; they are measured in this order.
@@ -79,6 +101,9 @@ pub struct Task {
     /// The light watch looks at RT0's wakeups meanwhile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub watch: bool,
+    /// None but for [`Measure::Set`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<Asked>,
 }
 
 /// The longest at each place of the tick, of several; none where nothing was due.
@@ -128,6 +153,9 @@ pub struct Sample {
     pub ops: Option<String>,
     /// Seconds that the work took, by permutation, or that a program took, by its name.
     pub throughput_s: BTreeMap<String, f64>,
+    /// Of [`Measure::Set`], most urgent first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<OfTask>,
 }
 
 /// What a load did.

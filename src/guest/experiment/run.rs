@@ -12,6 +12,7 @@ use super::groups::Groups;
 use super::mark;
 use super::published;
 use super::responsiveness;
+use super::set;
 use super::watch;
 use super::{Done, Measure, Sample, Task, worst_of_places};
 use artis_load::hackbench;
@@ -108,6 +109,8 @@ pub enum Error {
     Timer(nix::errno::Errno),
     #[error("the kernel does not say how long its tick is")]
     Tick,
+    #[error(transparent)]
+    Set(#[from] set::Error),
 }
 
 pub(super) fn system<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Error {
@@ -141,7 +144,8 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
         | Measure::KernelLatency
         | Measure::Leaks
         | Measure::Responsiveness
-        | Measure::Caches => Sample::default(),
+        | Measure::Caches
+        | Measure::Set => Sample::default(),
     };
     // This process starts the loads and watches RT0; neither may be work for the RT CPU.
     bind_self(&(&online - &task.rt))?;
@@ -149,6 +153,9 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
     memory::lock_and_prefault().map_err(|error| {
         system("lock this process's memory")(io::Error::other(error.to_string()))
     })?;
+    if let Some(asked) = &task.set {
+        return Ok(set::run(task, asked, cpu, &online, seed)?);
+    }
     let work = Work::new(Routine::Integer, DIVISIONS);
     let unloaded = unloaded(cpu, &work)?;
     let split = match task.measure {
@@ -248,7 +255,7 @@ fn beside_probes(
 }
 
 /// Who schedules beside the kernel's own scheduler.
-enum Running {
+pub(super) enum Running {
     Nobody,
     Artis(ArtisScheduler),
     Published(published::Scheduler),
@@ -256,7 +263,7 @@ enum Running {
 
 impl Running {
     /// In a service of its own; this process is RT0's again after that.
-    fn start(task: &Task) -> Result<Self, Error> {
+    pub(super) fn start(task: &Task) -> Result<Self, Error> {
         task.groups.enter_service(SCHEDULER)?;
         let started = Self::start_here(task)?;
         task.groups.enter_service(RT0)?;
@@ -273,7 +280,7 @@ impl Running {
     }
 
     /// Adds the scheduler's own counts; a guest in which the kernel removed it gives no sample.
-    fn finish(self, sample: &mut Sample) -> Result<(), Error> {
+    pub(super) fn finish(self, sample: &mut Sample) -> Result<(), Error> {
         match self {
             Self::Nobody => {}
             Self::Artis(mut scheduler) => {
@@ -357,14 +364,14 @@ fn series(threads: &[Measured], unloaded: Distribution) -> Vec<Series> {
 }
 
 /// The loads, each in its control group.
-struct Loads {
+pub(super) struct Loads {
     groups: Groups,
     all: Vec<(Load, Process)>,
 }
 
 impl Loads {
     /// Starts them in the seed's order, with its pauses, and lets them warm up.
-    fn start(task: &Task, online: &CpuList, mut seed: Seed) -> Result<Self, Error> {
+    pub(super) fn start(task: &Task, online: &CpuList, mut seed: Seed) -> Result<Self, Error> {
         let mut order = task.loads.clone();
         seed.shuffle(&mut order);
         // Nobody runs on an isolated CPU without asking for it, as users of isolcpus know it.
@@ -387,7 +394,7 @@ impl Loads {
         })
     }
 
-    fn check(&mut self) -> Result<(), Error> {
+    pub(super) fn check(&mut self) -> Result<(), Error> {
         for (_, process) in &mut self.all {
             process.check()?;
         }
@@ -409,7 +416,7 @@ fn cpu_ns(groups: Groups, load: Load) -> Result<u64, Error> {
 }
 
 /// All counts at one moment.
-struct Moment {
+pub(super) struct Moment {
     at_ns: u64,
     rt_running_ns: u64,
     rt0_ns: u64,
@@ -417,7 +424,7 @@ struct Moment {
 }
 
 impl Moment {
-    fn take(cpu: u32, loads: &Loads) -> Result<Self, Error> {
+    pub(super) fn take(cpu: u32, loads: &Loads) -> Result<Self, Error> {
         make_switch(cpu)?;
         let mut done: BTreeMap<Load, Done> = BTreeMap::new();
         for (load, process) in &loads.all {
@@ -439,7 +446,7 @@ impl Moment {
         })
     }
 
-    fn difference(&self, after: &Self, sample: &mut Sample) {
+    pub(super) fn difference(&self, after: &Self, sample: &mut Sample) {
         sample.window_ns = after.at_ns - self.at_ns;
         sample.rt_running_ns = after.rt_running_ns - self.rt_running_ns;
         sample.rt0_ns = after.rt0_ns.saturating_sub(self.rt0_ns);

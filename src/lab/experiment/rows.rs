@@ -10,7 +10,9 @@ use super::plan::{Experiment, RowOf};
 use super::run::Measured;
 use crate::engine::bochs;
 use artis_guest::experiment::{Done, Measure, Sample, worst_of_places};
-use artis_result::experiment::{self, CacheFigures, Figures, Row, SchemaName, Seed, Summary};
+use artis_result::experiment::{
+    self, CacheFigures, Figures, OfTask, Row, SchemaName, Seed, Summary,
+};
 use artis_result::names::{
     EXECUTION_TIME, EXECUTION_TIME_UNLOADED, KERNEL_LATENCY, Ordinary, USER_LATENCY,
 };
@@ -118,7 +120,8 @@ fn row(experiment: &Experiment, what: RowOf, group: &Group, reference: &Group) -
         loads: loads.map(|load| load.name().to_owned()).collect(),
         seeds: experiment.seeds.clone(),
         event: what.event.name().to_owned(),
-        interval_us: Some(experiment.interval_us()),
+        // Each task of a set has its own.
+        interval_us: (rt0_measure(experiment) != Measure::Set).then(|| experiment.interval_us()),
         place_us: experiment.place_us,
         groups: Some(experiment.groups.name().to_owned()),
         figures: figures(experiment, group, reference),
@@ -137,9 +140,30 @@ fn row(experiment: &Experiment, what: RowOf, group: &Group, reference: &Group) -
 
 /// The guests that a row's figures of RT0 and of the loads are from.
 fn rt0_measure(experiment: &Experiment) -> Measure {
-    let all = [Measure::Latency, Measure::Responsiveness];
+    let all = [Measure::Latency, Measure::Set, Measure::Responsiveness];
     let measured = all.into_iter().find(|one| experiment.measure.contains(one));
     measured.unwrap_or(Measure::Caches)
+}
+
+/// The tasks of a set: of all guests the longest and the largest, and all their jobs.
+fn tasks(group: &Group) -> Vec<OfTask> {
+    let mut all: Vec<OfTask> = Vec::new();
+    for (_, sample) in group.samples(Measure::Set) {
+        for one in &sample.tasks {
+            let Some(known) = all.iter_mut().find(|known| known.name == one.name) else {
+                all.push(one.clone());
+                continue;
+            };
+            known.execution_us = known.execution_us.max(one.execution_us);
+            // Of a guest without a bound there is none.
+            let bounds = known.bound_us.zip(one.bound_us);
+            known.bound_us = bounds.map(|(one, other)| one.max(other));
+            known.response_us_max = known.response_us_max.max(one.response_us_max);
+            known.jobs += one.jobs;
+            known.missed += one.missed;
+        }
+    }
+    all
 }
 
 /// All values of a series.
@@ -224,6 +248,7 @@ fn figures(experiment: &Experiment, group: &Group, reference: &Group) -> Figures
         caches: cache_figures(experiment, group, reference),
         messages_per_cpu_second_relative: own.messages_compared_with(&theirs),
         throughput_s: own.throughput_s,
+        tasks: tasks(group),
     }
 }
 

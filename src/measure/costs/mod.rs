@@ -19,7 +19,7 @@ use crate::thread::{self, PRIORITY, Policy};
 use crate::threads::SpawnError;
 use artis_machine::interrupts::{self, Table};
 use artis_machine::{CpuList, Root, Unreadable};
-use gaps::Gaps;
+use gaps::{Gap, Gaps, Ticks};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
@@ -75,6 +75,24 @@ pub struct Costs {
     pub tick_period_ns: Option<u64>,
     /// But for those of the local timer, which are ticks and releases.
     pub sources: Vec<Source>,
+}
+
+impl Costs {
+    /// The tick with its period, if it was seen, and all gaps that are none.
+    pub fn tick(&self) -> (Option<(u64, Ticks)>, Vec<Gap>) {
+        let Some(period_ns) = self.tick_period_ns else {
+            return (None, self.gaps.all.clone());
+        };
+        let (ticks, others) = self.gaps.split(period_ns);
+        (ticks.map(|ticks| (period_ns, ticks)), others)
+    }
+
+    /// A length for each source: gaps have no name, so each may have made the longest.
+    pub fn interrupt_length_ns(&self, others: &[Gap]) -> Option<u64> {
+        let longest = |gaps: &[Gap]| gaps.iter().map(|gap| gap.length_ns).max();
+        // Where all came with the tick, its gaps are all there is.
+        longest(others).or_else(|| longest(&self.gaps.all))
+    }
 }
 
 /// Measures one CPU: a third of the time each for wakeups, for gaps, and for the rest.

@@ -131,6 +131,7 @@ fn row(of: &Column, base: Option<&Column>, names: &BTreeMap<(String, String), St
             .filter_map(|(which, summary)| Some((which.name().to_owned(), summary?)))
             .collect(),
         messages_per_cpu_second_relative: BTreeMap::new(),
+        tasks: Vec::new(),
     };
     Row {
         configuration: name(names, of),

@@ -77,6 +77,7 @@ fn groups(all: &Comparison) -> Vec<(&'static str, Vec<Metric>)> {
         Metric::WorkPerCpuSecond(_) => "Work per second of CPU time",
         Metric::ThroughputSeconds(_) => "Seconds for the same work",
         Metric::RtCpuShareOthers | Metric::LoadCpuTime | Metric::Leaks => "CPU time and leaks",
+        Metric::Missed | Metric::OfBoundMax | Metric::OfBoundMin => "admitted tasks",
     };
     let metrics = all.metrics().into_iter().filter(Metric::is_in_tables);
     let mut groups: Vec<(&str, Vec<Metric>)> = Vec::new();

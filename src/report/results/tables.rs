@@ -4,7 +4,7 @@
 //! column. What is not here is in the result file, and `artis compare` shows it.
 
 use crate::experiment::{begins_group, us};
-use crate::experiment_brief;
+use crate::{experiment_brief, experiment_set};
 use artis_result::experiment::{Row, Summary};
 use artis_result::names::Ordinary;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +24,7 @@ impl<'a> Column<'a> {
 /// All tables that the rows have figures for.
 pub(super) fn all(text: &mut String, rows: &[Row]) {
     table(text, "RT0", rows, &rt0(rows));
+    experiment_set::markdown(text, rows);
     table(text, "ordinary tasks", rows, &ordinary());
     throughput(text, rows);
 }

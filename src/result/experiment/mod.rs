@@ -173,6 +173,32 @@ pub struct Figures {
     /// Messages per second of their CPU time against the reference row's.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub messages_per_cpu_second_relative: BTreeMap<String, f64>,
+    /// The tasks of an admitted set, most urgent first; none where one RT0 was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<OfTask>,
+}
+
+/// A task of an admitted set: its bound, and what was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OfTask {
+    pub name: String,
+    pub period_us: f64,
+    pub deadline_us: f64,
+    /// The longest of a job that runs alone.
+    pub execution_us: f64,
+    /// From release to end, at most, by the analysis; none: it has no bound.
+    pub bound_us: Option<f64>,
+    pub response_us_max: f64,
+    pub jobs: u64,
+    /// Jobs that ended after their deadline.
+    pub missed: u64,
+}
+
+impl OfTask {
+    /// The worst response as a part of the bound; none without a bound.
+    pub fn of_bound(&self) -> Option<f64> {
+        self.bound_us.map(|bound| self.response_us_max / bound)
+    }
 }
 
 /// Many times, in short.

@@ -140,6 +140,7 @@ fn figures(sketch: &Sketch, values: &Distribution, factor: f64) -> Figures {
         caches: BTreeMap::new(),
         responsiveness: BTreeMap::new(),
         messages_per_cpu_second_relative: BTreeMap::new(),
+        tasks: Vec::new(),
     }
 }
 

@@ -17,13 +17,13 @@ const LIMIT: &str = "/proc/sys/kernel/sched_rt_runtime_us";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The machine has one register: a test after the other.
-fn alone() -> MutexGuard<'static, ()> {
+pub fn alone() -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A CPU that the other tests of this file do not bind to.
-fn cpu() -> String {
+pub fn cpu() -> String {
     online().first().unwrap().to_string()
 }
 
@@ -43,7 +43,7 @@ fn admitted() -> Vec<i32> {
 }
 
 /// Waits until it is so.
-fn until(what: &str, is_so: impl Fn() -> bool) {
+pub fn until(what: &str, is_so: impl Fn() -> bool) {
     let began = Instant::now();
     while !is_so() {
         assert!(began.elapsed() < PATIENCE, "{what}");
@@ -292,7 +292,9 @@ fn programs_ask_themselves() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/program/examples/control.c");
     let mut command = Command::new(compiler);
     command
-        .args(["-Wall", "-Wextra", "-Werror", "-o"])
+        .args(["-Wall", "-Wextra", "-Werror", "-I"])
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/program"))
+        .arg("-o")
         .arg(&program)
         .arg(source);
     succeeded(&command.output().unwrap());

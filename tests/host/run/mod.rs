@@ -47,6 +47,7 @@ macro_rules! need_nice_0 {
 
 mod admitted;
 mod refused;
+mod sets;
 
 use refused::as_nobody;
 

@@ -4,7 +4,8 @@
 use super::Published;
 use artis::result::Distribution;
 use artis::result::experiment::{
-    CacheCycles, CacheFigures, Experiment, Figures, Made, Row, Scheduler, SchemaName, Seed, Summary,
+    CacheCycles, CacheFigures, Experiment, Figures, Made, OfTask, Row, Scheduler, SchemaName, Seed,
+    Summary,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -45,6 +46,16 @@ fn figures() -> Figures {
             },
         )]),
         messages_per_cpu_second_relative: BTreeMap::from([("messages".to_owned(), 0.97)]),
+        tasks: vec![OfTask {
+            name: "control".to_owned(),
+            period_us: 5000.0,
+            deadline_us: 5000.0,
+            execution_us: 1700.0,
+            bound_us: Some(2100.0),
+            response_us_max: 1950.5,
+            jobs: 800,
+            missed: 0,
+        }],
     }
 }
 

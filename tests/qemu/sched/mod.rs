@@ -116,6 +116,7 @@ static COUNTED: Group = Group {
         &CGROUPS,
         &LIMITS,
         &GRACE_PERIODS,
+        &super::admitted::RESERVED,
         &super::monitoring::WATCHED,
         &super::starved::TURNS,
         &super::starved::BOUND,
@@ -128,6 +129,7 @@ static COUNTED_OLDER: Group = Group {
     scripts: &[
         &LIMITS,
         &GRACE_PERIODS,
+        &super::admitted::RESERVED,
         &super::starved::ENDS,
         &super::starved::STILL_WAITS,
     ],

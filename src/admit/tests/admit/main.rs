@@ -6,3 +6,4 @@ mod published;
 mod pyrta;
 mod random;
 mod simulator;
+mod textbook;

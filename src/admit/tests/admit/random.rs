@@ -51,9 +51,13 @@ enum Special {
     Locks(Protocol),
     /// A tick, and interrupts of two sources.
     Interrupts,
+    /// Release jitter of up to two periods.
+    Jitter,
+    /// Deadlines, jitter, sections, locks and interrupts in one set.
+    All(Protocol),
 }
 
-const KINDS: [(Policy, Special); 16] = [
+const KINDS: [(Policy, Special); 23] = [
     (Policy::Rm, Special::Nothing),
     (Policy::Dm, Special::Deadlines),
     (Policy::Rm, Special::Whole),
@@ -70,6 +74,13 @@ const KINDS: [(Policy, Special); 16] = [
     (Policy::Edf, Special::Interrupts),
     (Policy::Fifo, Special::Nothing),
     (Policy::Fifo, Special::Interrupts),
+    (Policy::Dm, Special::Jitter),
+    (Policy::Edf, Special::Jitter),
+    (Policy::Fifo, Special::Jitter),
+    (Policy::Dm, Special::All(Protocol::Inheritance)),
+    (Policy::Dm, Special::All(Protocol::Ceiling)),
+    (Policy::Edf, Special::All(Protocol::Inheritance)),
+    (Policy::Edf, Special::All(Protocol::Ceiling)),
 ];
 
 fn random_set(random: &mut Random, policy: Policy, special: Special) -> Set {
@@ -109,6 +120,25 @@ fn specialise(set: &mut Set, random: &mut Random, special: Special) {
                 task.jitter_ns = random.below(period / 4) * UNIT_NS * random.below(2);
                 let least = execution + task.jitter_ns / UNIT_NS;
                 task.deadline_ns = (least + random.below(2 * period)) * UNIT_NS;
+            }
+        }
+        Special::Jitter => {
+            for task in &mut set.tasks {
+                let (execution, period) = (task.execution_ns() / UNIT_NS, task.period_ns / UNIT_NS);
+                task.jitter_ns = random.below(2 * period) * UNIT_NS * random.below(2);
+                let least = execution + task.jitter_ns / UNIT_NS;
+                task.deadline_ns = (least + random.below(3 * period)) * UNIT_NS;
+            }
+        }
+        Special::All(protocol) => {
+            specialise(set, random, Special::Deadlines);
+            specialise(set, random, Special::Locks(protocol));
+            specialise(set, random, Special::Interrupts);
+            set.platform.section_ns = random.below(10) * UNIT_NS;
+            for task in &mut set.tasks {
+                let locked: u64 = task.locks.iter().map(|held| held.time_ns).sum();
+                let left = (task.execution_ns() - locked) / UNIT_NS;
+                task.section_ns = random.below(left.min(30) + 1) * UNIT_NS;
             }
         }
         Special::Sections => {
@@ -205,6 +235,22 @@ fn sources(set: &Set, priorities: &[u8]) -> Vec<Source> {
 fn patterns(set: &Set, priorities: &[u8], random: &mut Random) -> Vec<Vec<Source>> {
     let at_once = sources(set, priorities);
     let mut patterns = vec![at_once.clone()];
+    if set.tasks.iter().any(|task| task.jitter_ns > 0) {
+        // The late releases at once; and one task's a little before.
+        let latest = at_once.iter().map(|one| one.jitter).max().unwrap_or(0);
+        let mut one = at_once.clone();
+        for source in &mut one {
+            source.offset = latest - source.jitter;
+        }
+        patterns.push(one.clone());
+        for first in 0..set.tasks.len() {
+            let mut late = one.clone();
+            for (at, source) in late.iter_mut().enumerate() {
+                source.offset += u64::from(at != first);
+            }
+            patterns.push(late);
+        }
+    }
     let tasks = set.tasks.len();
     let lowest = |one: &usize| (priorities[*one], u64::MAX - at_once[*one].deadline);
     let mut order: Vec<usize> = (0..tasks).collect();

@@ -4,7 +4,7 @@
 use super::{Configuration, Error, Extent, Figure, Figures, Setup};
 use crate::compare::metric::{Metric, Quantity, Stat};
 use artis_result::PERCENTILES;
-use artis_result::experiment::{self, Experiment, Row};
+use artis_result::experiment::{self, Experiment, OfTask, Row};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The rows of an experiment.
@@ -133,6 +133,16 @@ fn of_row(row: &experiment::Figures) -> Figures {
     plain(Metric::RtCpuShareOthers, row.rt_cpu_share_others);
     plain(Metric::LoadCpuTime, row.load_cpu_time_relative);
     plain(Metric::Leaks, row.leaks.map(|leaks| leaks as f64));
+    if !row.tasks.is_empty() {
+        let missed: u64 = row.tasks.iter().map(|task| task.missed).sum();
+        plain(Metric::Missed, Some(missed as f64));
+    }
+    // One without a bound leaves nothing to say of all.
+    let of_bound: Option<Vec<f64>> = row.tasks.iter().map(OfTask::of_bound).collect();
+    let of_bound = of_bound.unwrap_or_default();
+    let extreme = |which: fn(f64, f64) -> f64| of_bound.iter().copied().reduce(which);
+    plain(Metric::OfBoundMax, extreme(f64::max));
+    plain(Metric::OfBoundMin, extreme(f64::min));
     for (load, work) in &row.work_relative {
         plain(Metric::Throughput(load.clone()), Some(*work));
     }

@@ -3,20 +3,23 @@
 //!
 //! The first configuration is the one with which the work of the others is compared.
 
+mod set;
+
 use super::loads::LoadSets;
 use crate::Error as LabError;
 use crate::engine::bochs;
 use crate::kernel::Flavour;
 use crate::kernel::Kernel;
+use artis_admit::model::Policy;
 use artis_guest::experiment::groups::Groups;
-use artis_guest::experiment::{Answer, Event, Measure, Task};
+use artis_guest::experiment::{Answer, Event, Measure, Releases, Task};
 use artis_load::own::Load;
 use artis_machine::CpuList;
 use artis_result::damage::Fault;
 use artis_result::experiment::{CacheCycles, Scheduler};
 use artis_result::file;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// An experiment as its file describes it.
@@ -56,6 +59,9 @@ pub struct Experiment {
     pub wanted: Vec<String>,
     /// Seeds of the guests that measure the kernel's part; all seeds when absent.
     pub kernel_latency_seeds: Option<Vec<u64>>,
+    /// What `set` measures, by the names that configurations use.
+    #[serde(rename = "set", default)]
+    sets: BTreeMap<String, toml::Table>,
     #[serde(rename = "configuration")]
     pub configurations: Vec<Configuration>,
 }
@@ -115,6 +121,12 @@ pub struct Configuration {
     /// The light watch of `artis top` looks at RT0's wakeups.
     #[serde(default)]
     pub watch: bool,
+    /// Which of the tables `[set.NAME]` it runs.
+    set: Option<String>,
+    /// Instead of the set's own.
+    policy: Option<Policy>,
+    #[serde(default)]
+    releases: Releases,
 }
 
 /// How the kernel may be preempted.
@@ -274,7 +286,13 @@ impl Experiment {
                     .to_owned(),
             );
         }
-        let rt0 = [Measure::Latency, Measure::Responsiveness, Measure::Caches];
+        self.check_sets()?;
+        let rt0 = [
+            Measure::Latency,
+            Measure::Responsiveness,
+            Measure::Caches,
+            Measure::Set,
+        ];
         if !rt0.iter().any(|one| self.measure.contains(one)) {
             return Err(
                 "measure must hold \"latency\", \"responsiveness\" or \"caches\": every row of the \
@@ -436,6 +454,7 @@ impl Experiment {
             place_us: self.place_us,
             groups: self.groups,
             watch: self.configurations[row.configuration].watch,
+            set: self.asked(&self.configurations[row.configuration]),
         }
     }
 }

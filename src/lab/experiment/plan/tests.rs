@@ -2,6 +2,7 @@
 //! Tests of experiment files.
 
 use super::*;
+use artis_admit::model::Set;
 use proptest::prelude::*;
 
 const SMALL: &str = r#"
@@ -245,6 +246,7 @@ fn the_shipped_experiments_are_understood() {
         names,
         [
             "demo",
+            "edf",
             "forks",
             "kernels",
             "load-sweep",
@@ -259,6 +261,49 @@ fn the_shipped_experiments_are_understood() {
             "watch"
         ]
     );
+}
+
+#[test]
+fn a_configuration_runs_the_set_that_it_names() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab/edf.toml");
+    let text = std::fs::read_to_string(path).unwrap();
+    let runs = Experiment::parse(&text).unwrap().runs();
+    let of = |at: usize| Set::parse(&runs[at].task.set.as_ref().unwrap().text).unwrap();
+    // Two seeds each.
+    let [rm, edf] = [of(0), of(2)];
+    assert_eq!((rm.policy, edf.policy), (Policy::Rm, Policy::Edf));
+    assert_eq!((&rm.tasks, rm.tasks.len()), (&edf.tasks, 5));
+    for (from, to, said) in [
+        (
+            "set = \"one\"",
+            "",
+            "configuration places: its set is none; write set = and one of: five",
+        ),
+        (
+            "set = \"one\"",
+            "set = \"six\"",
+            "configuration places: its set is six",
+        ),
+        (
+            "measure = [\"set\"]",
+            "measure = [\"set\", \"latency\"]",
+            "stands alone",
+        ),
+        (
+            "measure = [\"set\"]",
+            "measure = [\"latency\"]",
+            "need measure = [\"set\"]",
+        ),
+        (
+            "execution = \"50us\"",
+            "execution = \"50\"",
+            "the table set.one: ",
+        ),
+    ] {
+        assert!(text.contains(from), "{from}");
+        let error = Experiment::parse(&text.replacen(from, to, 1)).unwrap_err();
+        assert!(error.contains(said), "{error}");
+    }
 }
 
 #[test]
