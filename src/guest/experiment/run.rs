@@ -110,7 +110,13 @@ pub enum Error {
     #[error("the kernel does not say how long its tick is")]
     Tick,
     #[error(transparent)]
-    Set(#[from] set::Error),
+    Set(Box<set::Error>),
+}
+
+impl From<set::Error> for Error {
+    fn from(error: set::Error) -> Self {
+        Self::Set(Box::new(error))
+    }
 }
 
 pub(super) fn system<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Error {
@@ -154,7 +160,7 @@ pub fn run(task: &Task, seed: Seed) -> Result<Sample, Error> {
         system("lock this process's memory")(io::Error::other(error.to_string()))
     })?;
     if let Some(asked) = &task.set {
-        return Ok(set::run(task, asked, cpu, &online, seed)?);
+        return set::run(task, asked, cpu, &online, seed);
     }
     let work = Work::new(Routine::Integer, DIVISIONS);
     let unloaded = unloaded(cpu, &work)?;

@@ -119,7 +119,7 @@ mod tests {
     fn its_memory_is_where_it_says_and_only_once() {
         let region = map(1 << 16).unwrap();
         assert_eq!(region.as_ptr() as usize, ADDRESS);
-        assert_eq!(region.len() * size_of::<u64>(), 1 << 16);
+        assert_eq!(size_of_val(region), 1 << 16);
         region.fill(1);
         assert!(map(4096).is_err(), "nothing that is mapped is replaced");
     }
