@@ -41,7 +41,7 @@ pub fn beta_below(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
     }
-    // The fraction converges soonest below the mean; above it, the rest is that of the mirrored law.
+    // The fraction converges soonest below the mean; above it, the rest is the mirrored law's.
     // Of few among many the mirrored one would lose the digits of x, and this one converges, too.
     let is_few = a < 1000.0 && x < 0.01;
     match is_few || x < (a + 1.0) / (a + b + 2.0) {

@@ -42,8 +42,8 @@ impl Event {
         }
     }
 
-    /// What RT0 waits for on `cpu`; who wakes it may use the other CPUs of `allowed`. The loads' own
-    /// draws of the seed stay as they are.
+    /// What RT0 waits for on `cpu`; who wakes it may use the other CPUs of `allowed`. The loads'
+    /// own draws of the seed stay as they are.
     pub(super) fn request(self, task: &Task, seed: &Seed, cpu: u32, allowed: CpuList) -> Request {
         Request {
             kind: self.source(),

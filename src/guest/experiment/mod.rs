@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //! What the host asks a guest of an experiment to do, and what the guest returns: JSON, both ways.
 
+mod error;
 mod event;
 pub mod groups;
 mod mark;

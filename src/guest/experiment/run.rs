@@ -7,7 +7,8 @@
 //! of all its children is known, whatever it forks. Only [`Measure::Leaks`] has an observer of
 //! kernel work; elsewhere the scheduler's own check says whether it ran on an RT CPU.
 
-use super::super::scheduler::{self, Scheduler as ArtisScheduler};
+use super::super::scheduler::Scheduler as ArtisScheduler;
+pub use super::error::Error;
 use super::groups::Groups;
 use super::mark;
 use super::published;
@@ -19,14 +20,14 @@ use artis_load::hackbench;
 use artis_load::own::Load;
 use artis_load::own::process::{Place, Process};
 use artis_load::seed::Seed;
-use artis_machine::cpus::{self, Cpus};
-use artis_machine::{CpuList, Root, Unreadable, schedstat};
+use artis_machine::cpus::Cpus;
+use artis_machine::{CpuList, Root, schedstat};
 use artis_measure::latency::place::{Places, Tick};
 use artis_measure::latency::sampler::{Limits, Task as Piece};
 use artis_measure::latency::source::Request;
 use artis_measure::latency::split::Split;
 use artis_measure::latency::{self, Measured, Plan, ThreadPlan};
-use artis_measure::leaks::{self, Counts, Observer};
+use artis_measure::leaks::{Counts, Observer};
 use artis_measure::routine::{Routine, Work};
 use artis_measure::thread::{self, PRIORITY, Policy};
 use artis_measure::throughput::permutation::Setting;
@@ -61,63 +62,6 @@ const RT0: &str = "rt0";
 const SCHEDULER: &str = "scheduler";
 /// The work of [`Measure::Throughput`]: as the load of that name, but it ends.
 const HACKBENCH: [&str; 7] = ["-T", "-g", "1", "-f", "4", "-l", "50"];
-
-/// What can go wrong in the guest.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    #[error(transparent)]
-    Load(#[from] artis_load::Error),
-    #[error(transparent)]
-    Scheduler(#[from] scheduler::Error),
-    #[error(transparent)]
-    Published(#[from] published::Error),
-    #[error(transparent)]
-    Latency(#[from] latency::Error),
-    #[error(transparent)]
-    Execution(#[from] exec::Error),
-    /// It has said why.
-    #[error("the process that measures how soon others answer ended with {0}")]
-    Probes(std::process::ExitStatus),
-    #[error(transparent)]
-    Commands(#[from] artis_measure::commands::Error),
-    #[error(transparent)]
-    Messages(#[from] artis_measure::messages::Error),
-    #[error(transparent)]
-    Split(#[from] latency::split::Error),
-    #[error(transparent)]
-    Cpu(#[from] cpus::Error),
-    #[error(transparent)]
-    Machine(#[from] Unreadable),
-    /// The task names no RT CPU, or leaves no other.
-    #[error("the experiment needs an RT CPU and another one; RT CPUs {0}")]
-    Cpus(CpuList),
-    /// A control group or the process's own affinity.
-    #[error("cannot {what}: {reason}")]
-    System { what: String, reason: io::Error },
-    #[error(transparent)]
-    Watch(#[from] artis_watch::Error),
-    /// The light watch proves nothing about its cost when it does nothing.
-    #[error("the light watch saw {seen} of RT0's {all} wakeups")]
-    Unwatched { seen: u64, all: u64 },
-    #[error(transparent)]
-    Leaks(#[from] leaks::Error),
-    /// The observer saw no kernel work on any CPU.
-    #[error("nobody entered the kernel while leaks were counted, so the count proves nothing")]
-    NothingSeen,
-    /// A timer failed in the middle.
-    #[error("a timer of RT0 failed: {0}")]
-    Timer(nix::errno::Errno),
-    #[error("the kernel does not say how long its tick is")]
-    Tick,
-    #[error(transparent)]
-    Set(Box<set::Error>),
-}
-
-impl From<set::Error> for Error {
-    fn from(error: set::Error) -> Self {
-        Self::Set(Box::new(error))
-    }
-}
 
 pub(super) fn system<E: Into<io::Error>>(what: impl Into<String>) -> impl FnOnce(E) -> Error {
     let what = what.into();

@@ -22,7 +22,7 @@ const LEFT_OUT: &[&str] = &[
     "./usr/share/perl5",
 ];
 
-/// The archive (tar) of `packages` from the cache, fetched from `mirror` first when it is not there.
+/// The archive (tar) of `packages` from the cache, fetched from `mirror` first if it is not there.
 ///
 /// # Errors
 /// When apt cannot fetch them, tar is missing, or the cache cannot be written.

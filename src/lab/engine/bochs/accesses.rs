@@ -191,7 +191,8 @@ mod tests {
         "[CPU1 WR]: LIN 0xffff88801f5a3e40 PHY 0x00001f5a3e40 (len=8, WB): 0x0000000000000001\n",
         "[CPU0 RD]: LIN 0x00007a0000000040 PHY 0x000002a0c7f8 (len=4, WB): 0x00000001\n",
         "[CPU0 RD]: PHY 0x000002a0c7f8 (len=8, WB)\t; PTE: 0x8000000002a0c067\n",
-        "Next at t=22507861865\n(0) [0x000012345678] 0033:00007f0000001234 (unk. ctxt): xchg bx, bx\n\
+        "Next at t=22507861865\n\
+         (0) [0x000012345678] 0033:00007f0000001234 (unk. ctxt): xchg bx, bx\n\
          Memory-Tracing enabled for CPU0\nMemory-Tracing enabled for CPU1\n",
     ];
 
@@ -220,7 +221,8 @@ mod tests {
             cut in 1usize..70,
         ) {
             let bytes = frame(1, &piece);
-            let mut places: Vec<usize> = places.iter().map(|place| place.index(bytes.len())).collect();
+            let places = places.iter().map(|place| place.index(bytes.len()));
+            let mut places: Vec<usize> = places.collect();
             places.sort_unstable();
             let (mut sent, mut from) = (Vec::new(), 0);
             for (at, place) in places.iter().enumerate() {

@@ -176,7 +176,8 @@ impl Caches {
         }
     }
 
-    /// The first cache has not what is needed. Gives the line's new state, and has it in the second.
+    /// The first cache has not what is needed. Gives the line's new state, and has it in the
+    /// second.
     fn beyond_l1(
         &mut self,
         me: usize,

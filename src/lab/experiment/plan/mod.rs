@@ -3,6 +3,7 @@
 //!
 //! The first configuration is the one with which the work of the others is compared.
 
+mod measures;
 mod set;
 
 use super::loads::LoadSets;
@@ -279,34 +280,8 @@ impl Experiment {
         unique("number of timers", texts(&self.timers))?;
         let events = self.events.iter().map(|event| event.name().to_owned());
         unique("event", events.collect())?;
-        if self.measure.contains(&Measure::Caches) != self.caches.is_some() {
-            return Err(
-                "measure = [\"caches\"] and the table [caches] with the cycles l1_miss, l2_miss, \
-                 other_cpu and memory need each other"
-                    .to_owned(),
-            );
-        }
+        self.check_measures()?;
         self.check_sets()?;
-        let rt0 = [
-            Measure::Latency,
-            Measure::Responsiveness,
-            Measure::Caches,
-            Measure::Set,
-        ];
-        if !rt0.iter().any(|one| self.measure.contains(one)) {
-            return Err(
-                "measure must hold \"latency\", \"responsiveness\" or \"caches\": every row of the \
-                 table has RT0's latency"
-                    .to_owned(),
-            );
-        }
-        if self.answers.is_empty() {
-            return Err(
-                "answers must hold \"wakeups\", \"commands\" or \"messages\", or be left out for \
-                 all three"
-                    .to_owned(),
-            );
-        }
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_".contains(letter);
         if self.name.is_empty() || !self.name.chars().all(plain) {
             return Err(format!(

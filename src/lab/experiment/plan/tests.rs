@@ -245,13 +245,16 @@ fn the_shipped_experiments_are_understood() {
     assert_eq!(
         names,
         [
+            "caches",
             "demo",
             "edf",
+            "events",
             "forks",
             "kernels",
             "load-sweep",
             "luck",
             "others",
+            "programs",
             "rowand",
             "scale",
             "short",
