@@ -20,6 +20,8 @@ help:
 	@echo 'make results  measure what the pages show, and write their figures (hours; goes on when'
 	@echo '            interrupted); ONLY="demo": of these experiments; SHORT=1: only print both promises'
 	@echo '            and their gates (10 minutes)'
+	@echo 'make predict  compare the simulator with the lab, and write the table (hours; goes on when'
+	@echo '            interrupted); SHORT=1: four scenarios, only printed'
 	@echo 'make pages  write the pages again, from the results that are there'
 	@echo 'make bench  what artis claims of its own speed, measured beside other tools (quiet machine, root)'
 	@echo 'make build  build what is installed: both programs, man pages, completions of shells'
@@ -60,6 +62,12 @@ results: setup
 	cargo build --release -p artis-results
 	@target/release/artis-results $(if $(SHORT),short,$(if $(ONLY),only $(ONLY)))
 
+# SHORT=1: four scenarios, and nothing is written into documents.
+predict: setup
+	cargo build --release --bins
+	cargo build --release -p artis-results
+	@target/release/artis-results predict $(if $(SHORT),short)
+
 # The pages again, from the results that are there.
 pages:
 	@cargo run --release --quiet -p artis-results -- pages
@@ -82,4 +90,4 @@ bench: setup
 	cargo bench --bench cyclictest
 	cargo bench --bench explain
 
-.PHONY: help setup test-tools demo check test soak kernels results pages build install uninstall deb deb-test bench
+.PHONY: help setup test-tools demo check test soak kernels results predict pages build install uninstall deb deb-test bench

@@ -4,6 +4,8 @@
 //!
 //! A page names what it shows: `<!-- made: NAME -->`. That decides what `make results` runs.
 
+pub mod predict;
+
 use anyhow::{Context, bail};
 use artis_decide::compare::gate::{Bound, Gate, Verdict};
 use artis_decide::compare::{Comparison, compare, figures};
@@ -16,6 +18,7 @@ use artis_result::experiment::Experiment;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// The page on which an experiment is shown in brief, and the one with all figures.
 const FIRST: &str = "README.md";
@@ -150,6 +153,19 @@ impl Repository {
 pub fn read_result(path: &Path) -> anyhow::Result<Experiment> {
     let read = || anyhow::Ok(serde_json::from_slice(&fs::read(path)?)?);
     read().with_context(|| format!("cannot read {}", path.display()))
+}
+
+/// What a program prints.
+///
+/// # Errors
+/// When it cannot be run, fails, or prints no text.
+pub fn output(program: &str, words: &[&str]) -> anyhow::Result<String> {
+    let output = Command::new(program).args(words).output();
+    let output = output.with_context(|| format!("cannot run {program}"))?;
+    if !output.status.success() {
+        bail!("{program} {} ended with {}", words.join(" "), output.status);
+    }
+    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
 
 fn compared(experiment: &Experiment) -> anyhow::Result<Comparison> {

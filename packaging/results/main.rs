@@ -7,12 +7,14 @@
 //! | `only NAME...` | the same, of these experiments |
 //! | `pages` | write pictures and pages from the results that are there |
 //! | `short` | run `lab/short.toml`, and say which gates are held |
+//! | `predict`, `predict short` | compare the simulator with the lab, in all scenarios or in four |
 //! | `same FILE FILE...` | compare results of builds that should not differ |
 
 use anyhow::{Context, bail};
 use artis_report::results::{judged, same};
 use artis_result::experiment::{Experiment, Made};
-use artis_results::{Repository, read_result};
+use artis_results::predict;
+use artis_results::{Repository, output, read_result};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -39,10 +41,12 @@ fn main() -> ExitCode {
         ["only", names @ ..] if !names.is_empty() => results(&repository, names),
         ["pages"] => pages(&repository),
         ["short"] => short(&repository),
+        ["predict"] => predict(false),
+        ["predict", "short"] => predict(true),
         ["same", files @ ..] if files.len() > 1 => compare_builds(files),
         _ => {
             eprintln!(
-                "artis-results: no words, `only` and experiments, `pages`, `short`, or `same` and several results"
+                "artis-results: no words, `only` and experiments, `pages`, `short`, `predict`, `predict short`, or `same` and several results"
             );
             return ExitCode::from(64);
         }
@@ -121,6 +125,23 @@ fn short(repository: &Repository) -> anyhow::Result<ExitCode> {
     Ok(status(held))
 }
 
+/// Only the full form writes, into the page that says what the simulator is worth.
+fn predict(is_short: bool) -> anyhow::Result<ExitCode> {
+    let artis = std::env::current_exe()?.with_file_name("artis");
+    let prediction = predict::run::all(&artis, is_short)?;
+    let (table, is_held) = prediction.table();
+    std::io::stdout().write_all(table.as_bytes())?;
+    if !is_short {
+        let text = serde_json::to_string_pretty(&prediction)? + "\n";
+        write(Path::new("docs/results/predict.json"), &text)?;
+        let page = Path::new("docs/scenarios.md");
+        let made =
+            artis_report::results::page(&fs::read_to_string(page)?, |_| format!("\n{table}\n"))?;
+        write(page, &made)?;
+    }
+    Ok(status(is_held))
+}
+
 fn compare_builds(files: &[&str]) -> anyhow::Result<ExitCode> {
     let builds = files.iter().map(|file| read_result(Path::new(file)));
     let builds: Vec<Experiment> = builds.collect::<Result<_, _>>()?;
@@ -178,13 +199,4 @@ fn made() -> anyhow::Result<Made> {
         commit: commit + if changed.is_empty() { "" } else { "+" },
         packages,
     })
-}
-
-fn output(program: &str, words: &[&str]) -> anyhow::Result<String> {
-    let output = Command::new(program).args(words).output();
-    let output = output.with_context(|| format!("cannot run {program}"))?;
-    if !output.status.success() {
-        bail!("{program} {} ended with {}", words.join(" "), output.status);
-    }
-    Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }
