@@ -50,6 +50,7 @@ test: test-tools
 
 soak: setup
 	@scripts/test soak
+	@scripts/fuzz
 
 kernels: setup
 	cargo build --release --bins

@@ -52,7 +52,7 @@ const DEFAULT: Policy = Policy::Fifo(PRIORITY);
 pub struct Args {
     /// What to wait for
     #[arg(long, value_enum, default_value_t = SourceKind::Timer, hide_possible_values = true)]
-    #[arg(help = "timer, nanosleep, timerfd, rtc, wake or gpio")]
+    #[arg(help = "timer, nanosleep, timerfd, rtc, wake, pipe, udp or gpio")]
     source: SourceKind,
     /// As --source nanosleep: sleeps by relative times
     #[arg(
