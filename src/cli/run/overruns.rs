@@ -12,7 +12,9 @@ use artis_admitted::jobs::{Counted, Jobs, Limits};
 use artis_admitted::seen::Seen;
 use artis_admitted::{Admitted, OnOverrun, register};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::{ForkResult, Pid, fork, setsid};
+use nix::unistd::{ForkResult, Pid, dup2_stderr, fork, getppid, setsid};
+use std::fs::File;
+use std::io::{self, IsTerminal};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -69,6 +71,8 @@ pub fn watch(tid: i32) -> anyhow::Result<ExitCode> {
         task,
         limits,
     };
+    // The parent becomes the command whose thread this is; else it ends, and its caller goes on.
+    let is_commands = getppid().as_raw() == tid;
     // SAFETY: this process has one thread, so nothing is held that the child would wait for.
     match unsafe { fork() }.context("cannot go on in the background")? {
         ForkResult::Parent { child } => {
@@ -80,6 +84,13 @@ pub fn watch(tid: i32) -> anyhow::Result<ExitCode> {
         ForkResult::Child => {
             // Ctrl-C is for the command. A session of its own is no condition for watching.
             let _ = setsid();
+            if !is_commands && !io::stderr().is_terminal() {
+                // Whoever reads what the caller says would wait for this process; `artis tasks
+                // --model` has the overruns.
+                let null = File::options().write(true).open("/dev/null");
+                let null = null.context("cannot open /dev/null")?;
+                dup2_stderr(null).context("cannot let go of standard error")?;
+            }
             watched.look(&jobs)?;
             Ok(ExitCode::SUCCESS)
         }
