@@ -10,6 +10,7 @@ use super::cpulist::CpuList;
 use super::{Root, Unreadable};
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 
 /// What the kubelet keeps over its restarts.
 const STATE: &str = "/var/lib/kubelet/cpu_manager_state";
@@ -40,12 +41,17 @@ struct State {
     entries: Option<BTreeMap<String, BTreeMap<String, String>>>,
 }
 
-/// CPUs of containers, each with `pod UID, container NAME`.
+/// CPUs of containers, each with `pod UID, container NAME`. Who may not read the file is not root,
+/// and changes nothing that a pod has: a plan is made without it.
 ///
 /// # Errors
 /// When the file is there and cannot be read or understood.
 pub fn exclusive(root: &Root) -> Result<Vec<(String, CpuList)>, Error> {
-    let Some(text) = root.read(STATE)? else {
+    let text = match root.read(STATE) {
+        Err(error) if error.source.kind() == ErrorKind::PermissionDenied => None,
+        text => text?,
+    };
+    let Some(text) = text else {
         return Ok(Vec::new());
     };
     let malformed = |error: &dyn std::fmt::Display| Error::Malformed(error.to_string());
