@@ -123,10 +123,10 @@ static void end_switch(struct artis_cpu *record)
 
 /* What becomes of the slice of @p, which is on the RT CPU of @record, by the policy's table. */
 static enum artis_action stay(struct artis_cpu *record, struct task_struct *p,
-				   enum artis_event event)
+			      enum artis_event event)
 {
 	enum artis_action action = artis_stay(&record->stay, event, rt0_runnable(cpu_of(p)),
-						   p->scx.slice, record->tick_ns);
+					       p->scx.slice, record->tick_ns);
 
 	if (action == ARTIS_ACTION_PROLONG)
 		scx_bpf_task_set_slice(p, artis_slice_prolonged_ns());

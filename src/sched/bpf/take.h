@@ -160,7 +160,8 @@ static void go_on(struct artis_cpu *record, struct task_struct *prev, struct tas
 {
 	keep(record, t);
 	scx_bpf_task_set_slice(prev, slice_ns);
-	stay(record, prev, ARTIS_EVENT_BEGINS);
+	if (record->rt)
+		stay(record, prev, ARTIS_EVENT_BEGINS);
 }
 
 #endif /* ARTIS_TAKE_H */

@@ -27,9 +27,8 @@ static void tick_rt(struct artis_cpu *record, struct task_struct *p, struct task
 		return;
 	view = view_fixed(p, t);
 	t->state = artis_state_tick_rt(&view);
-	if (stay(record, p, ARTIS_EVENT_TICKS) == ARTIS_ACTION_END)
-		scx_bpf_task_set_slice(p, 0);
-	if (artis_tick_ends_slice(t->state, kthread_waits(cpu, view.class)))
+	if (stay(record, p, ARTIS_EVENT_TICKS) == ARTIS_ACTION_END ||
+	    artis_tick_ends_slice(t->state, kthread_waits(cpu, view.class)))
 		scx_bpf_task_set_slice(p, 0);
 }
 

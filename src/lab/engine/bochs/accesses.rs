@@ -13,6 +13,7 @@
 //! At a mark of the guest the debugger stops, says so, and goes on with the next commands. What it
 //! says meanwhile ends with what it says of the last CPU's tracing.
 
+use super::lines::Lines;
 use crate::engine::accesses::{Access, Accesses};
 use std::io::{self, Write};
 use std::sync::PoisonError;
@@ -26,8 +27,6 @@ const LENGTH: &[u8] = b"(len=";
 const STOPPED: &[u8] = b"Next at t=";
 /// What it says of each CPU's tracing.
 const TRACING: &[u8] = b"Memory-Tracing ";
-/// No line is longer: what is, belongs to the guest.
-const LINE_MAX: usize = 400;
 /// Needed in Bochs' configuration for the marks.
 pub(super) const SETTING: &str = "magic_break: enabled=1 bx";
 
@@ -44,8 +43,7 @@ pub(super) fn commands(cpus: u32) -> String {
 /// Passes accesses and marks to the listener, and the guest's bytes on.
 pub(super) struct Filter<W> {
     accesses: Accesses,
-    rest: W,
-    held: Vec<u8>,
+    lines: Lines<W>,
     /// What the debugger says last while it is stopped; none while the guest runs.
     stopped_until: Option<Vec<u8>>,
     last: Vec<u8>,
@@ -55,8 +53,7 @@ impl<W: Write> Filter<W> {
     pub fn new(accesses: Accesses, cpus: u32, rest: W) -> Self {
         Self {
             accesses,
-            rest,
-            held: Vec::new(),
+            lines: Lines::new(rest),
             stopped_until: None,
             last: format!("for CPU{}\n", cpus.saturating_sub(1)).into_bytes(),
         }
@@ -65,44 +62,41 @@ impl<W: Write> Filter<W> {
 
 impl<W: Write> Write for Filter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.held.extend_from_slice(bytes);
         let listener = self.accesses.listener.lock();
         let mut listener = listener.unwrap_or_else(PoisonError::into_inner);
-        let mut from = 0;
-        while let Some(length) = memchr::memchr(b'\n', &self.held[from..]) {
-            let line = &self.held[from..from + length + 1];
-            from += length + 1;
-            if let Some(last) = &self.stopped_until {
+        let Self {
+            stopped_until,
+            last,
+            lines,
+            ..
+        } = self;
+        lines.take(bytes, |line| {
+            if let Some(until) = stopped_until {
                 let tells = memchr::memmem::find(line, TRACING).is_some();
-                if tells && line.ends_with(last) {
-                    self.stopped_until = None;
+                if tells && line.ends_with(until) {
+                    *stopped_until = None;
                 }
+                0
             } else if let Some((at, access)) = parse(line) {
-                self.rest.write_all(&line[..at])?;
                 listener.hear(access);
+                at
             } else if let Some(at) = stop(line) {
-                self.rest.write_all(&line[..at])?;
-                self.stopped_until = Some(self.last.clone());
+                *stopped_until = Some(last.clone());
                 listener.mark();
+                at
             } else {
-                self.rest.write_all(line)?;
+                line.len()
             }
+        })?;
+        // While it is stopped, all is the debugger's.
+        if stopped_until.is_none() {
+            lines.pass_long_rest()?;
         }
-        // A long rest without an end is the guest's: only its last part can begin a line.
-        let rest = self.held.len() - from;
-        if rest > LINE_MAX && self.stopped_until.is_none() {
-            self.rest
-                .write_all(&self.held[from..from + rest - LINE_MAX])?;
-            from += rest - LINE_MAX;
-        }
-        self.held.drain(..from);
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.rest.write_all(&self.held)?;
-        self.held.clear();
-        self.rest.flush()
+        self.lines.flush()
     }
 }
 

@@ -19,6 +19,7 @@
 
 mod accesses;
 mod disk;
+mod lines;
 mod memory;
 pub(crate) mod trace;
 mod vmlinux;

@@ -13,6 +13,7 @@
 //! 00105264410: address space switched. CR3: 0x00000b2c4000
 //! ```
 
+use super::lines::Lines;
 use crate::engine::observed::{Kind, Observed, Step};
 use std::io::{self, Write};
 use std::sync::PoisonError;
@@ -28,8 +29,6 @@ const KINDS: [(&[u8], Kind); 4] = [
 ];
 /// Printed with the changes of the address space, and of no use.
 const MODE: &[u8] = b": switched from '";
-/// No line is longer: what is, belongs to the guest.
-const LINE_MAX: usize = 400;
 
 /// The debugger's commands for it.
 pub(super) fn commands(cpu: u32) -> String {
@@ -39,57 +38,37 @@ pub(super) fn commands(cpu: u32) -> String {
 /// Passes the lines to the observer and all other bytes on.
 pub(super) struct Filter<W> {
     observed: Observed,
-    rest: W,
-    held: Vec<u8>,
+    lines: Lines<W>,
 }
 
 impl<W: Write> Filter<W> {
     pub fn new(observed: Observed, rest: W) -> Self {
         Self {
             observed,
-            rest,
-            held: Vec::new(),
+            lines: Lines::new(rest),
         }
     }
 }
 
 impl<W: Write> Write for Filter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.held.extend_from_slice(bytes);
-        let mut observer = self
-            .observed
-            .observer
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let mut from = 0;
-        while let Some(length) = memchr::memchr(b'\n', &self.held[from..]) {
-            let line = &self.held[from..from + length + 1];
-            from += length + 1;
-            match parse(line) {
-                Some((at, step)) => {
-                    self.rest.write_all(&line[..at])?;
-                    if let Some(step) = step {
-                        observer.hear(step);
-                    }
-                }
-                None => self.rest.write_all(line)?,
+        let observer = self.observed.observer.lock();
+        let mut observer = observer.unwrap_or_else(PoisonError::into_inner);
+        self.lines.take(bytes, |line| {
+            let Some((at, step)) = parse(line) else {
+                return line.len();
+            };
+            if let Some(step) = step {
+                observer.hear(step);
             }
-        }
-        // A long rest without an end is the guest's: only its last part can begin a line.
-        let rest = self.held.len() - from;
-        if rest > LINE_MAX {
-            self.rest
-                .write_all(&self.held[from..from + rest - LINE_MAX])?;
-            from += rest - LINE_MAX;
-        }
-        self.held.drain(..from);
+            at
+        })?;
+        self.lines.pass_long_rest()?;
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.rest.write_all(&self.held)?;
-        self.held.clear();
-        self.rest.flush()
+        self.lines.flush()
     }
 }
 

@@ -232,12 +232,7 @@ impl Caches {
             self.take_from_others(me, number);
             return State::Modified;
         }
-        for (_, other) in self
-            .cpus
-            .iter_mut()
-            .enumerate()
-            .filter(|(cpu, _)| *cpu != me)
-        {
+        for other in self.others(me) {
             other.l1.share(number);
             other.l2.share(number);
         }
@@ -247,13 +242,15 @@ impl Caches {
         }
     }
 
+    /// The caches of all CPUs but this one.
+    fn others(&mut self, me: usize) -> impl Iterator<Item = &mut Cpu> {
+        let all = self.cpus.iter_mut().enumerate();
+        all.filter(move |(number, _)| *number != me)
+            .map(|(_, cpu)| cpu)
+    }
+
     fn take_from_others(&mut self, me: usize, number: u64) {
-        for (_, other) in self
-            .cpus
-            .iter_mut()
-            .enumerate()
-            .filter(|(cpu, _)| *cpu != me)
-        {
+        for other in self.others(me) {
             other.l1.drop_it(number);
             other.l2.drop_it(number);
         }

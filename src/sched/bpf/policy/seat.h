@@ -88,7 +88,7 @@ static inline enum artis_seat artis_seat(const struct artis_task_view *task, enu
 {
 	u32 most = rank == ARTIS_RANK_NEXT ? ARTIS_IN_FRONT_NEXT_MAX : ARTIS_IN_FRONT_MAX;
 	bool room = rank < ARTIS_RANK_NEXT || at->in_front < most;
-	bool shares = at->running == ARTIS_CLASS_LINUX;
+	bool linux_runs = at->running == ARTIS_CLASS_LINUX;
 
 	if (rank == ARTIS_RANK_RT1 && at->rt1_waits)
 		return ARTIS_SEAT_QUEUE;
@@ -97,11 +97,12 @@ static inline enum artis_seat artis_seat(const struct artis_task_view *task, enu
 	if (task->class != ARTIS_CLASS_LINUX)
 		return ARTIS_SEAT_QUEUE;
 	if (rank == ARTIS_RANK_NEXT)
-		return room && (shares || (at->soon_done && !at->rt1_waits)) ?
+		return room && (linux_runs || (at->soon_done && !at->rt1_waits)) ?
 			       ARTIS_SEAT_FRONT_NEXT :
 			       ARTIS_SEAT_QUEUE;
-	return shares && at->alone && artis_has_room(true, at->in_front) ? ARTIS_SEAT_FRONT :
-									   ARTIS_SEAT_QUEUE;
+	return linux_runs && at->alone && artis_has_room(true, at->in_front) ?
+		       ARTIS_SEAT_FRONT :
+		       ARTIS_SEAT_QUEUE;
 }
 
 /* Is the first that waits elsewhere asked for, too? If it comes before, this is the seat: */

@@ -51,7 +51,7 @@ static inline u64 artis_slice_prolonged_ns(void)
  * Where RT0 has the CPU at each tick, no tick finds the task: so it is looked at as it goes on.
  */
 static inline enum artis_action artis_stay(u32 *stay, enum artis_event event, bool rt0,
-					     u64 slice_ns, u64 tick_ns)
+					   u64 slice_ns, u64 tick_ns)
 {
 	u64 apart_ns = tick_ns ? tick_ns : ARTIS_TICK_NS_MAX;
 	enum artis_stay before = *stay;
@@ -75,10 +75,11 @@ static inline enum artis_action artis_stay(u32 *stay, enum artis_event event, bo
 			*stay = ARTIS_STAY_AHEAD;
 			return ARTIS_ACTION_KEEP;
 		}
-		if (before == ARTIS_STAY_LAST && slice_ns + apart_ns <= artis_slice_prolonged_ns())
-			return ARTIS_ACTION_END;
-		if (before == ARTIS_STAY_LAST)
-			return ARTIS_ACTION_KEEP;
+		if (before == ARTIS_STAY_LAST) {
+			bool a_tick_later = slice_ns + apart_ns <= artis_slice_prolonged_ns();
+
+			return a_tick_later ? ARTIS_ACTION_END : ARTIS_ACTION_KEEP;
+		}
 		*stay = ARTIS_STAY_WHOLE;
 		break;
 	case ARTIS_EVENT_TICKS:
